@@ -9,5 +9,6 @@ with tempfile.TemporaryDirectory() as folder:
     rows = Path(folder, "in.csv")
     rows.write_text("x,y,n\n0,0,1\n")
     place = ["--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "--value", "n"]
-    done = geodp("publish", rows, *place, "--epsilon", "1", "--output", Path(folder, "out"))
+    asked = ["--epsilon", "1", "--contribution", "1", "--output", Path(folder, "out")]
+    done = geodp("publish", rows, *place, *asked)
     assert done.returncode == 0, done.stderr

@@ -114,7 +114,7 @@ def test_steps_and_their_totals_do_not_depend_on_the_data(method, tmp_path, monk
         path = table_of(tmp_path, seed, "csv")
         with recorded(monkeypatch) as steps:
             table = read_table(path, grid=grid, value="n", x="x", y="y", anchor="index")
-            release = geodp.publish(table, method=method, epsilon=1)
+            release = geodp.publish(table, method=method, epsilon=1, contribution=1)
         told.append([step[:2] for step in steps])
         assert all(done in (total, 0) for what, total, done in steps if total)
     assert told[0] == told[1]

@@ -29,4 +29,9 @@ def compile_share(number, workers):
     for share in SHARES[number::workers]:
         for method, grid in share:
             key = keys_of_domain(grid)[:9]
-            publish(CountTable.from_keys(grid, key, np.arange(9)), method=method, epsilon=1)
+            publish(
+                CountTable.from_keys(grid, key, np.arange(9)),
+                method=method,
+                epsilon=1,
+                contribution=1,
+            )

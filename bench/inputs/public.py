@@ -15,6 +15,7 @@ import numpy as np
 
 import geodp
 from geodp.errors import UsageError
+from geodp.io.read.rows.pixels import grid_like
 
 SEED = 20200401
 KANTO = (138.0, 35.0, 141.2, 37.1333333333)
@@ -183,7 +184,8 @@ def _taxi(folder: Path) -> geodp.CountTable:
 
 
 def _samoa(folder: Path) -> geodp.CountTable:
-    return geodp.read_raster(folder / "samoa-100m" / "Samoa_Pop_Grid.tif", unit=1.039454)
+    path = folder / "samoa-100m" / "Samoa_Pop_Grid.tif"
+    return geodp.read_raster(path, grid=grid_like(path), unit=1.039454)
 
 
 def _foreigners(folder: Path) -> geodp.CountTable:

@@ -129,7 +129,7 @@ def limits_of(bits: int) -> Floats:
     """Return standard errors that blocks may have, for a budget of 1, by digits that they share."""
     grid = Grid.regular((1 << bits // 2, 1 << bits - bits // 2))
     method = mechanism(PAPER)
-    event = method.event(grid, Terms.of(epsilon=1).bound(1))
+    event = method.event(grid, Terms.of(epsilon=1, contribution=1))
     variance = method.variances(grid, event)
     assert variance is not None
     factor = np.where(bits - np.arange(bits + 1) < FIRST_LARGE, SMALL, LARGE) * LONG_TAILS
@@ -184,7 +184,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
     """Measure all patterns on one map; regions are drawn on it, as they are on people's maps."""
     grid, proxy = source.grid, Proxy(source, name)
     families = draw_families(OBJECTIVES, grid, proxy)
-    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon).bound(1)
+    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
     def run(spec: str, often: int) -> Any:
         method = mechanism(spec)

@@ -82,7 +82,7 @@ def measure(
 def _errors(table: geodp.CountTable, spec: str, epsilon: str, trials: int) -> Floats:
     """Return sums of absolute and of squared errors: float64[releases, 2, bits + 1]."""
     method = mechanism(spec)
-    event = method.event(table.grid, Terms.of(epsilon=epsilon).bound(1))
+    event = method.event(table.grid, Terms.of(epsilon=epsilon, contribution=1))
     keys = map(public_key, range(FRESH, FRESH + trials))
     return np.array([sums_of_errors(table, method.release(table, event, key)) for key in keys])
 

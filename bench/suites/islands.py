@@ -66,7 +66,7 @@ def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int
         families = draw_families(OBJECTIVES, source.grid, Proxy(source, name))
         simulation = Simulation(Proxy(source, name), families)
         for epsilon in epsilons:
-            terms, found = Terms.of(epsilon=epsilon).bound(1), {}
+            terms, found = Terms.of(epsilon=epsilon, contribution=1), {}
             for spec in (PAPER, *METHODS):
                 method, often = mechanism(spec), range(FRESH, FRESH + trials)
                 run = simulation.run(method, method.event(source.grid, terms), often)
@@ -94,7 +94,7 @@ def losses(source: geodp.CountTable, name: str, epsilon: str, trials: int) -> li
     rows = []
     for spec in (*METHODS, plan.name):
         method, every = mechanism(spec), dict[int, list[tuple[float, float]]]()
-        event = method.event(land, Terms.of(epsilon=epsilon).bound(1))
+        event = method.event(land, Terms.of(epsilon=epsilon, contribution=1))
         for one in maps:
             runs = [method.release(one.table, event, public_key(FRESH + i)) for i in range(trials)]
             for kind, around in zip(one.kinds, one.around, strict=True):

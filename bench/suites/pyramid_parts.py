@@ -147,7 +147,7 @@ def sizes(folder: Path | None, trials: int) -> Rows:
         own = []
         for trial in range(trials):
             key = geodp.NoiseKey(hashlib.sha256(f"bench sizes {spec} {trial}".encode()).digest())
-            released = geodp.publish(table, method=spec, epsilon=EPSILON, key=key)
+            released = geodp.publish(table, method=spec, epsilon=EPSILON, key=key, contribution=1)
             own.append(accuracy.by_area(released.table.to_vector() - truth))
         mae[spec] = np.array(own)
     mean = {spec: own.mean(axis=0) for spec, own in mae.items()}

@@ -47,7 +47,7 @@ def find_least_lost(
     """
     chosen = mechanism(method)
     assert isinstance(chosen, Mechanism)
-    event = chosen.event(grid, Terms.of(epsilon=epsilon).bound(1), "entropy")
+    event = chosen.event(grid, Terms.of(epsilon=epsilon, contribution=1), "entropy")
     tree = chosen.tree_variance(grid, event)
     assert tree is not None
     node, whole = isqrt(tree.fanouts[-1]), isqrt(tree.fanouts[-1] * tree.fanouts[-2])

@@ -127,7 +127,7 @@ class Case:
         return {name: spec for name, spec in best.items() if _bits(spec) == self.grid.bits}
 
     def _run(self, spec: str, first: int, often: int) -> Any:
-        method, terms = mechanism(spec), Terms.of(epsilon=self.epsilon).bound(1)
+        method, terms = mechanism(spec), Terms.of(epsilon=self.epsilon, contribution=1)
         event = method.event(self.grid, terms)
         return self.simulation.run(method, event, range(first, first + often))
 
@@ -165,7 +165,7 @@ def closed(grid: Grid, spec: str) -> float:
 
 def _over_limits(grid: Grid, spec: str) -> float:
     method = mechanism(spec)
-    variance = method.variances(grid, method.event(grid, Terms.of(epsilon=1).bound(1)))
+    variance = method.variances(grid, method.event(grid, Terms.of(epsilon=1, contribution=1)))
     assert variance is not None
     few = 2.0 ** np.arange(grid.bits + 1) < ENOUGH
     return float(np.log(np.sqrt(variance) / limits_of(grid.bits))[few].max())

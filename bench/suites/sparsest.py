@@ -104,7 +104,7 @@ def compare(
 
     ``trials``: a third of the releases of each.
     """
-    grid, proxy, terms = source.grid, Proxy(source, name), Terms.of(epsilon=epsilon).bound(1)
+    grid, proxy, terms = source.grid, Proxy(source, name), Terms.of(epsilon=epsilon, contribution=1)
     families = draw_families(WITH_SQUARES, grid, proxy)
     simulation, blocks = Simulation(proxy, families), len(families[-1].groups)
 
@@ -135,7 +135,7 @@ def _measure_map(
     """Return rows of one map, and every pyramid that was tried on it."""
     grid, proxy = source.grid, Proxy(source, name)
     families = draw_families(OBJECTIVES, grid, proxy)
-    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon).bound(1)
+    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
     def errors(spec: str, first: int, often: int) -> dict[str, float]:
         method = mechanism(spec)

@@ -1,4 +1,4 @@
-"""``geodp publish --check``: read, write for the operator what was read, and do no more."""
+"""``geodp publish --check``: prepare a release, write for the operator what was read, no more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodp.cli.inputs import sha256
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.table.counts import CountTable
+    from geodp.release.publish import Prepared
 
 
 def require_unpublished(output: Path) -> None:
@@ -22,10 +22,12 @@ def require_unpublished(output: Path) -> None:
         raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
 
 
-def write_check_file(options: Mapping[str, Any], table: CountTable) -> str:
-    """Write ``OUTPUT/restricted/check.json``; what is to be said, which is nothing of the data."""
+def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
+    """Write ``OUTPUT/restricted/check.json``; return a message, which has nothing of the data."""
     from geodp.io.folder.check import write_check
+    from geodp.table.plain import write_plain
 
+    table = prepared.table
     reading = table.reading
     assert reading is not None  # every reader of files tells
     written = write_check(
@@ -36,6 +38,7 @@ def write_check_file(options: Mapping[str, Any], table: CountTable) -> str:
             "occupied_cells": int(table.key.size),
             "counted_people": int(table.count.sum()),
             "read": reading.describe(),
+            "assumptions": write_plain(prepared.outline.card().guarantee.assumptions),
         },
     )
     if options["as_json"]:

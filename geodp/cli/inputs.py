@@ -78,7 +78,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         from geodp.io.read.public.mask import read_mask
 
         source = _needed(options, "mask_source")
-        if _is_input(options["mask"], options["inputs"]):
+        if is_input(options["mask"], options["inputs"]):
             raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=source)
     return _order(grid, options)
@@ -92,7 +92,7 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
     from geodp.io.read.public.totals import read_totals
 
     source = _needed(options, "public_totals_source")
-    if _is_input(path, options["inputs"]):
+    if is_input(path, options["inputs"]):
         raise UsageError("The public totals are one of the inputs; such totals are public.")
     return read_totals(path, grid, source=source)
 
@@ -108,7 +108,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
         if options["order"] != "morton":
             raise UsageError("Give --order or --regions, not both.")
         source = _needed(options, "regions_source")
-        if _is_input(options["regions"], options["inputs"]):
+        if is_input(options["regions"], options["inputs"]):
             raise UsageError("The regions are one of the inputs; a table of regions is public.")
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
@@ -150,7 +150,7 @@ def choose_bounds(given: Any, system: Any) -> Any:
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:
     from geodp.io.read.rows.pixels import grid_like
 
-    if _is_input(path, options["inputs"]) and not options["domain_is_public"]:
+    if is_input(path, options["inputs"]) and not options["domain_is_public"]:
         raise UsageError(
             "The grid is like one of the inputs, whose extent may tell where people are; give "
             "like:TEMPLATE.tif of a public raster, or vouch for it with --domain-is-public."
@@ -167,7 +167,7 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     if wrong:
         raise UsageError(f"A grid of units: has its own levels and no map; leave out --{wrong[0]}.")
     source = _needed(options, "units_source")
-    if _is_input(path, options["inputs"]):
+    if is_input(path, options["inputs"]):
         raise UsageError("The units are one of the inputs; a table of units is public.")
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
@@ -216,10 +216,21 @@ def read_named(given: Sequence[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def _is_input(path: Path, inputs: Sequence[Path]) -> bool:
-    """Whether a file is one of the inputs or a copy of one; readers refuse those not there."""
-    present = [other for other in inputs if os.path.isfile(other)]
-    return path.is_file() and any(sha256(path) == sha256(other) for other in present)
+def is_input(path: Path, inputs: Sequence[Any]) -> bool:
+    """Whether a file is one of the inputs, or of the files in them: by its path, links and inode.
+
+    Contents are not compared: whether a public file equals a confidential one would be an outcome
+    of the data. So a copy of an input is not recognised, for which the operator answers.
+    """
+    from geodp.io.read.rows.forms.folder import find_files
+    from geodp.io.read.rows.forms.url import is_url
+
+    here = [one for one in inputs if not is_url(one)]
+    every = [*here, *(file for one in here for file in find_files(one))]
+    return any(
+        path == other or (path.exists() and os.path.exists(other) and path.samefile(other))
+        for other in every
+    )
 
 
 def sha256(path: Path) -> str:

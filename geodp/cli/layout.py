@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 RECIPE = "recipe.toml"
-BEYOND = ("spec", "contribution")
-"""Options that a recipe has beside those of readers and of the grid."""
+OF_OPERATOR = frozenset({"domain_is_public"})
+"""Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
@@ -69,7 +69,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         found = propose(options["inputs"][0], _given(context, options), chosen)
         _apply(context, options, {_name(name): value for name, value in found.options.items()})
         settled, asks = {**settled, **found.options}, found.asks
-    if asks and not (options["check"] and options["spec"]):
+    if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
     if not settled:
@@ -211,7 +211,8 @@ def _layout_names() -> set[str]:
     from geodp.cli.options import grid_option_names
     from geodp.cli.readers import reader_options
 
-    return {str(one.name) for one in reader_options()} | {*grid_option_names(), *BEYOND}
+    names = {str(one.name) for one in reader_options()} | {*grid_option_names(), "spec"}
+    return names - OF_OPERATOR
 
 
 def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:

@@ -207,8 +207,8 @@ _PRIOR: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--prior-source",
-        help="Where the prior comes from, in words. With it you vouch that it was not made from "
-        "the records that are released; the card quotes it.",
+        help="Where the prior was published, in words. With it you vouch that the prior is public; "
+        "the card quotes it. A release that was charged to a ledger needs none.",
     ),
     click.option(
         "--prior-value",
@@ -325,7 +325,10 @@ def run_options(command: Command) -> Command:
 
 
 contribution = click.option(
-    "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
+    "--contribution",
+    type=click.IntRange(1),
+    help="How often a person is counted at most, in all inputs together; you vouch for it. Asked "
+    "for unless --person enforces it, or the layout of one official table states it.",
 )
 
 POLYGONS = click.option(

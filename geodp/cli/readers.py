@@ -5,11 +5,10 @@ Readers are looked for when a command that reads is asked for its options, not b
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import group_options
-from geodp.cli.inputs import GRIDS, NEEDS, read_named
+from geodp.cli.inputs import GRIDS, NEEDS, is_input, read_named
 from geodp.cli.options import GridCommand, grid_option_names, join_bounds
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.reader import Asked, Option, Reader
     from geodp.privacy.key import NoiseKey
-    from geodp.table.counts import Cells, CountTable
+    from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
 
 
@@ -292,19 +291,6 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     return chosen(grid=grid, **values)
 
 
-def _is_among(path: Path, inputs: Sequence[Any]) -> bool:
-    """Whether a file is one of the inputs, or of the files in them."""
-    from geodp.io.read.rows.forms.folder import find_files
-    from geodp.io.read.rows.forms.url import is_url
-
-    here = [one for one in inputs if not is_url(one)]
-    every = [*here, *(file for one in here for file in find_files(one))]
-    return any(
-        path == other or (path.exists() and os.path.exists(other) and path.samefile(other))
-        for other in every
-    )
-
-
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     """Read the prior that the options name, if any, on the released grid."""
     from geodp.table.prior import Prior
@@ -312,22 +298,18 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     path = options["prior"]
     if path is None:
         return None
-    if options["prior_source"] is None:
-        raise UsageError(
-            "--prior-source is needed here: with it you vouch that the prior was not made from the "
-            "records that are released."
-        )
-    if _is_among(path, options["inputs"]):
+    if is_input(path, options["inputs"]):
         raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
-    cells: Cells
+    source = options["prior_source"] or ""
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
+        from geodp.release.prior import describe_charge
 
-        cells, _ = read_release_table(path)
-    else:
-        value = options["prior_value"] or options["value"]
-        cells = read({**options, "inputs": (path,), "value": value}, grid, None)
-    return Prior.of(grid, cells, options["prior_source"])
+        released, card = read_release_table(path)
+        return Prior.of(grid, released, source or describe_charge(card.budget))
+    value = options["prior_value"] or options["value"]
+    cells = read({**options, "inputs": (path,), "value": value}, grid, None)
+    return Prior.of(grid, cells, source)
 
 
 def _type_of(asked: Asked, value: Any) -> Any:

@@ -60,20 +60,6 @@ class Domain(ABC):
     def digest(self) -> str:
         """SHA-256 of what limits the domain, in hexadecimal digits; empty for the whole box."""
 
-    @property
-    def vouching(self) -> str:
-        """Who vouches that the domain is public, as the card quotes it; empty for the whole box.
-
-        geodp cannot see whether a domain was made from the data, and a refusal where it looks like
-        that would itself tell the data. Naming a public source is the declaration.
-        """
-        if not self.source:
-            return ""
-        return (
-            f"; the operator vouches that the {self.kind} is public and was not made from the "
-            f"data, and names as its source: {self.source}"
-        )
-
     @cached_property
     @abstractmethod
     def cells(self) -> int:

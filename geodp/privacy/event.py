@@ -11,9 +11,9 @@ asks an event which kind it is.
 What may never change
 ---------------------
 - The names of the fields of :class:`Measurement`, their order and their values: all but
-  ``key_origin`` enter the digest that derives a release's noise from a kept key
-  (:mod:`geodp.release.identity`). A changed field would draw new noise for a release that was
-  published before, and charge for it again.
+  ``key_origin`` and ``layout``, on which no noise depends, enter the digest that derives a
+  release's noise from a kept key (:mod:`geodp.release.identity`). A changed field would draw new
+  noise for a release that was published before, and charge for it again.
 - ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
   and an entry is recognised by them.
 - The keys of :meth:`Measurement.describe` stand in release cards, which are read back.
@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from geodp.errors import UsageError
+from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import (
     ApproximateDP,
@@ -86,11 +87,6 @@ def name_change(neighbours: str, contribution: int, unit: str) -> tuple[str, str
     return change, f"where a {unit} is counted {most}."
 
 
-def name_bound(enforced: bool) -> str:
-    """Return in words who bounds the contribution."""
-    return "enforced by geodp on the records" if enforced else "vouched for by the operator"
-
-
 class Event(ABC):
     """What is learnt of confidential data, and what it costs.
 
@@ -141,6 +137,11 @@ class Spent(Event):
 
     @property
     @abstractmethod
+    def assumption(self) -> Assumption:
+        """How often a unit is counted at most, and who answers for it."""
+
+    @property
+    @abstractmethod
     def variant(self) -> str:
         """The notion of privacy, in words."""
 
@@ -185,7 +186,7 @@ class Measurement(Spent):
     contribution : int
         The most that one person adds to the table: cells times count in each.
     enforced : bool
-        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
+        Whether geodp bounded the contribution itself.
     sensitivity : int
         L1 norm of the largest change of the measured vector between neighbours.
     unit : str
@@ -195,6 +196,9 @@ class Measurement(Spent):
         a program in the clear, which protects nobody.
     rho, delta : Fraction, optional
         Of Gaussian noise; without rho the noise is Laplace.
+    layout : str
+        Name and title of the layout that states the contribution; empty where none does. Unless
+        geodp or a layout answers for the contribution, the operator does.
     """
 
     mechanism: str
@@ -207,6 +211,7 @@ class Measurement(Spent):
     key_origin: str
     rho: Fraction | None = None
     delta: Fraction | None = None
+    layout: str = ""
 
     @classmethod
     def of(
@@ -248,7 +253,18 @@ class Measurement(Spent):
             key_origin,
             amounts["rho"],
             amounts["delta"],
+            terms.layout,
         )
+
+    @property
+    def bound(self) -> ContributionBound:
+        """The contribution, and who answers for it."""
+        return ContributionBound.of(self.contribution, self.enforced, self.layout)
+
+    @property
+    def assumption(self) -> Assumption:
+        """The contribution, and who answers for it, as a card lists it."""
+        return self.bound.assume(self.unit)
 
     @property
     def loss(self) -> Loss:
@@ -371,7 +387,7 @@ class Measurement(Spent):
             "delta_decimal": None if self.delta is None else float(self.delta),
             "neighbours": self.neighbours,
             "contribution": self.contribution,
-            "contribution_bound": name_bound(self.enforced),
+            "contribution_bound": describe_bound(self.enforced, self.layout),
             "enforced": self.enforced,
             "unit": self.unit,
             "l1_sensitivity": self.sensitivity,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Spent
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
@@ -62,6 +63,12 @@ class LocalReports(Spent):
     def loss(self) -> Loss:
         """What one report costs, for a ledger; whatever is computed from reports costs nothing."""
         return PureDP(self.epsilon)
+
+    @property
+    def assumption(self) -> Assumption:
+        """One report a period, which each device sees to."""
+        statement = f"Each {self.unit} sends at most one report a {self.period}."
+        return Assumption("contribution", statement, "device")
 
     @property
     def spends(self) -> str:

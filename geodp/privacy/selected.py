@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from geodp.errors import UsageError
-from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_bound, name_change
+from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
+from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_change
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
@@ -59,7 +60,7 @@ class Selection(Event):
     contribution : int
         The most that one person adds to the sum of all counts.
     enforced : bool
-        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
+        Whether geodp bounded the contribution itself.
     unit : str
         Whom the guarantee protects, as a noun.
     key_origin : str
@@ -70,6 +71,8 @@ class Selection(Event):
         Whether neighbours change all utilities in one direction.
     rounds : int
         How many draws the budget is shared among.
+    layout : str
+        As of a :class:`geodp.Measurement`.
     """
 
     mechanism: str
@@ -82,6 +85,7 @@ class Selection(Event):
     sensitivity: Fraction
     monotone: bool
     rounds: int
+    layout: str = ""
 
     rho: ClassVar[None] = None
     variant: ClassVar[str] = PURE
@@ -115,12 +119,19 @@ class Selection(Event):
             terms.contribution * (change.moved if moves else change.added),
             change.monotone and not moves,
             rounds,
+            terms.layout,
         )
 
     @property
     def loss(self) -> Loss:
         """What it costs, for a ledger."""
         return PureDP(self.epsilon)
+
+    @property
+    def assumption(self) -> Assumption:
+        """The contribution, and who answers for it, as a card lists it."""
+        bound = ContributionBound.of(self.contribution, self.enforced, self.layout)
+        return bound.assume(self.unit)
 
     @property
     def rate(self) -> Fraction:
@@ -152,7 +163,7 @@ class Selection(Event):
             "epsilon_decimal": float(self.epsilon),
             "neighbours": self.neighbours,
             "contribution": self.contribution,
-            "contribution_bound": name_bound(self.enforced),
+            "contribution_bound": describe_bound(self.enforced, self.layout),
             "enforced": self.enforced,
             "unit": self.unit,
             "sensitivity": str(self.sensitivity),

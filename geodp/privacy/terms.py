@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from typing import Any, Self, TypedDict, cast
 
 from geodp.errors import UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
@@ -45,7 +46,7 @@ class Terms:
         The most that one person adds to the sum of all counts, at least 1; None: what bounds the
         table, which :meth:`bound` settles once there is a table.
     enforced : bool
-        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
+        Whether geodp bounded the contribution itself.
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     people : float or None
@@ -53,6 +54,9 @@ class Terms:
     by_rho : bool
         Of an approximate loss: whether rho was given and epsilon follows from it; otherwise
         epsilon was given, and rho follows.
+    layout : str
+        Name and title of the layout that states the contribution; empty where none does. Unless
+        geodp or a layout answers for the contribution, the operator does.
 
     Raises
     ------
@@ -67,6 +71,7 @@ class Terms:
     unit: str = "person"
     people: float | None = None
     by_rho: bool = False
+    layout: str = ""
 
     def __post_init__(self) -> None:
         if not all(amount > 0 for amount in self.loss.amounts):
@@ -135,9 +140,9 @@ class Terms:
             "people": self.people,
         }
 
-    def bound(self, contribution: int, *, enforced: bool = False) -> Self:
-        """Return these terms with what bounds the contribution settled."""
-        return replace(self, contribution=contribution, enforced=enforced)
+    def bound(self, bound: ContributionBound) -> Self:
+        """Return these terms with a contribution, and with who answers for it."""
+        return replace(self, contribution=bound.value, enforced=bound.enforced, layout=bound.layout)
 
 
 def split(given: Mapping[str, Any], *others: str) -> tuple[TermsGiven, dict[str, Any]]:

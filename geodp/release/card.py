@@ -13,10 +13,11 @@ from geodp.accuracy.margins import DROPPED_VERSION, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
+from geodp.release.assumptions import list_assumptions
 from geodp.release.parts import PartErrors
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import read_plain
+from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import (
     StatedBlock,
@@ -64,9 +65,11 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition
-        + release.grid.domain.vouching
-        + ("" if release.prior is None else release.prior.vouching),
+        "precondition": method.guarantee.precondition,
+        "assumptions": [
+            write_plain(one)
+            for one in list_assumptions(event, release.grid, release.prior, release.totals)
+        ],
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [

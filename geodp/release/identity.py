@@ -100,11 +100,15 @@ def ground(grid: Grid) -> dict[str, Plain]:
 
 
 def spent(event: Measurement | Selection) -> Plain:
-    """Names and values of what an event spends: budget, relation, contribution, sensitivity."""
+    """Names and values of what an event spends: budget, relation, contribution, sensitivity.
+
+    Not where the key comes from, nor which layout states the contribution: the same input is the
+    same release, whoever answers for it.
+    """
     return tuple(
         (field.name, getattr(event, field.name))
         for field in fields(event)
-        if field.name != "key_origin"
+        if field.name not in ("key_origin", "layout")
     )
 
 

@@ -147,7 +147,7 @@ def open_release(path: str | Path) -> WrittenRelease:
     --------
     >>> import tempfile, numpy as np, geodp
     >>> table = geodp.CountTable.from_dense(np.full((4, 4), 90), geodp.Grid.regular((4, 4)))
-    >>> release = geodp.publish(table, epsilon=1)
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = release.write(f"{folder}/out", name="residents")
     ...     again = geodp.open(f"{folder}/out")

@@ -1,30 +1,48 @@
-"""Which prior a release goes by, and who vouches for it: settled before anything is charged."""
+"""The prior of a release: a public table, or an earlier release that was charged itself."""
 
 from __future__ import annotations
 
 from geodp.errors import UsageError
+from geodp.privacy.ledger import Charge
 from geodp.release.release import Release
+from geodp.table.charged import StatedCharge
 from geodp.table.counts import CountTable
 from geodp.table.prior import OTHER_GRID, Prior
 
 
-def agree_on_prior(
+def choose_prior(
     table: CountTable, prior: CountTable | Release | Prior | None, source: str | None
 ) -> Prior | None:
-    """Return the prior of a release; UsageError where it is none, or nobody vouches for it."""
+    """Make the prior of a release, before anything is charged.
+
+    Raises UsageError for what is no prior, and for one that nobody says to be public and that no
+    ledger was charged for.
+    """
     if prior is None:
         if source is not None:
             raise UsageError("The source of a prior goes with a prior only.")
         return None
     if prior is table:
         raise UsageError("The prior is the table itself; a prior must not be made from it.")
+    if isinstance(prior, Release):
+        return Prior.of(table.grid, prior.table, source or describe_charge(prior.charge))
     if not isinstance(prior, Prior):
-        if not isinstance(prior, CountTable | Release):
+        if not isinstance(prior, CountTable):
             raise UsageError("A prior is a CountTable, a Release or a Prior.")
-        cells = prior.table if isinstance(prior, Release) else prior
-        return Prior.of(table.grid, cells, source or "")
+        return Prior.of(table.grid, prior, source or "")
     if source is not None:
         raise UsageError("A Prior has its own source; leave out prior_source.")
     if prior.grid != table.grid:
         raise UsageError(OTHER_GRID)
     return prior
+
+
+def describe_charge(charge: Charge | StatedCharge | None) -> str:
+    """Describe a release by its charge, as the source of a prior; empty where there is none."""
+    if charge is None:
+        return ""
+    stated = charge.describe()
+    return (
+        f"an earlier release that was charged itself: entry {stated['sequence']} of the ledger "
+        f"{stated['ledger']}, data set {stated['dataset']}"
+    )

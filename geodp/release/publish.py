@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
+from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.privacy.event import Measurement
@@ -22,11 +23,11 @@ from geodp.release.identity import release_digest, release_key
 from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
-from geodp.release.prior import agree_on_prior
+from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.simulated_cells import require_simulated, simulate_cells
 from geodp.table.card import StatedMetadata
-from geodp.table.contribution import agree_on_bound, require_no_sums
+from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
@@ -95,9 +96,9 @@ def publish(
     neighbours : {"add-remove-one", "replace-one"}
         Which tables are to be indistinguishable.
     contribution : int, optional
-        The most that one person adds to the sum of all counts. You vouch for it. Default: what
-        the table's source tells (``table.bound``), which is 1 for counts on one map; where that is
-        None, as with attributes, it is needed.
+        The most that one person adds to the sum of all counts: 1 where everybody is counted once.
+        You vouch for it. May be left out where a reader enforced it on the records, or where the
+        layout of one official table states it (``table.bound``).
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     people : float, optional
@@ -111,12 +112,12 @@ def publish(
         Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
         have them, and the release meets them exactly.
     prior : CountTable, Release or Prior, optional
-        Where people are likely to be, by a public table on the same grid or on one of larger
-        squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells. The
-        same is measured; how far it can be trusted is learned from that (docs/informed.md).
+        Where people are likely to be, by a table that is public, on the same grid or on one of
+        larger squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells.
+        The same is measured; how far it can be trusted is learned from that (docs/informed.md).
     prior_source : str, optional
-        Where it comes from, in words. With it you vouch that the prior was not made from the
-        records that are released; the card quotes it. A Prior has its own.
+        Where it was published, in words. With it you vouch that the prior is public; the card
+        quotes it. A Prior has its own, and a Release that was charged to a ledger needs none.
     simulate : int
         Releases that are simulated for the intervals of cells and what settlements lose, 20 to
         10,000 (:mod:`geodp.release.simulated_cells`), which take as long as several times as many.
@@ -153,14 +154,14 @@ def publish(
     >>> import numpy as np, geodp
     >>> grid = geodp.Grid.regular((64, 64))
     >>> table = geodp.CountTable.from_dense(np.full((64, 64), 100), grid)
-    >>> release = geodp.publish(table, epsilon=1)
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> bool((release.table.to_dense() >= 0).all())
     True
     >>> round(release.standard_error(64), 1)
     8.3
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
-    told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
+    told = choose_prior(table, given.pop("prior", None), given.pop("prior_source", None))
     simulate, metadata = given.pop("simulate", 0), given.pop("metadata", None)
     stated = state_metadata(metadata) if metadata else None
     prepared = prepare(
@@ -344,20 +345,32 @@ def agree(
     UsageError
         As :func:`publish`.
     """
-    if refusal := method.unsupported(table.grid):
+    return make_event(
+        table.grid, method, terms.bound(bound_contribution(table, terms.contribution)), key
+    )
+
+
+def make_event(
+    grid: Grid, method: Mechanism, terms: Terms, key: NoiseKey | None = None
+) -> Measurement:
+    """Make the event of a method on a grid, under terms with a contribution.
+
+    Raises
+    ------
+    UsageError
+        A grid or a budget that the method does not take, or a key that is none.
+    """
+    if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = agree_on_bound(table, terms.contribution)
-    origin = "entropy" if key is None else key.origin
-    bound = terms.bound(most, enforced=enforced)
-    spent = method.event(table.grid, bound, origin)
-    names = ("loss", "neighbours", "contribution", "enforced", "unit")
-    if any(getattr(spent, name) != getattr(bound, name) for name in names):
+    event = method.event(grid, terms, "entropy" if key is None else key.origin)
+    names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
+    if any(getattr(event, name) != getattr(terms, name) for name in names):
         raise UsageError(f"{method.name} spends something else than it is given.")
-    if overload := method.undrawable(table.grid, spent):
+    if overload := method.undrawable(grid, event):
         raise UsageError(overload)
-    return spent
+    return event
 
 
 def charge_event(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.radix import sort_pairs
+from geodp.privacy.assumption import ContributionBound, StatedBy
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.selected import Selection
@@ -95,34 +98,69 @@ def _sort(major: NDArray[np.int64], minor: NDArray[np.uint64]) -> NDArray[np.int
     return order
 
 
-def agree_on_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
-    """Return the contribution bound of a release, and whether the records enforce it.
+def bound_contribution(table: CountTable, contribution: int | None) -> ContributionBound:
+    """Decide by what bound on a person's contribution a table is released, and who states it.
 
-    Raises UsageError for a claim below the table's own bound or below what totals beside their
-    parts make it, or none where nothing bounds it. Grid and names decide, never a count.
+    Grid, names and headers decide, never a count.
+
+    Parameters
+    ----------
+    table : CountTable
+    contribution : int or None
+        As the operator states it; None: as the records enforce it, or the table's layout states.
+
+    Returns
+    -------
+    ContributionBound
+
+    Raises
+    ------
+    UsageError
+        Nobody states a bound, or the operator states less than the table's own bound or than
+        totals beside their parts add up to.
     """
-    if claimed is None:
-        if table.bound is None:
+    bound = table.bound
+    if contribution is not None:
+        if bound is not None and contribution < bound.value:
             raise UsageError(
-                "Nothing in the input bounds how often one person is counted: attributes, several "
-                "columns of values, summed duplicates, pairs and points may count one several "
-                "times. Name the column of persons so that it can be enforced (--person, person=), "
-                "or vouch for a bound (--contribution N, contribution=N)."
+                f"The table lets a person be counted {bound.value} times; "
+                f"contribution must be at least that."
             )
-        claimed = table.bound
-    if table.bound is not None and claimed < table.bound:
-        raise UsageError(
-            f"The table lets a person be counted {table.bound} times; "
-            f"contribution must be at least that."
-        )
+        enforced = bound is not None and bound.enforced
+        bound = ContributionBound(contribution, "geodp" if enforced else "operator")
+    if bound is None:
+        raise UsageError(ASK_CONTRIBUTION)
     named = _find_named_totals(table.grid)
     if not named and table.reading is not None and table.reading.totals:
         named = {"columns of values": ", ".join(table.reading.totals)}
-    if named and not table.enforced and claimed < 2 ** len(named):
+    if named and not bound.enforced and bound.value < 2 ** len(named):
         listed = ", ".join(f"{label} ({name})" for name, label in named.items())
         raise UsageError(f"{listed}: {BOTH.format(2 ** len(named))}")
-    return claimed, table.enforced
+    return bound
 
+
+def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
+    """Combine the bounds of several tables: the largest, by whoever answers for the least of it.
+
+    What the operator states of one table is the operator's word for all of them, and what a
+    layout states of one is not enforced.
+
+    Examples
+    --------
+    >>> combine_bounds([ContributionBound(1, "geodp"), ContributionBound(3)])
+    ContributionBound(value=3, stated_by='operator', layout='')
+    """
+    order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
+    weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
+    return replace(weakest, value=max(bound.value for bound in bounds))
+
+
+ASK_CONTRIBUTION = (
+    "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
+    "(contribution=N), which is 1 where everybody is counted once in all cells, labels, columns "
+    "and files together; or name the column of persons (--person, person=), and geodp enforces it."
+)
+"""What is asked where nobody states how often a person is counted."""
 
 BOTH = (
     "the total stands beside its parts, and a person is counted in both. Leave the total out, as "

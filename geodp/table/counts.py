@@ -14,6 +14,7 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
 from geodp.kernels.searching import find
+from geodp.privacy.assumption import ContributionBound
 from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
@@ -25,9 +26,6 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""
-
-UNSTATED: Any = object()
-"""The bound of a table whose maker says none; the grid then tells it, see `CountTable`."""
 
 LARGEST_DENSE = 1 << 28
 """Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
@@ -123,12 +121,10 @@ class CountTable(Cells, FromFrames):
 
     Attributes
     ----------
-    bound : int or None
-        The most that one person adds to the sum of the counts, as far as the source tells;
-        None where nothing bounds it. Unless stated: 1 on one map, where people are counted once;
-        None where a person may be in several cells, on a grid with attributes or of pairs.
-    enforced : bool
-        Whether a reader bounded it record by record.
+    bound : ContributionBound or None
+        The most that one person adds to the sum of the counts, where a reader enforced it record
+        by record or the layout of an official table states it. None: nothing in the source says
+        so, and :func:`geodp.publish` asks for the contribution.
     reading : Reading or None
         What was read of the files that it comes from; None: it comes from arrays.
 
@@ -141,8 +137,7 @@ class CountTable(Cells, FromFrames):
     """
 
     count: NDArray[np.int64] = field(repr=False)
-    bound: int | None = UNSTATED
-    enforced: bool = False
+    bound: ContributionBound | None = None
     reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -153,9 +148,6 @@ class CountTable(Cells, FromFrames):
 
     def _require_canonical(self) -> None:
         super().__post_init__()
-        if self.bound is UNSTATED:
-            several = self.grid.attributes or len(self.grid.places) > 1
-            object.__setattr__(self, "bound", None if several else 1)
         if self.count.dtype != np.int64 or not (self.count > 0).all():
             raise UsageError(
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
@@ -170,15 +162,14 @@ class CountTable(Cells, FromFrames):
         key: NDArray[np.uint64],
         count: NDArray[np.int64],
         *,
-        bound: int | None = UNSTATED,
-        enforced: bool = False,
+        bound: ContributionBound | None = None,
         reading: Reading | None = None,
     ) -> Self:
         """Make a table in canonical form, of keys that the caller has looked up in the domain."""
         table = object.__new__(cls)
         for name, value in (
             *(("grid", grid), ("key", key), ("count", count)),
-            *(("bound", bound), ("enforced", enforced), ("reading", reading)),
+            *(("bound", bound), ("reading", reading)),
         ):
             object.__setattr__(table, name, value)
         table._require_canonical()
@@ -191,8 +182,7 @@ class CountTable(Cells, FromFrames):
         key: ArrayLike,
         count: ArrayLike,
         *,
-        bound: int | None = UNSTATED,
-        enforced: bool = False,
+        bound: ContributionBound | None = None,
         reading: Reading | None = None,
     ) -> Self:
         """Return a table from keys in any order; the counts of equal keys are summed.
@@ -204,7 +194,7 @@ class CountTable(Cells, FromFrames):
             Of cells of the grid's domain.
         count : int64[n]
             Whole and not negative.
-        bound, enforced, reading
+        bound, reading
             See the attributes.
 
         Raises
@@ -226,7 +216,7 @@ class CountTable(Cells, FromFrames):
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesce(keys, counts)
-        return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced, reading=reading)
+        return cls.of_cells(grid, keys, counts, bound=bound, reading=reading)
 
     @classmethod
     def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
@@ -267,7 +257,6 @@ def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
         key,
         table.count,
         bound=table.bound,
-        enforced=table.enforced,
         reading=table.reading,
     )
 

@@ -16,10 +16,11 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.table.counts import Cells, exact_sum
+from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
 RULES = 2
-"""Version of what a release makes of a prior: higher whenever that changes. The digest has it."""
+"""Version of what a release makes of a prior: higher whenever that changes. Cards have it."""
 
 FLOOR_OF_CELL = 2.0**-12
 """People that every cell has at most beyond what the prior says, so that none is impossible."""
@@ -43,7 +44,7 @@ OTHER_GRID = (
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Shares by which a release expects people to be, which nobody's records here decided.
+    """Shares by which a release expects people to be, by a public table or a charged release.
 
     Attributes
     ----------
@@ -56,8 +57,8 @@ class Prior:
     finest : int
         Keys of the release that a cell of the prior covers; in it shares are even.
     source : str
-        Where it comes from, in words, with which the operator vouches that it was not made from
-        the table that is released; every release quotes it.
+        Where it was published, in words with which the operator vouches that it is public; every
+        release quotes it. Of an earlier release that was charged: which it is.
     """
 
     grid: Grid
@@ -74,8 +75,8 @@ class Prior:
         ----------
         grid : Grid
         cells : Cells
-            A table of counts or an earlier release, on the grid or on one of larger squares; whole
-            numbers, none below 0, such as 0 and 1.
+            A public table of counts, or an earlier release, on the grid or on one of larger
+            squares; whole numbers, none below 0, such as 0 and 1.
         source : str
             Not empty.
 
@@ -86,8 +87,15 @@ class Prior:
         """
         if not source.strip() or not source.isprintable():
             raise UsageError(
-                "A prior needs its source in words (--prior-source): with it you vouch that it was "
-                "not made from the table that is released; it is published."
+                "Where was the prior published? Say it in words (--prior-source, prior_source=): "
+                "with them you vouch that the prior is public, and the card quotes them. Only an "
+                "earlier release with a charge of its own needs none. What an office has not "
+                "published is no prior, as a release tells of it."
+            )
+        if isinstance(cells, ReleasedTable) and not cells.event.is_private:
+            raise UsageError(
+                "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
+                "tells the counts that it was made from. Take a public table, or a private release."
             )
         if cells.count.dtype != np.int64 or bool((cells.count < 0).any()):
             raise UsageError("A prior has whole counts, none below 0; shares are made of them.")
@@ -109,15 +117,15 @@ class Prior:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of ``RULES`` and its cells: keys, counts and how many keys each covers."""
-        state = hashlib.sha256(b"geodp prior %d %d %d " % (RULES, self.finest, self.key.size))
+        """Digest of its cells, for the operator: keys, counts and how many keys each covers."""
+        state = hashlib.sha256(b"geodp prior %d %d " % (self.finest, self.key.size))
         state.update(self.key.astype("<u8").tobytes())
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()
 
     def describe(self) -> StatedPrior:
         """Return what a card says of it before anything is drawn."""
-        return StatedPrior(self.source, self.sha256, self.finest, self.floor, MEANING)
+        return StatedPrior(self.source, RULES, self.finest, MEANING)
 
     def share_children(
         self, prefix: NDArray[np.uint64], stride: int, fanout: int

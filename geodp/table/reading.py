@@ -122,7 +122,7 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
         why = "The table counts nobody." if reading is None else reading.why_empty()
         raise UsageError(
             f"{why} Nothing was charged. Check the selection, the codes and the domain (geodp "
-            "publish --check writes for the operator what is read); or publish an empty table all "
-            "the same (--allow-empty, allow_empty=True)."
+            "publish --check --allow-empty writes for the operator what is read); or publish an "
+            "empty table all the same (--allow-empty, allow_empty=True)."
         )
     return (*stated, MET)

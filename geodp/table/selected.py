@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
+from geodp.privacy.assumption import Assumption, name_layout
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
@@ -42,6 +43,8 @@ class StatedPromise:
     rate : str
         What a unit of utility is worth in a round: epsilon / rounds / sensitivity, or half of it.
     key_origin, noise_key : str
+    assumptions : tuple of Assumption, optional
+        What is assumed of the input, and who answers for it.
     """
 
     in_words: str
@@ -63,6 +66,12 @@ class StatedPromise:
     rate: Exact
     key_origin: Literal["entropy", "file", "fixed"]
     noise_key: str
+    assumptions: tuple[Assumption, ...] | None = None
+
+    @property
+    def layout(self) -> str:
+        """Name and title of the layout that states the contribution; empty where none does."""
+        return name_layout(self.assumptions or ())
 
 
 @dataclass(frozen=True)

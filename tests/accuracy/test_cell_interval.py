@@ -59,7 +59,7 @@ def test_every_cell_has_the_interval_of_its_region(form, method, budget, mean):
 @pytest.mark.parametrize("method", ["laplace", "geometric", "privelet", "quadtree", "hay"])
 def test_cells_of_methods_that_do_not_clamp_too(method):
     grid = geodp.Grid.regular((8, 8))
-    release = geodp.publish(table_of(grid, 3, 1), method=method, epsilon=1)
+    release = geodp.publish(table_of(grid, 3, 1), method=method, epsilon=1, contribution=1)
     key = np.arange(grid.size, dtype=np.uint64)
     low, high = release.errors().intervals.of(key)
     for i in range(0, grid.size, 7):
@@ -70,7 +70,7 @@ def test_cells_of_methods_that_do_not_clamp_too(method):
 @pytest.mark.parametrize("method", ["pyramid", "pyramid:prune=3", "pyramid:prune=6"])
 def test_a_part_of_a_release_has_the_intervals_of_the_whole(method):
     grid = geodp.Grid.regular((64, 64))
-    release = geodp.publish(table_of(grid, 30, 3), method=method, epsilon=1)
+    release = geodp.publish(table_of(grid, 30, 3), method=method, epsilon=1, contribution=1)
     key, count = release.table.key, release.table.count
     stride = 256
     tops = (stride, *NodeSums(release.table).occupied(stride, 0, grid.size // stride))
@@ -90,7 +90,7 @@ def test_a_count_beside_one_that_no_float_holds_is_within_its_ends(method):
     people = np.array([300] * 9 + [2**59 + 65] + [300] * 6)
     truth = geodp.CountTable.from_keys(grid, np.arange(16, dtype=np.uint64), people)
     for _ in range(5):
-        release = geodp.publish(truth, method=method, epsilon=1)
+        release = geodp.publish(truth, method=method, epsilon=1, contribution=1)
         key, count = release.table.key, release.table.count
         low, high = release.errors().intervals.of(key)
         for i in range(key.size):
@@ -105,7 +105,7 @@ def test_files_hold_counts_between_their_ends(tmp_path):
     import pyarrow.parquet
 
     grid = geodp.Grid.mesh("jis:half", bounds=(139.5, 35.5, 139.7, 35.7))
-    release = geodp.publish(table_of(grid, 30, 3), epsilon=1)
+    release = geodp.publish(table_of(grid, 30, 3), epsilon=1, contribution=1)
     release.write(tmp_path / "out")
     rows = pyarrow.parquet.read_table(tmp_path / "out/public/population.parquet")
     low, count, high = (rows[name].to_numpy() for name in ("low", "population", "high"))
@@ -120,7 +120,7 @@ def test_files_hold_counts_between_their_ends(tmp_path):
 def test_more_cells_than_are_worked_out_one_by_one_have_intervals_too(method):
     grid = geodp.Grid.regular((2048, 1024))
     table = geodp.CountTable.from_index(grid, np.array([[5, 9], [7, 1]]), [900, 50])
-    release = geodp.publish(table, method=method, epsilon=1)
+    release = geodp.publish(table, method=method, epsilon=1, contribution=1)
     errors = release.errors()
     key = np.array([0, 3, 1 << 20], np.uint64)
     low, high = errors.intervals.of(key)

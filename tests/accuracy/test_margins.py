@@ -25,7 +25,9 @@ ROW, COL = np.indices((64, 64))
 
 def publish(people, method="pyramid", grid=GRID, **more):
     table = geodp.CountTable.from_dense(people, grid)
-    return geodp.publish(table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)), **more)
+    return geodp.publish(
+        table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)), **more, contribution=1
+    )
 
 
 def ends(release, margins, key):
@@ -117,7 +119,9 @@ def test_the_card_states_how_far_cells_that_are_not_listed_may_be_off(form, meth
     key = np.sort(keys_of_domain(grid))
     count = rng.poisson(700, key.size) * (rng.random(key.size) < 0.2) * (key < key[key.size // 2])
     table = geodp.CountTable.from_keys(grid, key[count > 0], count[count > 0])
-    release = geodp.publish(table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)))
+    release = geodp.publish(
+        table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)), contribution=1
+    )
     stated = release.card().expected_error.cells
     free = key[release.table.counts_at(key) == 0]
     low, high = release.intervals().of(free)
@@ -143,7 +147,7 @@ def test_the_margins_of_public_maps_hold_cells_of_made_up_ones():
         truth = people[tuple(GRID.decode(key))]
         for number in range(6):
             noise = NoiseKey((1 + number).to_bytes(32, "little"))
-            release = geodp.publish(table, epsilon="1/10", key=noise)
+            release = geodp.publish(table, epsilon="1/10", key=noise, contribution=1)
             low, high = release.intervals().of(key)
             inside = (low <= truth) & (truth <= high)
             held += inside[truth > 0].mean() / 6, inside[truth == 0].mean() / 6

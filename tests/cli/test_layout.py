@@ -45,14 +45,17 @@ def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
     assert has_bits(recipe, 0o600)
     assert tomllib.loads(recipe.read_text())["options"] == {
         "grid": "jis:basic", "primary": ["5339"], "value": ["n"], "missing": ["-1"],
-        "code": "mesh", "contribution": 1,
+        "code": "mesh",
     }  # fmt: skip
     more = ("--recipe", recipe, "--epsilon", 1, "--output", tmp_path / "b")
-    done = geodp("publish", path, *more, "--contribution", 3)
+    asked = geodp("publish", path, *more)  # it is said of one input, and not of the next
+    assert asked.returncode == 2
+    assert "--contribution" in asked.stderr
+    done = geodp("publish", path, *more, "--contribution", 3, "--missing", "-2", "--missing", "-1")
     assert done.returncode == 0, done.stderr
     assert people(tmp_path / "b") == 5
     text = (tmp_path / "b" / "restricted" / "recipe.toml").read_text()
-    assert tomllib.loads(text)["options"]["contribution"] == 3
+    assert tomllib.loads(text)["options"]["missing"] == ["-2", "-1"]
     assert geodp("verify", tmp_path / "b").returncode == 0
 
 
@@ -145,7 +148,7 @@ def test_bounds_are_a_public_area_by_name(path, tmp_path):
     assert geodp("publish", path, *given, *same).returncode == 0
     third = ("--bounds", " ".join(edges), "--output", tmp_path / "c")
     assert geodp("publish", path, *given, *third).returncode == 0
-    again = ("--recipe", recipe, "--epsilon", 1, "--output", tmp_path / "d")
+    again = ("--recipe", recipe, "--epsilon", 1, "--contribution", 1, "--output", tmp_path / "d")
     assert geodp("publish", path, *again).returncode == 0
     assert domain(tmp_path / "a") == domain(tmp_path / "b") == domain(tmp_path / "c")
     assert domain(tmp_path / "a") == domain(tmp_path / "d")
@@ -187,6 +190,10 @@ def test_an_attribute_of_a_preset_is_published_without_naming_columns(tmp_path):
     assert "columns of --attribute sex: M, F" in geodp("inspect", wide).stdout
     edges = ("--bounds", 4337000, 2689000, 4339000, 2691000)
     more = ("--attribute", "sex", *edges, "--epsilon", 1, "--output", out)
+    asked = geodp("publish", wide, *more)
+    assert asked.returncode == 2
+    assert "--contribution" in asked.stderr
+    more = (*more[:-2], "--contribution", 1, *more[-2:])
     done = geodp("publish", wide, *more)
     assert done.returncode == 0, done.stderr
     assert "--value M --value F --attribute sex" in done.stderr
@@ -204,7 +211,7 @@ def test_an_attribute_of_a_preset_is_published_without_naming_columns(tmp_path):
         ("colour = 'red'", "no --colour"),
         ("epsilon = 1", "no --epsilon"),
         ("bounds = [1, 2]", "--bounds cannot have this value"),
-        ("contribution = 'often'", "--contribution cannot have this value"),
+        ("contribution = 1", "contribution, which no preset states"),
     ],
 )
 def test_options_of_a_preset_are_checked_before_the_file_is_looked_at(stated, rule, tmp_path):

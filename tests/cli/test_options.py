@@ -118,13 +118,17 @@ def test_the_datum_of_meshes_and_axes() -> None:
 
 def test_a_grid_like_an_input_is_vouched_for(tmp_path) -> None:
     path = tiff([[1, 2], [3, 4]])(tmp_path)
-    copy = tmp_path / "copy.tif"
+    hard, soft, copy = (tmp_path / f"{name}.tif" for name in ("hard", "soft", "copy"))
+    hard.hardlink_to(path)
+    soft.symlink_to(path)
     copy.write_bytes(path.read_bytes())
-    for like in (path, copy):
+    for like in (path, hard, soft):
         call = [path, "--grid", f"like:{like}"]
         with pytest.raises(UsageError, match="--domain-is-public"):
             grid_of(context(*call).params)
         assert grid_of(context(*call, "--domain-is-public").params).shape == (2, 2)
+    # Contents are not compared, as that would be an outcome of the data.
+    assert grid_of(context(path, "--grid", f"like:{copy}").params).shape == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +168,7 @@ def test_points_are_filtered_and_profiled(tmp_path) -> None:
 def test_a_raster_takes_its_band_and_what_is_missing(tmp_path) -> None:
     path = tiff([[[9, 9], [9, 9]], [[1, -5], [3, 4]]])(tmp_path)
     call = [path, "--grid", f"like:{path}", "--domain-is-public", "--band", "2"]
+    call += ["--contribution", "1"]
     out = tmp_path / "out"
     arguments = [*call, "--missing", "-5", "--epsilon", "1", "--output", out]
     done = CliRunner().invoke(publish, [*map(str, arguments)], catch_exceptions=False)

@@ -45,18 +45,16 @@ def test_a_kernel_is_compiled_once_for_masks_and_whole_maps():
 
 
 @every_form
-def test_what_limits_a_domain_is_vouched_for_with_its_source_and_digest(grid):
+def test_what_limits_a_domain_has_its_source_and_digest(grid):
     said, domain = grid.describe(), grid.domain
     limits = said["mask"] or ("regions" in said["order"] and said["order"]["regions"])
     if not limits:
         assert domain.is_box
-        assert (domain.source, domain.digest, domain.kind, domain.vouching) == ("",) * 4
+        assert (domain.source, domain.digest, domain.kind) == ("",) * 3
         return
     assert not domain.is_box
     assert (domain.source, domain.digest) == (limits["source"], limits["sha256"])
     assert domain.kind == ("mask" if said["mask"] else "table of regions")
-    assert domain.kind in domain.vouching
-    assert domain.vouching.endswith(f": {limits['source']}")
 
 
 @every_form

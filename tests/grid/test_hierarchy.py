@@ -228,7 +228,7 @@ def test_releases_equal_the_definition_and_regions_are_the_sums_of_their_cells(a
     every = grid.contains_keys(np.arange(keys, dtype=np.uint64))
     compare(mechanism("pyramid"), table, "1", lambda a, b: every[a:b].any())
     given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
-    release = geodp.publish(table, method="pyramid", **given)
+    release = geodp.publish(table, method="pyramid", **{"contribution": 1, **given})
     dense = release.table.to_dense()
     for prefecture in "ABC":
         row, col = grid.hierarchy.cells_in(prefecture)

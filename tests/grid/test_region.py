@@ -79,7 +79,7 @@ def test_what_is_no_region():
 def test_estimates(method):
     counts = np.random.default_rng(1).poisson(300, GRID.shape)
     table = CountTable.from_dense(counts, GRID)
-    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)), contribution=1)
     found = release.estimate("523960")
     inside = np.isin(release.table.key, Region.of(GRID, "523960").key)
     assert found.count == release.table.count[inside].sum()
@@ -93,7 +93,7 @@ def test_estimates(method):
 def test_one_cell_of_a_padded_domain_has_at_most_the_stated_error(method):
     grid = Grid.regular((5, 3))
     table = CountTable.from_dense(np.full((5, 3), 50), grid)
-    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)), contribution=1)
     errors = [
         release.standard_error(Region.of(grid, np.array([[row], [col]])))
         for row in range(5)
@@ -160,7 +160,7 @@ def test_labels_are_a_mapping():
 
 def test_laplace_noise_of_few_cells_has_long_tails():
     table = CountTable.from_dense(np.full(GRID.shape, 50), GRID)
-    release = publish(table, method="laplace", epsilon=1, key=NoiseKey(bytes(32)))
+    release = publish(table, method="laplace", epsilon=1, key=NoiseKey(bytes(32)), contribution=1)
     one, area = release.estimate(np.array([[5], [5]])), release.estimate("523960")
     assert (one.high - one.count) / one.standard_error == pytest.approx(2.118)
     assert (area.high - area.count) / area.standard_error == pytest.approx(1.96, abs=0.001)

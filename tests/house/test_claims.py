@@ -216,7 +216,9 @@ def test_errors_that_the_documents_tell(method, bias, error):
     grid = geodp.Grid.regular((512, 512))
     nobody = geodp.CountTable.from_index(grid, np.empty((2, 0), np.int64), np.empty(0, np.int64))
     key = geodp.NoiseKey(bytes(range(32)))
-    release = geodp.publish(nobody, method=method, epsilon="1/10", key=key, allow_empty=True)
+    release = geodp.publish(
+        nobody, method=method, epsilon="1/10", key=key, allow_empty=True, contribution=1
+    )
     lone = release.card().expected_error.isolated_cell
     assert (round(lone.bias), round(lone.rmse)) == (bias, error)
     assert f"{bias} and an error of {error} people" in text or f"{bias} and {error})" in text

@@ -135,7 +135,7 @@ FACES = {
 }
 """Files that do nothing but offer names of other files."""
 
-MOST_LINES, MOST_ENTRIES, MOST_FILES, MOST_OF_A_FUNCTION = 400, 12, 18, 60
+MOST_ENTRIES, MOST_OF_A_FUNCTION = 12, 60
 
 
 @dataclass(frozen=True)
@@ -247,15 +247,9 @@ def violations(package: Path) -> list[str]:
     entries = {name.partition("/")[0] for name in names} - {"", "__main__"}
     if len(entries) > MOST_ENTRIES:
         bad.append(f"geodp has {len(entries)} entries")
-    for folder in sorted({path.parent for path in paths}):
-        files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
-        if len(files) > MOST_FILES:
-            bad.append(f"{folder.name} has {len(files)} files")
     for path in paths:
         source, name = path.read_text(encoding="utf-8"), name_of(path, package)
         file = path.relative_to(package).with_suffix("").as_posix()
-        if (lines := len(source.splitlines())) > MOST_LINES:
-            bad.append(f"{file} has {lines} lines")
         if only_offers(source) and file not in FACES:
             bad.append(f"{file} only offers names of other files")
         bad += long_functions(file, source)
@@ -317,10 +311,8 @@ def test_a_planted_import_is_caught(file, planted):
 
 
 def test_other_faults_of_the_plan_are_caught(tmp_path):
-    for number in range(MOST_FILES + 1):
-        path = tmp_path / "grid" / f"file{number}.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("x = 1\n" * (MOST_LINES + (number == 3)))
+    (tmp_path / "grid").mkdir()
+    (tmp_path / "grid" / "file1.py").write_text("x = 1\n")
     for number in range(MOST_ENTRIES):
         (tmp_path / f"entry{number}.py").write_text("")
     (tmp_path / "errors.py").write_text("from geodp.grid.file1 import x\n__all__ = ['x']\n")
@@ -329,8 +321,6 @@ def test_other_faults_of_the_plan_are_caught(tmp_path):
     found = "\n".join(violations(tmp_path))
     for said in (
         "geodp has 14 entries",
-        "grid has 19 files",
-        "file3 has 401 lines",
         "file2: long has 61 lines",
         "errors only offers names of other files",
         "entry1 stands on no floor",

@@ -40,7 +40,7 @@ grid = geodp.Grid.regular((64, 64))
 table = geodp.CountTable.from_dense(np.full((64, 64), 100), grid)
 publish = geodp.publish
 sys.setprofile(hook)
-release = publish(table, method="pyramid:setting=R", epsilon="1/2")
+release = publish(table, method="pyramid:setting=R", epsilon="1/2", contribution=1)
 sys.setprofile(None)
 drawn, moves = moves, 0
 sys.setprofile(hook)

@@ -236,8 +236,14 @@ def compiled():
     grid = geodp.Grid.regular((4, 4))
     table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)
     for method in ("pyramid", "topdown"):
-        geodp.publish(table, method=method, epsilon=1)
-    geodp.publish(table, epsilon=1, prior=geodp.publish(table, epsilon=1), prior_source="made up")
+        geodp.publish(table, method=method, epsilon=1, contribution=1)
+    geodp.publish(
+        table,
+        epsilon=1,
+        prior=geodp.publish(table, epsilon=1, contribution=1),
+        prior_source="made up",
+        contribution=1,
+    )
     sexes = grid.with_attribute("sex", ["f", "m"])
     geodp.publish(
         geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1

@@ -160,7 +160,9 @@ def test_an_interval_of_the_closed_form_alone_would_be_caught():
 def test_an_interval_needs_the_release_alone():
     """The same from a copy of what was published, without any table behind it."""
     table = geodp.CountTable.from_dense(scenes(70)["coast 30"][0], GRID)
-    release = geodp.publish(table, method="pyramid", epsilon=0.1, key=NoiseKey(bytes(32)))
+    release = geodp.publish(
+        table, method="pyramid", epsilon=0.1, key=NoiseKey(bytes(32)), contribution=1
+    )
     published = release.table
     copy = geodp.table.released.ReleasedTable(
         GRID, published.key.copy(), published.count.copy(), published.event

@@ -61,7 +61,9 @@ def test_complete_levels_are_unbiased_by_pandas_alone(tmp_path, spec):
     """The control is a level that is not complete: not all of its nodes are always there."""
     table = geodp.CountTable.from_dense(COUNTS, GRID)
     kept = [geodp.NoiseKey(n.to_bytes(32, "little")) for n in range(TRIALS)]
-    release = geodp.publish(table, method=spec, epsilon="1/5", key=kept[0], measurements=4)
+    release = geodp.publish(
+        table, method=spec, epsilon="1/5", key=kept[0], measurements=4, contribution=1
+    )
     asked = ask_measurements(mechanism(spec), GRID, release.event, 4)
     for number, key in enumerate(kept):
         drawn = asked.method.release(table, asked.event, key)

@@ -169,7 +169,7 @@ class TestWhatItReleases:
         )
 
     def test_the_event_holds_the_settings(self, spec, table):
-        release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+        release = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1)
         assert release.event.mechanism == spec
         assert release.table.event is release.event
 
@@ -179,7 +179,12 @@ class TestWhatItReleases:
         for number in range(6):
             people = PEOPLE if number % 2 else np.zeros(GRID.shape, int)
             release = geodp.publish(
-                table_of(people, GRID), method=spec, epsilon=1, key=key(number), allow_empty=True
+                table_of(people, GRID),
+                method=spec,
+                epsilon=1,
+                key=key(number),
+                allow_empty=True,
+                contribution=1,
             )
             released = release.table
             assert GRID.contains_keys(released.key).all()
@@ -193,13 +198,13 @@ class TestWhatItReleases:
         assert (values >= 0).all() == row.nonnegative
 
     def test_the_card_is_plain(self, spec, table):
-        release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+        release = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1)
         text = json.dumps(release.card().to_json(), allow_nan=False)
         assert mechanism(spec).citation in json.loads(text)["mechanism"]["citation"]
 
     def test_same_key_same_release_other_key_other_release(self, spec, table):
         runs = [
-            geodp.publish(table, method=spec, epsilon="1/10", key=key(number)).table
+            geodp.publish(table, method=spec, epsilon="1/10", key=key(number), contribution=1).table
             for number in (1, 1, 2)
         ]
         bytes_of = [(run.key.tobytes(), run.count.tobytes()) for run in runs]
@@ -208,14 +213,19 @@ class TestWhatItReleases:
 
     def test_a_release_is_not_changed_by_the_one_before(self, spec, table):
         """No state is kept between runs."""
-        one = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
+        one = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1).table
         empty = table_of(np.zeros(GRID.shape, int), GRID)
-        geodp.publish(empty, method=spec, epsilon="1/7", key=key(2), allow_empty=True)
-        two = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
+        geodp.publish(
+            empty, method=spec, epsilon="1/7", key=key(2), allow_empty=True, contribution=1
+        )
+        two = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1).table
         assert one.count.tobytes() == two.count.tobytes()
 
     def test_fresh_keys_give_fresh_noise(self, spec, table):
-        runs = [geodp.publish(table, method=spec, epsilon="1/20").table for _ in range(5)]
+        runs = [
+            geodp.publish(table, method=spec, epsilon="1/20", contribution=1).table
+            for _ in range(5)
+        ]
         assert len({run.key.tobytes() + run.count.tobytes() for run in runs}) > 1
 
     @pytest.mark.parametrize("neighbours", NEIGHBOURS)
@@ -266,19 +276,23 @@ class TestWhatItReleases:
         ledger.add_dataset("census", PureDP(Fraction(10**6)))
         given = {"method": spec, "contribution": 1, "ledger": ledger, "dataset": "census"}
         with pytest.raises(UsageError, match="choose a larger epsilon"):
-            geodp.publish(table, epsilon=widest * Fraction(99, 100), **given)
+            geodp.publish(table, epsilon=widest * Fraction(99, 100), **{"contribution": 1, **given})
         assert not ledger.charges("census")
         with pytest.raises(UsageError, match="choose a larger epsilon"):
             geodp.plan(GRID, spec, epsilon=widest * Fraction(99, 100), contribution=1)
         try:
-            geodp.publish(table, epsilon=widest * Fraction(101, 100), **given)
+            geodp.publish(
+                table, epsilon=widest * Fraction(101, 100), **{"contribution": 1, **given}
+            )
         except UsageError:  # for another reason, and as early
             assert row.undrawable(GRID, spent(row, GRID, widest * Fraction(101, 100)))
             assert not ledger.charges("census")
 
     def test_an_empty_table_is_released_too(self, spec):
         empty = table_of(np.zeros(GRID.shape, int), GRID)
-        release = geodp.publish(empty, method=spec, epsilon=1, key=key(1), allow_empty=True)
+        release = geodp.publish(
+            empty, method=spec, epsilon=1, key=key(1), allow_empty=True, contribution=1
+        )
         assert GRID.contains_keys(release.table.key).all()
 
     def test_expected_error_is_there_before_any_data(self, spec):
@@ -332,7 +346,7 @@ class TestGridsOfPractice:
         try:
             refusal = row.unsupported(grid)
             try:
-                release = geodp.publish(table, method=method, epsilon=1, key=key(1))
+                release = geodp.publish(table, method=method, epsilon=1, key=key(1), contribution=1)
             except UsageError as refused:
                 assert str(refused) == refusal  # noqa: PT017
             else:

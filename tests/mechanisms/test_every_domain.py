@@ -107,7 +107,9 @@ def test_without_attributes_parts_are_the_pyramid_bit_for_bit(name):
         for number in range(2):
             terms = {"epsilon": SMALL, "contribution": 1, "key": key_of(number)}
             one, two = (
-                geodp.publish(table, method=method, allow_empty=True, **terms).table
+                geodp.publish(
+                    table, method=method, allow_empty=True, **{"contribution": 1, **terms}
+                ).table
                 for method in ("parts", "pyramid")
             )
             assert one.key.tobytes() == two.key.tobytes()

@@ -137,15 +137,15 @@ def test_releases_declare_their_records(ledger):
     table = CountTable.from_dense(np.full((4, 4), 9), Grid.regular((4, 4)))
     into = {"ledger": ledger, "dataset": "census", "epsilon": "1/4"}
     key = NoiseKey(bytes(32))
-    assert publish(table, **into).charge.earlier == 0
+    assert publish(table, **into, contribution=1).charge.earlier == 0
     charge_threshold(FOUND, ledger, "census", "a")
     for records, said in ((None, "--records"), ("same-sample", "do not add up")):
         with pytest.raises(UsageError, match=said):
-            publish(table, records=records, **into)
-    release = publish(table, records="all", **into)
+            publish(table, records=records, **into, contribution=1)
+    release = publish(table, records="all", **into, contribution=1)
     assert release.charge.spent.epsilon == FOUND.loss.epsilon + Fraction(1, 2)
     with pytest.raises(UsageError, match="declared to a ledger"):
-        publish(table, epsilon=1, records="all", key=key)
+        publish(table, epsilon=1, records="all", key=key, contribution=1)
 
 
 @pytest.mark.parametrize(

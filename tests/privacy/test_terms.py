@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import budget
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
@@ -59,8 +60,11 @@ def test_a_table_settles_the_contribution():
     terms = Terms.of(rho=1, neighbours=REPLACE, people=10)
     assert terms.contribution is None
     settled = Terms(ZeroConcentratedDP(1), REPLACE, 3, True, "person", 10)
-    assert terms.bound(3, enforced=True) == settled
-    assert not settled.bound(4).enforced
+    assert terms.bound(ContributionBound(3, "geodp")) == settled
+    assert not settled.bound(ContributionBound(4)).enforced
+    assert settled.bound(ContributionBound(1, "layout", "census (Census)")).layout.startswith(
+        "census"
+    )
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_cells_outside_the_domain_are_no_numbers():
     mask = mask_of_blocks(METRES, np.array([[0, 0, 8, 6]]).T, "the northern half")
     grid = METRES.with_mask(mask)
     table = geodp.CountTable.from_index(grid, [[1, 3], [2, 5]], [40, 60])
-    array = geodp.publish(table, epsilon=1, key=KEY).to_xarray("residents")
+    array = geodp.publish(table, epsilon=1, key=KEY, contribution=1).to_xarray("residents")
     assert array.name == "residents"
     assert int(np.isnan(array.values).sum()) == 96 - grid.size
     assert array.spatial_ref.attrs["crs_wkt"]

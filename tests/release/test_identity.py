@@ -53,11 +53,11 @@ def test_changed_software_under_a_kept_key_draws_new_noise_and_is_charged(ledger
     """
     terms = {"epsilon": "1/100", "key": key, "ledger": ledger, "dataset": "census"}
     terms["method"] = "pyramid:setting=R"
-    one = geodp.publish(TABLE, **terms)
-    assert geodp.publish(TABLE, **terms).charge.replay
+    one = geodp.publish(TABLE, **{"contribution": 1, **terms})
+    assert geodp.publish(TABLE, **{"contribution": 1, **terms}).charge.replay
     monkeypatch.setattr(pyramid, "SMALL", 1)
     forget_levels()
-    two = geodp.publish(TABLE, **terms)
+    two = geodp.publish(TABLE, **{"contribution": 1, **terms})
     assert two.event == one.event, "the same call, as far as its parameters tell"
     assert not two.charge.replay
     assert ledger.spent("census") == PureDP(Fraction(2, 100))
@@ -72,7 +72,9 @@ def test_two_releases_by_changed_software_do_not_tell_the_total(monkeypatch):
         for small in (1 << 10, 1):
             monkeypatch.setattr(pyramid, "SMALL", small)
             forget_levels()
-            release = geodp.publish(TABLE, method=method.spec, epsilon="1/100", key=key)
+            release = geodp.publish(
+                TABLE, method=method.spec, epsilon="1/100", key=key, contribution=1
+            )
             totals.append(int(release.table.count.sum()))
             scales.append(float(release.event.scale / method.levels(GRID).shares[0]))
         a, b = scales
@@ -83,7 +85,7 @@ def test_two_releases_by_changed_software_do_not_tell_the_total(monkeypatch):
 def use(method=None, grid=GRID, **amounts):
     """An event that has every kind of budget in it."""
     amounts = amounts or {"rho": "1/8", "delta": "1/1000"}
-    return (method or Pyramid()).event(grid, Terms.of(**amounts, contribution=1))
+    return (method or Pyramid()).event(grid, Terms.of(**{"contribution": 1, **amounts}))
 
 
 BASE = (GRID, Pyramid(), use())
@@ -185,14 +187,15 @@ OTHER = {
 }
 
 
-def test_all_that_an_event_says_is_in_the_digest_but_where_the_key_came_from():
+def test_all_that_an_event_says_is_in_the_digest_but_who_answers_and_where_the_key_came_from():
     event = use(Silent())
     digests = {release_digest(TABLE, Silent(), event)}
-    assert OTHER.keys() | {"key_origin"} == {field.name for field in fields(Measurement)}
+    assert OTHER.keys() | {"key_origin", "layout"} == {field.name for field in fields(Measurement)}
     for name, value in OTHER.items():
         digests.add(release_digest(TABLE, Silent(), replace(event, **{name: value})))
     assert len(digests) == 1 + len(OTHER)
     assert release_digest(TABLE, Silent(), replace(event, key_origin="file")) in digests
+    assert release_digest(TABLE, Silent(), replace(event, layout="a census")) in digests
 
 
 def test_other_keys_and_other_counts_are_other_releases():
@@ -234,7 +237,9 @@ def test_the_digest_is_what_it_was():
 
 
 def test_the_ledger_and_the_noise_go_by_the_same_digest(ledger, key):
-    release = geodp.publish(TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census")
+    release = geodp.publish(
+        TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census", contribution=1
+    )
     digest = release_digest(TABLE, release.method, release.event)
     assert release.charge.fingerprint == key.fingerprint(digest)
     again = release.method.release(TABLE, release.event, key.derive(digest))

@@ -24,14 +24,16 @@ def key(n):
 
 
 def published(method="pyramid", number=0, **given):
-    return geodp.publish(TABLE, method=method, epsilon="1/10", key=key(number), **given)
+    return geodp.publish(
+        TABLE, method=method, epsilon="1/10", key=key(number), **given, contribution=1
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", [{"epsilon": "1/10"}, {"rho": "1/20"}])
 def test_they_change_nothing_in_the_release(method, loss):
-    plain = geodp.publish(TABLE, method=method, key=key(0), **loss)
-    more = geodp.publish(TABLE, method=method, key=key(0), measurements=4, **loss)
+    plain = geodp.publish(TABLE, method=method, key=key(0), **loss, contribution=1)
+    more = geodp.publish(TABLE, method=method, key=key(0), measurements=4, **loss, contribution=1)
     assert np.array_equal(plain.table.key, more.table.key)
     assert np.array_equal(plain.table.count, more.table.count)
     assert plain.measurements is None
@@ -99,7 +101,7 @@ def test_complete_levels_are_unbiased_and_visited_nodes_are_not(method):
 def test_values_are_exact_beyond_floats():
     n = (1 << 59) + 1
     table = geodp.CountTable.from_keys(GRID, [0], [n])
-    release = geodp.publish(table, epsilon=100, key=key(0), measurements="cell")
+    release = geodp.publish(table, epsilon=100, key=key(0), measurements="cell", contribution=1)
     last = release.measurements.levels[-1]
     assert abs(int(last.value[0]) - n) < 100
 

@@ -30,7 +30,7 @@ def test_what_is_opened_is_what_was_written(name, tmp_path):
 
 def test_margins_of_simulation_are_those_of_the_files(tmp_path):
     table = geodp.CountTable.from_index(METRES, [[2, 3, 7], [4, 4, 1]], [90, 70, 5])
-    made = geodp.publish(table, epsilon=1, key=KEY, simulate=20)
+    made = geodp.publish(table, epsilon=1, key=KEY, simulate=20, contribution=1)
     made.write(tmp_path / "out")
     again = geodp.open(tmp_path / "out" / "public")
     frame = again.to_pandas()
@@ -45,7 +45,7 @@ def test_public_totals_stay_exact(tmp_path):
     table = geodp.CountTable.from_index(grid, [[0, 3], [1, 5]], [70, 30])
     code = str(grid.places[0].format(np.array([0]), np.array([1]))[0])[:8]
     totals = PublicTotals.of(grid, {code: 70}, "the bulletin")
-    made = geodp.publish(table, epsilon=1, key=KEY, totals=totals)
+    made = geodp.publish(table, epsilon=1, key=KEY, totals=totals, contribution=1)
     made.write(tmp_path / "out")
     again = geodp.open(tmp_path / "out")
     assert again.estimate(code).standard_error == 0

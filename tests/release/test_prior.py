@@ -29,7 +29,7 @@ GIVEN = {"prior": BEFORE, "prior_source": SOURCE}
 
 
 def publish(**given):
-    return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given)
+    return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given, contribution=1)
 
 
 @pytest.fixture
@@ -53,16 +53,16 @@ def test_a_release_with_a_prior_is_a_replay_of_the_one_without(tmp_path, key):
     assert again.table.count.tobytes() == told.table.count.tobytes()
 
 
-def test_the_card_has_source_digest_and_what_was_learned(tmp_path):
+def test_the_card_has_the_source_and_what_was_learned(tmp_path):
     release = publish(**GIVEN)
     card = release.card()
     assert card.prior.source == SOURCE
-    assert card.prior.sha256 == Prior.of(GRID, BEFORE, SOURCE).sha256
     assert card.prior.levels[-1].in_use == 1
     assert "attenuated" in card.prior.meaning
     assert card.prior.meaning in card.post_processing[-1]
-    assert f"naming as its source: {SOURCE}" in card.guarantee.precondition
-    assert "prior" not in publish().card().guarantee.precondition
+    stated = card.guarantee.assumptions[-1]
+    assert (stated.kind, stated.stated_by, stated.source) == ("prior", "operator", SOURCE)
+    assert "prior" not in {one.kind for one in publish().card().guarantee.assumptions}
     assert card.prior.attenuation
     release.write(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
@@ -73,7 +73,7 @@ def test_the_card_has_source_digest_and_what_was_learned(tmp_path):
 
 
 def test_an_earlier_release_can_be_the_prior():
-    before = geodp.publish(BEFORE, epsilon=1)
+    before = geodp.publish(BEFORE, epsilon=1, contribution=1)
     release = publish(prior=before, prior_source="our release of 2015")
     assert release.prior.levels[-1].in_use == 1
 
@@ -108,7 +108,7 @@ def test_a_prior_of_its_own_source():
 def test_refused_before_any_charge(tmp_path, given, words):
     ledger = small_ledger(tmp_path)
     with pytest.raises(UsageError, match=words) as caught:
-        geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **given)
+        geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **given, contribution=1)
     assert "\n" not in str(caught.value)
     assert not ledger.charges("census")
 

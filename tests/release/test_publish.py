@@ -11,6 +11,7 @@ from geodp.io.verify.verify import verify
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import rational
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
@@ -47,7 +48,7 @@ def test_budgets_are_read_exactly(given, exact):
 )
 def test_budgets_that_are_refused(wrong):
     with pytest.raises(UsageError, match="epsilon must be"):
-        geodp.publish(TABLE, epsilon=wrong)
+        geodp.publish(TABLE, epsilon=wrong, contribution=1)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_budgets_that_are_refused(wrong):
 )
 def test_budgets_of_gaussian_noise_that_are_refused(amounts, says):
     with pytest.raises(UsageError, match=says):
-        geodp.publish(TABLE, **amounts)
+        geodp.publish(TABLE, **{"contribution": 1, **amounts})
 
 
 @pytest.mark.parametrize("method", ["topdown", "pyramid"])
@@ -75,7 +76,7 @@ def test_gaussian_noise_has_the_sigma_of_its_budget(method):
     assert event.sigma2 == steps * 9 / (2 * Fraction(1, 8))
     assert event.epsilon == epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
     assert "concentrated" in release.card().guarantee.variant
-    given = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6").event
+    given = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6", contribution=1).event
     more = given.rho * 1001 / 1000
     assert epsilon_for(given.rho, given.delta) <= 1 < epsilon_for(more, given.delta)
 
@@ -97,7 +98,7 @@ def test_gaussian_noise_has_the_sigma_of_its_budget(method):
 )
 def test_calls_that_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        geodp.publish(TABLE, **{"epsilon": 1, **options})
+        geodp.publish(TABLE, **{"contribution": 1, **{"epsilon": 1, **options}})
 
 
 def test_a_huge_epsilon_leaves_the_counts_as_they_are():
@@ -113,10 +114,10 @@ def test_a_kept_key_never_gives_two_inputs_the_same_noise():
     noises = []
     for dense in (TABLE.to_dense(), other):
         table = geodp.CountTable.from_dense(dense, GRID)
-        release = geodp.publish(table, epsilon="1/10", key=key)
+        release = geodp.publish(table, epsilon="1/10", key=key, contribution=1)
         noises.append(release.table.to_dense() - dense)
     assert (noises[0] != noises[1]).mean() > 0.5
-    again = geodp.publish(TABLE, epsilon=Decimal("0.1"), key=key)
+    again = geodp.publish(TABLE, epsilon=Decimal("0.1"), key=key, contribution=1)
     assert (again.table.to_dense() - TABLE.to_dense() == noises[0]).all()
 
 
@@ -124,7 +125,8 @@ def test_a_generated_key_that_is_used_twice_does_not_share_noise_either():
     key = geodp.NoiseKey.generate()
     other = TABLE.to_dense() + 1
     noises = [
-        geodp.publish(table, epsilon="1/10", key=key).table.to_dense() - table.to_dense()
+        geodp.publish(table, epsilon="1/10", key=key, contribution=1).table.to_dense()
+        - table.to_dense()
         for table in (TABLE, geodp.CountTable.from_dense(other, GRID))
     ]
     assert (noises[0] != noises[1]).mean() > 0.5
@@ -132,7 +134,7 @@ def test_a_generated_key_that_is_used_twice_does_not_share_noise_either():
 
 def test_parameters_and_grid_change_the_noise_of_a_kept_key():
     key = geodp.NoiseKey(bytes(range(32)))
-    base = geodp.publish(TABLE, epsilon=1, neighbours="replace-one", key=key)
+    base = geodp.publish(TABLE, epsilon=1, neighbours="replace-one", key=key, contribution=1)
     double = geodp.publish(TABLE, epsilon=1, contribution=2, key=key)
     assert base.event.scale == double.event.scale
     assert (base.table.to_dense() != double.table.to_dense()).any()
@@ -140,9 +142,9 @@ def test_parameters_and_grid_change_the_noise_of_a_kept_key():
 
 def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
     file = keep(tmp_path / "key")
-    fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)))
-    kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file))
-    fresh = geodp.publish(TABLE, epsilon=1)
+    fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
+    kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file), contribution=1)
+    fresh = geodp.publish(TABLE, epsilon=1, contribution=1)
     assert fixed.card().private is False
     assert fixed.card().guarantee.in_words.startswith("NOT PRIVATE")
     assert kept.card().private is True
@@ -150,7 +152,7 @@ def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
 
 
 def test_the_card_is_public_and_complete():
-    card = geodp.publish(TABLE, epsilon="1/10").card()
+    card = geodp.publish(TABLE, epsilon="1/10", contribution=1).card()
     guarantee = card.guarantee
     assert guarantee.epsilon == "1/10"
     assert guarantee.l1_sensitivity == 1
@@ -160,14 +162,17 @@ def test_the_card_is_public_and_complete():
     assert card.post_processing
     # Two different tables have the same card: nothing in it depends on the data.
     other = geodp.CountTable.from_dense(np.eye(32, dtype=int), GRID)
-    assert geodp.publish(other, epsilon="1/10").card() == card
+    assert geodp.publish(other, epsilon="1/10", contribution=1).card() == card
     empty = geodp.CountTable.from_dense(np.zeros((32, 32), int), GRID)
-    cards = [geodp.publish(t, epsilon="1/10", allow_empty=True).card() for t in (TABLE, empty)]
+    cards = [
+        geodp.publish(t, epsilon="1/10", allow_empty=True, contribution=1).card()
+        for t in (TABLE, empty)
+    ]
     assert cards[0] == cards[1]
 
 
 def test_standard_error_takes_numbers_and_arrays():
-    release = geodp.publish(TABLE, epsilon=1)
+    release = geodp.publish(TABLE, epsilon=1, contribution=1)
     assert isinstance(release.standard_error(4), float)
     assert release.standard_error([[1, 4], [16, 64]]).shape == (2, 2)
     assert release.standard_error(5) == release.standard_error(4) + release.standard_error(1)
@@ -181,7 +186,7 @@ def test_an_event_says_whom_it_protects_and_whether_the_bound_is_enforced():
     key, count = np.arange(3, dtype=np.uint64), np.array([3, 4, 5])
     plain = geodp.publish(geodp.CountTable.from_keys(grid, key, count), epsilon=1, contribution=2)
     assert (plain.event.unit, plain.event.enforced) == ("person", False)
-    table = geodp.CountTable.from_keys(grid, key, count, bound=2, enforced=True)
+    table = geodp.CountTable.from_keys(grid, key, count, bound=ContributionBound(2, "geodp"))
     bounded = geodp.publish(table, epsilon=1, unit="household").event
     assert (bounded.unit, bounded.enforced, bounded.contribution) == ("household", True, 2)
 
@@ -189,7 +194,7 @@ def test_an_event_says_whom_it_protects_and_whether_the_bound_is_enforced():
 def test_what_a_method_does_not_take_is_refused_in_its_own_words():
     line = geodp.CountTable.from_dense(np.ones(16, int), geodp.Grid.regular((16,)))
     with pytest.raises(UsageError) as refused:
-        geodp.publish(line, method="ugrid", epsilon=1)
+        geodp.publish(line, method="ugrid", epsilon=1, contribution=1)
     assert str(refused.value) == geodp.METHODS["ugrid"].unsupported(line.grid)
 
 
@@ -204,12 +209,12 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
     assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
     ledger = small_ledger(tmp_path)
     with pytest.raises(UsageError, match="choose a larger epsilon"):
-        geodp.publish(TABLE, epsilon=epsilon, ledger=ledger, dataset="census")
+        geodp.publish(TABLE, epsilon=epsilon, ledger=ledger, dataset="census", contribution=1)
     assert not ledger.charges("census")
 
 
 def test_whom_a_release_protects_unless_told_otherwise():
-    assert geodp.publish(TABLE, epsilon=1).event.unit == "person"
+    assert geodp.publish(TABLE, epsilon=1, contribution=1).event.unit == "person"
 
 
 class Mine(TopDown):
@@ -224,8 +229,8 @@ class Taken(TopDown):
 
 def test_a_method_of_ones_own_is_published_planned_and_evaluated(tmp_path):
     key = geodp.NoiseKey(bytes(32))
-    release = geodp.publish(TABLE, method=Mine(), epsilon=1, key=key)
-    known = geodp.publish(TABLE, method="topdown", epsilon=1, key=key)
+    release = geodp.publish(TABLE, method=Mine(), epsilon=1, key=key, contribution=1)
+    known = geodp.publish(TABLE, method="topdown", epsilon=1, key=key, contribution=1)
     assert (release.method, release.event.mechanism) == (Mine(), "mine")
     assert (release.table.to_dense() != known.table.to_dense()).any(), "it shares the noise"
     box = (0, 0, 4, 4)
@@ -237,14 +242,17 @@ def test_a_method_of_ones_own_is_published_planned_and_evaluated(tmp_path):
         "mine",
         geodp.plan(GRID, "topdown", epsilon=1).blocks,
     )
-    found = geodp.evaluate(TABLE, methods=[Mine(), "laplace"], epsilon=1, trials=1)
+    found = geodp.evaluate(TABLE, methods=[Mine(), "laplace"], epsilon=1, trials=1, contribution=1)
     assert [*found.methods] == ["mine", "laplace"]
 
 
 def test_a_method_of_ones_own_has_a_name_of_its_own():
     with pytest.raises(UsageError, match="topdown is the name of a method of geodp"):
-        geodp.publish(TABLE, method=Taken(), epsilon=1)
-    assert geodp.publish(TABLE, method=TopDown(), epsilon=1).event.mechanism == "topdown"
+        geodp.publish(TABLE, method=Taken(), epsilon=1, contribution=1)
+    assert (
+        geodp.publish(TABLE, method=TopDown(), epsilon=1, contribution=1).event.mechanism
+        == "topdown"
+    )
 
 
 def test_a_keyword_that_no_door_knows_is_refused():
@@ -281,20 +289,23 @@ def test_a_name_is_plain_and_an_event_is_what_was_agreed():
     with pytest.raises(
         UsageError, match="A method needs a name of letters a-z, digits and hyphens"
     ):
-        geodp.publish(TABLE, method=Renamed(), epsilon=1)
+        geodp.publish(TABLE, method=Renamed(), epsilon=1, contribution=1)
     with pytest.raises(UsageError, match="spends something else"):
-        geodp.publish(TABLE, method=Spendthrift(), epsilon=1)
+        geodp.publish(TABLE, method=Spendthrift(), epsilon=1, contribution=1)
 
 
 def test_two_classes_of_one_name_share_no_noise_under_a_kept_key():
     key = geodp.NoiseKey(bytes(32))
-    one, two = (geodp.publish(TABLE, method=row, epsilon=1, key=key) for row in (Mine(), Other()))
+    one, two = (
+        geodp.publish(TABLE, method=row, epsilon=1, key=key, contribution=1)
+        for row in (Mine(), Other())
+    )
     assert one.event == two.event
     assert (one.table.to_dense() != two.table.to_dense()).any()
 
 
 def test_a_release_by_a_method_of_ones_own_is_verified_as_far_as_it_can_be(tmp_path):
-    release = geodp.publish(TABLE, method=Mine(), epsilon=1)
+    release = geodp.publish(TABLE, method=Mine(), epsilon=1, contribution=1)
     release.write(tmp_path / "out")
     checks = verify(tmp_path / "out", errors_of)
     assert all(check.ok for check in checks)

@@ -30,18 +30,22 @@ def key(tmp_path):
 
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):
     for number in range(5):
-        release = geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+        release = geodp.publish(
+            TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1
+        )
         card = release.card().budget
         assert card.earlier_releases == number
         assert ledger.check(card.head)
     with pytest.raises(BudgetError):
-        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1)
     assert str(ledger.spent("census")) == str(PureDP(Fraction(1)))
 
 
 def test_a_replay_costs_nothing_and_gives_the_same_release_and_card(ledger, key):
     one, two = (
-        geodp.publish(TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census")
+        geodp.publish(
+            TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census", contribution=1
+        )
         for _ in range(2)
     )
     assert (one.table.to_dense() == two.table.to_dense()).all()
@@ -53,7 +57,9 @@ def test_a_replay_costs_nothing_and_gives_the_same_release_and_card(ledger, key)
 def test_other_data_under_the_same_key_is_charged(ledger, key):
     other = geodp.CountTable.from_dense(np.full((8, 8), 21), GRID)
     for table in (TABLE, other):
-        geodp.publish(table, epsilon="1/2", key=key, ledger=ledger, dataset="census")
+        geodp.publish(
+            table, epsilon="1/2", key=key, ledger=ledger, dataset="census", contribution=1
+        )
     assert len(ledger.charges("census")) == 2
 
 
@@ -63,7 +69,7 @@ def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
 
     monkeypatch.setattr(Pyramid, "release", fail)
     with pytest.raises(MemoryError):
-        geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census")
+        geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census", contribution=1)
     assert str(ledger.remaining("census")) == str(PureDP(Fraction(1, 2)))
 
 
@@ -80,13 +86,15 @@ def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
 def test_what_does_not_fit_the_ledger_is_refused_and_costs_nothing(ledger, options, message):
     given = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
     with pytest.raises(UsageError, match=message):
-        geodp.publish(TABLE, **given)
+        geodp.publish(TABLE, **given, contribution=1)
     assert ledger.charges("census") == ()
 
 
 def _publish(path, queue):
     try:
-        geodp.publish(TABLE, epsilon="1/5", ledger=Ledger.open(path), dataset="census")
+        geodp.publish(
+            TABLE, epsilon="1/5", ledger=Ledger.open(path), dataset="census", contribution=1
+        )
     except BudgetError:
         queue.put("refused")
     else:
@@ -115,22 +123,24 @@ def test_a_budget_in_rho_is_charged_as_the_cap_is_kept(tmp_path):
     made = Ledger.create(tmp_path / "gaussian.ledger")
     made.add_dataset("concentrated", ZeroConcentratedDP(Fraction(5)))
     made.add_dataset("approximate", ApproximateDP(Fraction(9), Fraction(1, 10**6)))
-    geodp.publish(TABLE, rho=tenth, ledger=made, dataset="concentrated")
+    geodp.publish(TABLE, rho=tenth, ledger=made, dataset="concentrated", contribution=1)
     assert made.spent("concentrated").rho == tenth
     converted = geodp.publish(
-        TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="concentrated"
+        TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="concentrated", contribution=1
     )
     assert made.spent("concentrated").rho == tenth + converted.event.rho
-    geodp.publish(TABLE, epsilon=tenth, ledger=made, dataset="concentrated")
+    geodp.publish(TABLE, epsilon=tenth, ledger=made, dataset="concentrated", contribution=1)
     assert made.spent("concentrated").rho == tenth + converted.event.rho + tenth**2 / 2
-    geodp.publish(TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="approximate")
+    geodp.publish(
+        TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="approximate", contribution=1
+    )
     spent = made.spent("approximate")
     assert (spent.epsilon, spent.delta) == (1, Fraction(1, 10**9))
 
 
 def test_a_fresh_key_has_a_fingerprint_of_its_own(ledger):
     for _ in range(2):
-        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1)
     found = [charge.fingerprint for charge in ledger.charges("census")]
     assert len(set(found)) == 2
     assert {len(fingerprint) for fingerprint in found} == {64}
@@ -138,5 +148,7 @@ def test_a_fresh_key_has_a_fingerprint_of_its_own(ledger):
 
 def test_noise_too_wide_to_be_drawn_is_refused_before_the_charge(ledger):
     with pytest.raises(UsageError):
-        geodp.publish(TABLE, epsilon=Fraction(1, 10**9), ledger=ledger, dataset="census")
+        geodp.publish(
+            TABLE, epsilon=Fraction(1, 10**9), ledger=ledger, dataset="census", contribution=1
+        )
     assert ledger.spent("census").epsilon == 0

@@ -30,7 +30,7 @@ def people():
 def publish(people, simulate=0, number=0, **more):
     table = geodp.CountTable.from_dense(people, GRID)
     more = {"epsilon": "1/10", "key": NoiseKey(number.to_bytes(32, "little")), **more}
-    return geodp.publish(table, simulate=simulate, **more)
+    return geodp.publish(table, simulate=simulate, **more, contribution=1)
 
 
 def test_counts_stay_and_cells_where_nobody_is_listed_become_narrower(people):

@@ -7,6 +7,7 @@ from geodp import CountTable, Grid
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import coarsen
 
 # Neither begins nor ends at an edge of a 10 km or 5 km mesh.
@@ -90,9 +91,9 @@ def test_a_mask_becomes_the_coarser_cells_that_it_touches(attribute):
 
 def test_what_bounds_a_person_stays():
     grid = Grid.regular((4, 4))
-    table = CountTable.from_keys(grid, [0, 1], [3, 4], bound=2, enforced=True)
+    table = CountTable.from_keys(grid, [0, 1], [3, 4], bound=ContributionBound(2, "geodp"))
     found = coarsen(table, Coarsening.of(grid, 4))
-    assert (found.bound, found.enforced, found.count.tolist()) == (2, True, [7])
+    assert (found.bound, found.count.tolist()) == (ContributionBound(2, "geodp"), [7])
 
 
 @pytest.mark.parametrize("level", ["jis:2km", "3", "inspire:1km", 0, "nonsense"])

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import InputError, UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
-from geodp.table.contribution import agree_on_bound, truncate
+from geodp.table.contribution import bound_contribution, truncate
 
 records = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40)
 bounds = st.integers(1, 4)
@@ -125,12 +126,12 @@ def test_points_with_persons_enforce_their_bound(tmp_path):
     with pytest.raises(UsageError, match="at least that"):
         geodp.publish(table, epsilon=1, contribution=1)
     assert geodp.publish(table, epsilon=1, contribution=2).event.contribution == 2
-    assert agree_on_bound(table, 3) == (3, True)
+    assert bound_contribution(table, 3) == ContributionBound(3, "geodp")
 
 
 def test_points_without_persons_need_somebody_who_vouches(tmp_path):
     table = points(tmp_path, TRIPS)
-    with pytest.raises(UsageError, match="vouch"):
+    with pytest.raises(UsageError, match="--contribution N"):
         geodp.publish(table, epsilon=1)
     release = geodp.publish(table, epsilon=1, contribution=3)
     assert "vouched" in release.card().guarantee.contribution_bound

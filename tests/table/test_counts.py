@@ -76,12 +76,12 @@ def test_arrays_of_another_process_are_of_the_same_type():
 def test_raw_and_released_tables_are_different_types():
     table = geodp.CountTable.from_dense(np.ones((4, 4), int), GRID)
     assert not isinstance(table, geodp.ReleasedTable)
-    release = geodp.publish(table, epsilon=1)
+    release = geodp.publish(table, epsilon=1, contribution=1)
     assert isinstance(release.table, geodp.ReleasedTable)
     assert not isinstance(release.table, geodp.CountTable)
     assert isinstance(release.table.event, Measurement)
     with pytest.raises(UsageError, match="takes a CountTable"):
-        geodp.publish(release.table, epsilon=1)
+        geodp.publish(release.table, epsilon=1, contribution=1)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_larger_squares_are_blocks_of_the_grid():
 @pytest.mark.parametrize(
     ("cells", "source", "words"),
     [
-        (table(), " ", "needs its source"),
+        (table(), " ", "Where was the prior published"),
         (table(geodp.Grid.regular((8, 32))), "made up", "another grid"),
         (table(geodp.Grid.regular((16, 17))), "made up", "another grid"),
         (geodp.CountTable.from_keys(GRID, [], []), "made up", "counts nobody"),
@@ -96,7 +96,7 @@ def test_what_is_no_prior_is_refused_in_a_sentence(cells, source, words):
 
 @pytest.mark.parametrize("count", [np.array([1.5]), np.array([-3.0]), np.array([-3])])
 def test_fractions_and_negative_counts_are_refused(count):
-    released = geodp.publish(table(), epsilon=1).table
+    released = geodp.publish(table(), epsilon=1, contribution=1).table
     cells = geodp.ReleasedTable(GRID, np.array([3], np.uint64), count, released.event)
     with pytest.raises(UsageError, match="whole counts, none below 0"):
         Prior.of(GRID, cells, "made up")

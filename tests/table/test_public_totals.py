@@ -58,9 +58,9 @@ def test_53_municipalities_have_exactly_their_totals(method):
     table = made()
     totals = totals_of(table.grid, table)
     assert totals.total.size == 53
-    release = geodp.publish(table, method=method, epsilon="1/20", totals=totals)
+    release = geodp.publish(table, method=method, epsilon="1/20", totals=totals, contribution=1)
     assert totals.sums(release.table).tolist() == totals.total.tolist()
-    free = geodp.publish(table, method=method, epsilon="1/20")
+    free = geodp.publish(table, method=method, epsilon="1/20", contribution=1)
     assert (totals.sums(free.table) != totals.total).mean() > 0.9  # without them, none is met
     for path in totals.names[:5]:
         cells = np.array(table.grid.hierarchy.cells_in(*path))
@@ -72,11 +72,11 @@ def test_tables_of_areas_say_which_are_exact():
     table = made()
     for depth, exact in ((2, (True, True)), (1, (True, False))):
         totals = totals_of(table.grid, table, depth)
-        release = geodp.publish(table, epsilon="1/20", totals=totals)
+        release = geodp.publish(table, epsilon="1/20", totals=totals, contribution=1)
         for areas, known in zip(release.areas(), exact, strict=True):
             assert ((areas.standard_error == 0) == known).all(), areas.level
     fewer = PublicTotals.of(table.grid, {totals.names[0]: int(totals.total[0])}, "a book")
-    release = geodp.publish(table, epsilon="1/20", totals=fewer)
+    release = geodp.publish(table, epsilon="1/20", totals=fewer, contribution=1)
     prefectures = next(iter(release.areas()))
     assert (prefectures.standard_error == 0).sum() == 1
 
@@ -88,7 +88,10 @@ def test_errors_and_intervals_stay_right():
     for number in range(12):
         key = geodp.NoiseKey(number.to_bytes(32, "little"))
         given = {"epsilon": "1/10", "key": key}
-        release, free = geodp.publish(table, totals=totals, **given), geodp.publish(table, **given)
+        release, free = (
+            geodp.publish(table, totals=totals, **{"contribution": 1, **given}),
+            geodp.publish(table, **{"contribution": 1, **given}),
+        )
         for at, one in enumerate((release, free)):
             squares[at] += ((one.table.to_dense() - truth) ** 2).sum()
         low, high = release.intervals().of(release.table.key)
@@ -115,7 +118,7 @@ def test_what_is_public_need_not_be_measured():
         for number in range(10):
             secret = geodp.NoiseKey(number.to_bytes(32, "little"))
             given = {"method": method, "epsilon": "1/10", "contribution": 1, "key": secret}
-            release = geodp.publish(table, totals=totals, **given)
+            release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
             off = release.table.to_vector() - truth
             assert not off.reshape(16, -1).sum(axis=1).any()
             blocks = np.abs(off.reshape(-1, 64).sum(axis=1)).mean()
@@ -190,7 +193,7 @@ def test_empty_areas_are_filled_evenly_and_labels_are_summed():
 def test_the_card_says_what_is_left_of_the_guarantee(given, left):
     table = made()
     totals = totals_of(table.grid, table, depth=1)
-    release = geodp.publish(table, totals=totals, **given)
+    release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
     (said,) = [s for s in release.card().guarantee.not_protected if "law on population" in s]
     assert said.startswith("the totals of 3 areas")
     assert said.endswith(f"protected with {left}")
@@ -202,14 +205,20 @@ def test_other_totals_than_the_tables_are_refused_before_anything():
     totals = totals_of(table.grid, table)
     totals.total[7] += 1
     with pytest.raises(UsageError, match="Nothing was charged") as error:
-        geodp.publish(table, epsilon=1, totals=totals)
+        geodp.publish(table, epsilon=1, totals=totals, contribution=1)
     assert not any(mark.isdigit() for mark in str(error.value))
 
 
 def test_methods_of_real_numbers_refuse_them():
     table = made()
     with pytest.raises(UsageError, match="whole counts"):
-        geodp.publish(table, method="geometric", epsilon=1, totals=totals_of(table.grid, table))
+        geodp.publish(
+            table,
+            method="geometric",
+            epsilon=1,
+            totals=totals_of(table.grid, table),
+            contribution=1,
+        )
 
 
 @pytest.mark.real
@@ -228,7 +237,7 @@ def test_stays_in_53_municipalities_of_tokyo_are_met_exactly():
     table = CountTable.from_index(grid, cell, people)
     totals = totals_of(grid, table, depth=1)
     assert totals.total.size == 53
-    release = geodp.publish(table, epsilon="1/1000", totals=totals)
+    release = geodp.publish(table, epsilon="1/1000", totals=totals, contribution=1)
     assert totals.sums(release.table).tolist() == totals.total.tolist()
 
 

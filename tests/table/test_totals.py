@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.table.contribution import SUMS
 from geodp.table.totals import WholeTable, find_sums, find_totals, label_sums
 
@@ -119,16 +120,14 @@ def by_label(labels: list[str], counts: list[list[int]]) -> geodp.CountTable:
     return geodp.CountTable.from_dense(np.array(counts)[None], grid)
 
 
-def test_a_table_with_attributes_or_pairs_has_no_bound_unless_stated() -> None:
-    table = by_label(["m", "f"], [[3, 4]])
-    assert table.bound is None
-    with pytest.raises(UsageError, match="--contribution N"):
-        geodp.publish(table, epsilon=1)
+def test_a_table_of_arrays_has_no_bound() -> None:
     pairs = geodp.CountTable.from_index(GRID.pairs(), np.zeros((4, 1), int), [5])
-    assert pairs.bound is None
-    stated = geodp.CountTable.from_keys(table.grid, table.key, table.count, bound=1)
-    assert geodp.publish(stated, epsilon=1).event.contribution == 1
-    assert geodp.CountTable.from_dense(np.ones((4, 4), int), GRID).bound == 1
+    plain = geodp.CountTable.from_dense(np.ones((4, 4), int), GRID)
+    for table in (by_label(["m", "f"], [[3, 4]]), pairs, plain):
+        assert table.bound is None
+        with pytest.raises(UsageError, match="--contribution N"):
+            geodp.publish(table, epsilon=1)
+        assert geodp.publish(table, epsilon=1, contribution=1).event.contribution == 1
 
 
 def test_a_total_beside_its_parts_is_refused_by_name_at_a_contribution_of_one() -> None:
@@ -143,7 +142,7 @@ def test_a_total_beside_its_parts_is_refused_by_name_at_a_contribution_of_one() 
         geodp.publish(other, epsilon=1, contribution=3)
     # Where records are bounded one by one, a label is a label.
     enforced = geodp.CountTable.from_keys(
-        table.grid, table.key, table.count, bound=1, enforced=True
+        table.grid, table.key, table.count, bound=ContributionBound(1, "geodp")
     )
     assert geodp.publish(enforced, epsilon=1).event.contribution == 1
 
@@ -156,9 +155,11 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     terms = {"epsilon": 1, "contribution": 1}
     total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
     with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum of other labels"):
-        geodp.publish(total, **terms, ledger=Untouched(), dataset="census")
+        geodp.publish(total, ledger=Untouched(), dataset="census", **{"contribution": 1, **terms})
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
-    assert SUMS in geodp.publish(parts, **terms).card().guarantee.not_protected
+    assert (
+        SUMS in geodp.publish(parts, **{"contribution": 1, **terms}).card().guarantee.not_protected
+    )
     both = geodp.publish(total, epsilon=1, contribution=2)
     assert SUMS not in both.card().guarantee.not_protected
 
@@ -253,17 +254,14 @@ def test_columns_of_mesh_files_are_known_by_their_titles(tmp_path: Path) -> None
 def test_what_is_summed_has_no_bound(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_text("KEY_CODE,T1\n533946113,30\n", encoding="utf-8")
-    assert geodp.read_mesh(path, grid=MESHES).bound == 1
     assert geodp.read_mesh(path, grid=MESHES, duplicates="sum").bound is None
     months = tmp_path / "m.csv"
     months.write_text("code,n\n533946113,30\n533946113,31\n", encoding="utf-8")
     given = {"grid": MESHES, "code": "code", "value": "n"}
     table = geodp.read_table(months, **given, duplicates="sum")
-    with pytest.raises(UsageError, match="summed duplicates"):
+    with pytest.raises(UsageError, match="--contribution N"):
         geodp.publish(table, epsilon=1)
     one = tmp_path / "one.csv"
-    one.write_text("code,n\n533946113,30\n", encoding="utf-8")
-    assert geodp.read_table(one, **given).bound == 1
     sexes = MESHES.with_attribute("sex", ["f", "m"])
     one.write_text("code,sex,n\n533946113,f,30\n", encoding="utf-8")
     by_sex = geodp.read_table(one, **{**given, "grid": sexes}, columns={"sex": "sex"})

@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms, TermsGiven, split
-from geodp.table.contribution import agree_on_bound
+from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 DEFAULT_EPSILON = "0.1"
@@ -98,7 +98,8 @@ def evaluate(
     --------
     >>> import numpy as np, geodp
     >>> table = geodp.CountTable.from_dense(np.full((64, 64), 9), geodp.Grid.regular((64, 64)))
-    >>> found = geodp.evaluate(table, methods="geometric", epsilon=1, trials=2, public=True)
+    >>> asked = {"epsilon": 1, "contribution": 1, "trials": 2, "public": True}
+    >>> found = geodp.evaluate(table, methods="geometric", **asked)
     >>> found.areas
     (1, 4, 16, 64, 256, 1024, 4096)
     >>> 1.2 < float(found.methods["geometric"]["rmse"][0]) < 1.5
@@ -114,8 +115,7 @@ def evaluate(
     if wanted.get("epsilon") is None and wanted.get("rho") is None:
         wanted["epsilon"] = DEFAULT_EPSILON
     terms = Terms.of(**wanted)
-    most, enforced = agree_on_bound(table, terms.contribution)
-    terms = terms.bound(most, enforced=enforced)
+    terms = terms.bound(bound_contribution(table, terms.contribution))
     runs, refused = _runs(methods, table.grid, terms, "entropy" if key is None else key.origin)
     bench = Bench(Task(table, runs, *_queries(table.grid, **asked)))
     master = NoiseKey.generate() if key is None else key

@@ -13,6 +13,7 @@ from geodp.analysis.explain.sections import (
     ReachOf,
     say_factor,
     tell_beliefs,
+    tell_bound,
     tell_guess,
     tell_households,
     tell_nothing,
@@ -106,11 +107,11 @@ def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: st
             amounts = {"epsilon": said.epsilon, "delta": str(said.delta)}
             sentences.append(page.say("named_delta", **amounts))
     unit = page.unit(said.unit)
-    bound = "bound_enforced" if said.enforced else "bound_vouched"
     if _is_local(said):
         sentences.append(page.say("trust_local", unit=unit))
-        bound = "period_local"
-    sentences.append(page.say(bound, unit=unit, contribution=said.contribution))
+        sentences.append(page.say("period_local", unit=unit, contribution=said.contribution))
+    else:
+        sentences.append(tell_bound(page, said, unit))
     return Section(page.say("heading_promise"), tuple(sentences))
 
 

@@ -25,6 +25,8 @@ SENTENCES: Mapping[str, str] = {
     "made sure of it.",
     "bound_vouched": "It holds if one {unit} adds at most {contribution:n} to the sum of all "
     "counts; the office answers for that.",
+    "bound_layout": "It holds if one {unit} adds at most {contribution:n} to the sum of all "
+    "counts; the layout of the official table says so: {layout}.",
     "trust_local": "Every {unit} makes its own noise, so nobody else needs to be trusted.",
     "period_local": "It holds for one report; a {unit} sends at most {contribution:n} in a period.",
     "heading_beliefs": "What somebody may believe",

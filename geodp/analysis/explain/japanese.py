@@ -22,6 +22,8 @@ SENTENCES: Mapping[str, str] = {
     "が確かめました。",
     "bound_vouched": "{unit}が全体の合計に加える数が最大 {contribution:n} "
     "なら成り立ちます。これは公表者が保証します。",
+    "bound_layout": "{unit}が全体の合計に加える数が最大 {contribution:n} "
+    "なら成り立ちます。公的な表の形式がそう定めています（{layout}）。",
     "trust_local": "{unit}ごとに自分で雑音を加えるので、他の誰も信用する必要はありません。",
     "period_local": "これは一つの報告について成り立ちます。{unit}は期間ごとに最大 "
     "{contribution:n} 回送ります。",

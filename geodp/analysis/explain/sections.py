@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from geodp.analysis.explain.bayes import shift_belief
 from geodp.analysis.explain.page import Section, Writer, write_number
 from geodp.analysis.explain.reach import Reach
+from geodp.errors import printable
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
+from geodp.table.selected import StatedPromise
+from geodp.table.stated.release import StatedGuarantee
 
 PRIORS = (0.01, 0.1, 0.5)
 """Chances before that the page asks about."""
@@ -35,6 +38,16 @@ OPEN = {
 
 ReachOf = Callable[[int], Reach]
 """From a number of people who are alike to how far beliefs about them move."""
+
+
+def tell_bound(page: Writer, said: StatedGuarantee | StatedPromise, unit: str) -> str:
+    """Return how often a unit is counted at most, and who answers for it."""
+    figures: dict[str, float | str] = {"unit": unit, "contribution": said.contribution}
+    if said.enforced:
+        return page.say("bound_enforced", **figures)
+    if said.layout:
+        return page.say("bound_layout", **figures, layout=printable(said.layout))
+    return page.say("bound_vouched", **figures)
 
 
 def say_factor(page: Writer, reach: Reach) -> str:

@@ -11,6 +11,7 @@ from geodp.analysis.explain.reach import reach_of_pure
 from geodp.analysis.explain.sections import (
     say_factor,
     tell_beliefs,
+    tell_bound,
     tell_guess,
     tell_households,
     tell_open,
@@ -81,11 +82,10 @@ def _write_cell(value: Code) -> str:
 
 def _tell_promise(page: Writer, said: StatedPromise, factor: str, suppose: str) -> Section:
     """Return the guarantee, its measure and what it needs."""
-    bound = "bound_enforced" if said.enforced else "bound_vouched"
     sentences = (
         suppose,
         factor,
         page.say("named_epsilon", epsilon=said.epsilon),
-        page.say(bound, unit=page.unit(said.unit), contribution=said.contribution),
+        tell_bound(page, said, page.unit(said.unit)),
     )
     return Section(page.say("heading_promise"), sentences)

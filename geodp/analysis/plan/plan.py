@@ -383,7 +383,7 @@ class Request:
         chosen, terms = mechanism(method), self.terms
         if refusal := chosen.unsupported(self.grid):
             raise UsageError(refusal)
-        settled = terms if terms.contribution is not None else terms.bound(1)
+        settled = terms if terms.contribution is not None else replace(terms, contribution=1)
         spent = chosen.event(self.grid, settled)
         if overload := chosen.undrawable(self.grid, spent):
             raise UsageError(overload)

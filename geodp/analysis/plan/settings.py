@@ -61,10 +61,11 @@ class Settings:
                 "The plan takes a person to be counted once, and nothing in the input bounds it; "
                 "plan again with the --contribution that you vouch for."
             )
-        if self.terms.contribution is None and table.bound != 1:
+        if self.terms.contribution is None and table.bound is not None and table.bound.value != 1:
+            most = table.bound.value
             raise UsageError(
                 f"The plan takes a person to be counted once and the input lets one be counted "
-                f"{table.bound} times; plan again with --contribution {table.bound}."
+                f"{most} times; plan again with --contribution {most}."
             )
 
     def toml(self, comments: Sequence[str] = ()) -> str:

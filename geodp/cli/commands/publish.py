@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -129,8 +130,9 @@ if TYPE_CHECKING:
 @click.option(
     "--check",
     is_flag=True,
-    help="Read only: what would be counted goes to OUTPUT/restricted, for the operator. Draws and "
-    "charges nothing, and needs no budget; publishing to the same OUTPUT replaces it.",
+    help="Rehearse: refuse what publishing would refuse, and write what would be counted to "
+    "OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no budget; "
+    "publishing to the same OUTPUT replaces it.",
 )
 @click.option(
     "--profile",
@@ -168,13 +170,16 @@ def publish(**options: Any) -> None:
 
 COMMANDS = (publish,)
 
+ANY_BUDGET = "1"
+"""The epsilon of a check without a budget: what it refuses is refused with every budget."""
+
 
 @dataclass(frozen=True)
 class _Start:
-    """What a run goes by, before anything is read; with ``--check`` it has no terms."""
+    """What a run goes by, before anything is read."""
 
     method: Mechanism
-    terms: Terms | None
+    terms: Terms
     key: NoiseKey | None
     ledger: Ledger | None
     grid: Grid
@@ -223,13 +228,15 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     require_uninterrupted(options["output"])
     with time_phase("Reading", "reading", seconds):
         table = _table(options, start)
-        if start.terms is None:
-            return write_check_file(options, table)
         if plan is not None:
             plan.require_bound(table)
         prepared = _prepare(table, start, options)
     for words in _warnings(prepared.outline):
         click.echo(f"Warning: {words}", err=True)
+    if prepared.spent.layout:
+        click.echo(f"Assumed: {prepared.spent.assumption.sentence}", err=True)
+    if options["check"]:
+        return write_check_file(options, prepared)
     if prepared.asked is not None:
         click.echo(prepared.asked.words, err=True)
     return _write(options, start, prepared, seconds, inferred=inferred)
@@ -244,7 +251,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
-    terms = None if options["check"] else terms_of(options)
+    terms = terms_of(options if _has_budget(options) else {**options, "epsilon": ANY_BUDGET})
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None
     if options["ledger"] is not None and not options["check"]:
@@ -268,11 +275,16 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     return start
 
 
+def _has_budget(options: Mapping[str, Any]) -> bool:
+    """Whether a budget is given, as it must be but for a check."""
+    budget = (options[name] is not None for name in ("epsilon", "rho", "delta"))
+    return not options["check"] or any(budget)
+
+
 def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepared:
     """All of the release that can be settled before it is charged."""
     from geodp.release.publish import prepare
 
-    assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
     beside = _measurements(options), start.totals, start.prior
@@ -339,12 +351,14 @@ def _release(
     from geodp.io.folder.kept import Kept
     from geodp.privacy.ledger import Charge
 
-    table = prepared.table
+    table, prior = prepared.table, prepared.prior
     run = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
         "occupied_cells": int(table.key.size),
         "people": int(table.count.sum()),
     }
+    if prior is not None:
+        run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
     with hold_stops():
         release = prepared.release()
@@ -366,9 +380,8 @@ def _resume(
     kept = place.kept(describe_call(options))
     start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
-    people = None if start.terms is None else start.terms.people
     beside: dict[str, Any] = {"totals": start.totals, "metadata": start.metadata}
-    found = Release(kept.table, charge, people, kept.public_facts, **beside)
+    found = Release(kept.table, charge, start.terms.people, kept.public_facts, **beside)
     made = start.method, kept.event, kept.measured
     return restore_beside(found, *made, _measurements(options)), dict(kept.run)
 

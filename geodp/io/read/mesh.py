@@ -63,6 +63,7 @@ class Mesh(Reader):
         """Read the key and the values of every table in the files."""
         import numpy as np
 
+        from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.rows import fields
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, open_tables
@@ -73,6 +74,7 @@ class Mesh(Reader):
         mesh.require_meshes(self.grid)
         grid = mesh.with_values(self.grid, self.attribute, self.value)
         labels = mesh.numbers_of_labels(grid)
+        one_table = OneTable()
         tally = Tally(
             grid,
             self.outside or "error",
@@ -88,6 +90,7 @@ class Mesh(Reader):
                 rule = "This is no text; read it as a table (--code, read_table)."
                 raise InputError(rule, file=table.name)
             key, chosen = mesh.find_columns(table, self.value)
+            one_table.add(table, chosen)
             titles = [mesh.title_of(table, column) for column in chosen]
             tally.survey.name(table.name, titles)
             for rows, arrays in batches(table, [key, *chosen], survey=tally.survey):
@@ -100,7 +103,8 @@ class Mesh(Reader):
                         count = counting.numbers(column)
                     index[2:] = np.array(np.unravel_index(number, labels))[:, None]
                     tally.add(rows, index, count)
-        return tally.table()
+        plain = self.duplicates == "error" and not grid.attributes
+        return tally.table(one_table.bound() if plain else None)
 
 
 READERS = (Mesh,)
@@ -143,8 +147,8 @@ def read_mesh(
     primary : primary mesh code or sequence of them, optional
         The same by codes such as 5339: their cells alone are the domain.
     attribute : str, optional
-        Name of the attribute that several values become. The table then has no bound, as
-        columns may count a person several times: :func:`geodp.publish` asks for a contribution.
+        Name of the attribute that several values become. Columns may count a person several
+        times: :func:`geodp.publish` asks for a contribution.
     duplicates : {"error", "sum"}
         For a mesh that is in several files; twice in one file is always an error. Files of
         prefectures each hold their share of a mesh on the border: "sum".

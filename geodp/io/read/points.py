@@ -70,6 +70,7 @@ class Points(Reader):
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.survey import Survey
+        from geodp.privacy.assumption import ContributionBound
         from geodp.table.counts import CountTable
 
         share = bytes_of(self.memory)
@@ -83,12 +84,10 @@ class Points(Reader):
                 persons.add(within, key, names, inside)
         bound, read = None, survey.reading()
         if persons is not None:
-            bound = self.cells * self.per_cell
+            bound = ContributionBound(self.cells * self.per_cell, "geodp")
             for person, key in persons.parts():
                 runs.add(*self.truncate(person, key))
-        enforced = persons is not None
-        cells = runs.arrays()
-        return CountTable.of_cells(self.grid, *cells, bound=bound, enforced=enforced, reading=read)
+        return CountTable.of_cells(self.grid, *runs.arrays(), bound=bound, reading=read)
 
     def list_records(
         self, paths: Given, survey: Survey

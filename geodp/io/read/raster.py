@@ -103,7 +103,7 @@ READERS = (Raster,)
 def read_raster(
     path: FilePath,
     *,
-    grid: Grid | None = None,
+    grid: Grid,
     unit: float = 1.0,
     band: int | None = None,
     missing: Sequence[float] = (),
@@ -122,9 +122,10 @@ def read_raster(
     Parameters
     ----------
     path : path
-    grid : Grid, optional
-        Public, one map without attributes. Default: ``grid_like(path)`` of
-        :mod:`geodp.io.read.rows.pixels`, which makes the raster's header public.
+    grid : Grid
+        Public, one map without attributes: of a public raster it is
+        :func:`geodp.io.read.rows.pixels.grid_like`. Of this raster itself only where its extent was
+        not chosen by looking at where people are.
     unit : float
         What one person counts as; values divided by it must be whole within 1e-4.
     band : int, optional
@@ -134,11 +135,10 @@ def read_raster(
     outside, rounding, secret, memory, scratch
     """
     from geodp.io.read.rows.forms.url import fetch_urls
-    from geodp.io.read.rows.pixels import grid_like
 
     with fetch_urls(path, scratch) as given:
         return Raster(
-            grid=grid_like(given) if grid is None else grid,
+            grid=grid,
             unit=unit,
             band=band,
             missing=missing,

@@ -216,8 +216,8 @@ class Reader(ABC):
     where : mapping
         Only rows whose columns have these values; text is compared as it is written.
     duplicates : {"error", "sum"}
-        For a cell that is there several times. With "sum" the table has no bound: what adds up
-        may be other dates, and a person in each of them.
+        For a cell that is there several times. What "sum" adds up may be other dates, and a
+        person in each of them: :func:`geodp.publish` asks for a contribution.
     outside : {"error", "crop", "drop"}, optional
         For rows outside the domain: "crop" drops those outside the grid's extent, but refuses
         those that a mask excludes. Default: "error".
@@ -230,7 +230,7 @@ class Reader(ABC):
         Of a GeoPackage with several, or sheet of a workbook.
     rounding : {"nearest", "stochastic"}, optional
         For counts that are no whole numbers, as models give them: the nearest, or up as often as
-        the fraction says. The table then has no bound, as a person may change a little of many
+        the fraction says. The contribution is asked for, as a person may change a little of many
         cells, each of which may be rounded otherwise: by at most 1 where the model's value changes
         by at most 1. Default: they are refused.
     secret : NoiseKey, optional

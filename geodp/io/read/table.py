@@ -72,7 +72,7 @@ class Table(Reader):
         """Read the places and the counts of every table in the files."""
         import numpy as np
 
-        from geodp.grid.codes.sql import RECORDS
+        from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.rows.columns import batches, find_column, open_tables
         from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.mesh_columns import numbers_of_labels, with_values
@@ -93,9 +93,7 @@ class Table(Reader):
             memory=self.memory,
             scratch=self.scratch,
         )
-        groups = Groups()
-        if RECORDS in values:
-            tally.count_records()
+        groups, one_table = Groups(), OneTable()
         for table in open_tables(
             paths,
             delimiter=self.delimiter,
@@ -107,6 +105,7 @@ class Table(Reader):
             names = [*values, *(name for locator in locators for name in locator.columns)]
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+            one_table.add(table, chosen[: len(values)])
             if wide:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
@@ -126,7 +125,10 @@ class Table(Reader):
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
                     tally.add(rows, index, count, sizes)
-        return tally.table()
+        # What is added up may be other dates, and a rounded share may be several persons'.
+        counted_once = self.duplicates == "error" and self.rounding is None
+        plain = not grid.attributes and len(grid.places) == 1
+        return tally.table(one_table.bound() if counted_once and plain else None)
 
     @property
     def _names_places(self) -> bool:
@@ -209,9 +211,9 @@ def read_table(
     Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, xlsx, and tables in memory. Columns are found
     by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
-    of the grid are in `columns`. A table on pairs of places has no bound: a person may make many
-    trips; so has one of records that ``geodp sql`` counted (`value` is "geodp_records"). What is
-    not explained here all readers have in common:
+    of the grid are in `columns`. How often a person is counted is known of one table in the layout
+    of a publisher only (docs/inputs.md); of others :func:`geodp.publish` asks for it. What is not
+    explained here all readers have in common:
     :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters

@@ -271,7 +271,8 @@ def _event(card: Card) -> Spent:
     said = card.guarantee
     event = _reports(said) if said.model == "local" else _measurement(said)
     stated = {**write_plain(said), "mechanism": card.mechanism.spec}
-    if any(stated.get(name) != value for name, value in event.describe().items()):
+    contradicts = said.assumptions and said.assumptions[0] != event.assumption
+    if contradicts or any(stated.get(name) != v for name, v in event.describe().items()):
         raise VerificationError("The card's guarantee contradicts itself.")
     return event
 
@@ -299,6 +300,7 @@ def _measurement(said: StatedGuarantee) -> Measurement:
         said.key_origin,
         _exact(said.rho),
         _exact(said.delta),
+        said.layout,
     )
 
 

@@ -31,7 +31,7 @@ from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
-from geodp.release.prior import agree_on_prior
+from geodp.release.prior import choose_prior
 from geodp.release.publish import agree
 from geodp.release.release import Release
 from geodp.table.card import Card, File
@@ -195,7 +195,7 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, Rel
     method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)
     said = state_metadata(rest.pop("metadata", None) or {})
     asked = rest.pop("prior", None), rest.pop("prior_source", None)
-    options, prior = Options(**rest), agree_on_prior(partitions.empty, *asked)
+    options, prior = Options(**rest), choose_prior(partitions.empty, *asked)
     spent = agree(partitions.empty, method, terms, options.key)
     cut = partition_of(method, partitions.grid, spent, prior)
     nobody = outline(partitions.grid, method, spent, terms.people)

@@ -18,7 +18,8 @@ from geodp.io.read.rows.persons import Records, number_persons, part_records
 from geodp.io.read.rows.sources import FilePath, list_paths
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.table import read_table
-from geodp.table.counts import UNSTATED, CountTable
+from geodp.privacy.assumption import ContributionBound
+from geodp.table.counts import CountTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +115,11 @@ class Partitions:
     @property
     def empty(self) -> CountTable:
         """A table without cells, with the grid and what bounds a person's contribution."""
-        bound = None if self.repeated else UNSTATED
+        bound = None
         if self.by_person:
-            bound = self._points.cells * self._points.per_cell
+            bound = ContributionBound(self._points.cells * self._points.per_cell, "geodp")
         nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
-        return CountTable.of_cells(self.grid, *nothing, bound=bound, enforced=self.by_person)
+        return CountTable.of_cells(self.grid, *nothing, bound=bound)
 
     @property
     def by_person(self) -> bool:

@@ -51,7 +51,7 @@ def markdown(card: Card) -> str:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
     needs = [
         said.precondition,
-        f"The contribution bound of {said.contribution} is {said.contribution_bound}",
+        *(one.sentence for one in said.assumptions or ()),
         f"Key of the noise: {said.noise_key}",
     ]
     parts = [

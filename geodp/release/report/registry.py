@@ -143,8 +143,8 @@ def _implementation(card: Card, software: str) -> dict[str, Any]:
     ]
     return {
         "preprocessing_and_hyperparameter_tuning": "Precondition of the guarantee: "
-        f"{said.precondition}. The contribution bound of {said.contribution} is "
-        f"{said.contribution_bound}. {mask_in_words(card.domain)}",
+        f"{said.precondition}. {' '.join(one.sentence for one in said.assumptions or ())} "
+        f"{mask_in_words(card.domain)}",
         "mechanisms": bullets(lines),
         "justification": f"{said.source}.",
     }

@@ -16,13 +16,14 @@ from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven, split
+from geodp.release.assumptions import list_assumptions
 from geodp.release.identity import encode, ground, release_key, spent
 from geodp.release.publish import charge_event
 from geodp.release.select.question import Answer, Question
 from geodp.table.charged import StatedCharge
-from geodp.table.contribution import agree_on_bound, require_no_sums
+from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
-from geodp.table.plain import read_plain
+from geodp.table.plain import read_plain, write_plain
 from geodp.table.reading import require_rows
 from geodp.table.selected import (
     SELECTION_SCHEMA,
@@ -101,7 +102,8 @@ class Selected:
         words = {
             "in_words": event.words,
             "variant": event.variant,
-            "precondition": PUBLIC_DOMAIN + self.grid.domain.vouching,
+            "precondition": PUBLIC_DOMAIN,
+            "assumptions": [write_plain(one) for one in list_assumptions(event, self.grid)],
             "source": promised.source,
             "not_protected": [
                 "the domain, the grid, the question and every other value of this card: public by "
@@ -248,16 +250,9 @@ def prepare(
     question.candidates(table.grid)
     if terms.people is not None:
         raise UsageError("people changes nothing in a selection; leave it out.")
-    if terms.contribution is None and not table.enforced:
-        raise UsageError(
-            "How often may one person be counted? A selection asks for it: name the column of "
-            "persons so that it is enforced (--person, person=), or vouch for a bound "
-            "(--contribution N, contribution=N)."
-        )
-    most, enforced = agree_on_bound(table, terms.contribution)
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
-        terms.bound(most, enforced=enforced),
+        terms.bound(bound_contribution(table, terms.contribution)),
         question.change,
         question.rounds,
         "entropy" if key is None else key.origin,

@@ -20,13 +20,13 @@ from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
 from geodp.release.metadata import require_alike, state_metadata
 from geodp.release.outline import outline, warn_of
-from geodp.release.publish import agree, charge_event
+from geodp.release.publish import charge_event, make_event
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
 from geodp.release.series.smoothing import NONE, Mode, Smoother, Smoothing
 from geodp.table.card import StatedMetadata
-from geodp.table.contribution import agree_on_bound, require_no_sums
+from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
 from geodp.table.reading import require_rows
@@ -127,7 +127,8 @@ def publish_series(
     >>> import numpy as np, geodp
     >>> grid = geodp.Grid.regular((16, 16))
     >>> months = [geodp.CountTable.from_dense(np.full((16, 16), n), grid) for n in (90, 100)]
-    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], person="all", epsilon=1)
+    >>> asked = {"person": "all", "epsilon": 1, "contribution": 1}
+    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], **asked)
     >>> len(series), str(series[0].event.epsilon)
     (2, '1/2')
     """
@@ -250,17 +251,14 @@ def prepare_series(
 ) -> PreparedSeries:
     """Do everything of :func:`publish_series` that comes before the charge."""
     grid = require_one_grid(tables, periods)
-    bounds = [agree_on_bound(table, terms.contribution) for table in tables]
-    most, enforced = max(most for most, _ in bounds), all(own for _, own in bounds)
-    bound = terms.bound(most, enforced=enforced)
+    bounds = [bound_contribution(table, terms.contribution) for table in tables]
+    bound = terms.bound(combine_bounds(bounds))
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     sharing = share_budget(grid, method, bound, snapshots=len(tables), person=person, noise=noise)
     method = sharing.method
-    # What is not enforced of one table is not of the series.
-    loosest = min(tables, key=lambda table: table.enforced)
-    whole = agree(loosest, method, sharing.whole, key)
-    each = agree(loosest, method, sharing.each, key)
+    whole = make_event(grid, method, sharing.whole, key)
+    each = make_event(grid, method, sharing.each, key)
     facts: dict[str, None] = {}
     for table in tables:
         facts |= dict.fromkeys(
@@ -306,7 +304,7 @@ def restore_series(
     ``charged``: the ledger, its data set and the fingerprint under which it knows the charge.
     """
     each = cast(Measurement, drawn[0].event)
-    grid, bound = drawn[0].grid, terms.bound(each.contribution, enforced=each.enforced)
+    grid, bound = drawn[0].grid, terms.bound(each.bound)
     shared: dict[str, Any] = {
         "snapshots": len(drawn),
         "person": asked["person"],

@@ -34,9 +34,7 @@ class FromFrames:
     if TYPE_CHECKING:
 
         @classmethod
-        def from_keys(
-            cls, grid: Grid, key: ArrayLike, count: ArrayLike, *, bound: int | None
-        ) -> Self:
+        def from_keys(cls, grid: Grid, key: ArrayLike, count: ArrayLike) -> Self:
             """As :class:`geodp.table.counts.CountTable` has it."""
 
     @classmethod
@@ -203,7 +201,7 @@ class FromFrames:
             _require(inside, "The row lies outside the domain.")
         counts = np.ones(inside.size, np.int64) if count is None else np.asarray(count)
         key = grid.encode(index[:, inside])
-        return cls.from_keys(grid, key, counts[inside], bound=None)
+        return cls.from_keys(grid, key, counts[inside])
 
 
 def _column(frame: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.table.charged import Amount, Count
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.stated.release import Digest, Size
+from geodp.table.stated.release import Size
 
 KEPT = "prior"
 """Name of the array that keeps what was learned."""
@@ -55,13 +55,12 @@ class StatedPrior:
     Attributes
     ----------
     source : str
-        In the operator's words, who vouches that it was not made from the released table.
-    sha256 : str
-        Of its cells.
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    version : int
+        Of what is made of a prior.
     finest : int
         Keys that one of its cells covers.
-    floor : float
-        People that every key has beyond what it says.
     meaning : str
     levels : tuple of StatedPriorLevel
         Below the root; empty before anything is drawn.
@@ -69,20 +68,11 @@ class StatedPrior:
     """
 
     source: str
-    sha256: Digest
+    version: Size
     finest: Size
-    floor: Amount
     meaning: str
     levels: tuple[StatedPriorLevel, ...] = ()
     attenuation: tuple[StatedSlope, ...] = ()
-
-    @property
-    def vouching(self) -> str:
-        """Return what the operator vouches for, to be added to a guarantee's precondition."""
-        return (
-            "; the prior was not made from the records that are released, for which the operator "
-            f"vouches, naming as its source: {self.source} (SHA-256 {self.sha256})"
-        )
 
 
 def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:

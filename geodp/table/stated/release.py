@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from geodp.privacy.assumption import Assumption, name_layout
 from geodp.table.charged import Amount, Count, Exact
 from geodp.table.plain import Least, Text
 
@@ -61,6 +62,8 @@ class StatedGuarantee:
     key_origin : {"entropy", "file", "fixed", "device"}
     noise_key : str
         The same in words.
+    assumptions : tuple of Assumption, optional
+        What is assumed of the input, and who answers for it.
     model, period, reports, further_charge : optional
         Of reports that devices randomised themselves, where otherwise an office added the noise:
         how long a device waits until its next one, how many, what a further release costs.
@@ -95,6 +98,12 @@ class StatedGuarantee:
     period: str | None = None
     reports: Count | None = None
     further_charge: str | None = None
+    assumptions: tuple[Assumption, ...] | None = None
+
+    @property
+    def layout(self) -> str:
+        """Name and title of the layout that states the contribution; empty where none does."""
+        return name_layout(self.assumptions or ())
 
     def decimals(self) -> dict[str, float]:
         """Return the parameters of the budget that there are, as decimals."""

@@ -61,13 +61,13 @@ def test_no_text_and_no_copy_shows_it():
 def test_no_part_of_a_release_takes_it(tmp_path):
     found = realized(PEOPLE, SAMPLED, "0.2")
     table = CountTable.from_dense(np.full((4, 4), 9), Grid.regular((4, 4)))
-    release = publish(table, epsilon=1)
+    release = publish(table, epsilon=1, contribution=1)
     for part in ({"public_facts": (found,)}, {"people": found}):
         with pytest.raises((TypeError, ValueError, GeodpError)):
             replace(release, **part).write(tmp_path / "out")
         assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError):
-        publish(table, epsilon=found)
+        publish(table, epsilon=found, contribution=1)
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))
     with pytest.raises(UsageError, match="plain values"):

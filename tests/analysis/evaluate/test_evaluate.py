@@ -181,7 +181,9 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
         assert areas.cells[number] == inside
         assert sums[number] == expected
     once = {"epsilon": 1, "contribution": 1, "trials": 3}
-    found = geodp.evaluate(table, methods="geometric", **once, key=KEY, polygons=shapes)
+    found = geodp.evaluate(
+        table, methods="geometric", key=KEY, polygons=shapes, **{"contribution": 1, **once}
+    )
     row = found.to_dict()["methods"]["geometric"]["polygons"]
     assert list(row) == list(shapes)
     assert row["far away"]["mae"] is None
@@ -272,16 +274,24 @@ def errors_only(found):
 @pytest.mark.law
 def test_a_key_makes_it_reproducible_for_any_number_of_processes():
     options = {"methods": ["topdown", "geometric"], "epsilon": 1, "trials": 4, "rectangles": 9}
-    one = errors_only(geodp.evaluate(small(), key=KEY, **options))
-    assert errors_only(geodp.evaluate(small(), key=KEY, **options)) == one
+    one = errors_only(geodp.evaluate(small(), key=KEY, **{"contribution": 1, **options}))
+    assert errors_only(geodp.evaluate(small(), key=KEY, **{"contribution": 1, **options})) == one
     calls = []
     two = geodp.evaluate(
-        small(), key=KEY, processes=2, progress=lambda *told: calls.append(told), **options
+        small(),
+        key=KEY,
+        processes=2,
+        progress=lambda *told: calls.append(told),
+        **{"contribution": 1, **options},
     )
     assert errors_only(two) == one
     assert calls == [(n, 8) for n in range(1, 9)]
-    assert errors_only(geodp.evaluate(small(), **options)) != one
-    alone = errors_only(geodp.evaluate(small(), key=KEY, **{**options, "methods": "geometric"}))
+    assert errors_only(geodp.evaluate(small(), **{"contribution": 1, **options})) != one
+    alone = errors_only(
+        geodp.evaluate(
+            small(), key=KEY, **{"contribution": 1, **{**options, "methods": "geometric"}}
+        )
+    )
     assert alone["methods"]["geometric"] == one["methods"]["geometric"]
     KEY.words()  # the caller's key is not forgotten
 
@@ -296,15 +306,17 @@ def test_trials_share_no_noise_with_each_other_or_with_a_release(monkeypatch):
         return release(self, table, spent, key)
 
     monkeypatch.setattr(laplace, "release", watched)
-    geodp.publish(small(), method="laplace", epsilon="0.1", key=KEY)
-    geodp.evaluate(small(), methods="laplace", trials=3, key=KEY)
+    geodp.publish(small(), method="laplace", epsilon="0.1", key=KEY, contribution=1)
+    geodp.evaluate(small(), methods="laplace", trials=3, key=KEY, contribution=1)
     assert seen[1] == seen[2]  # the first run is repeated for its time alone
     assert len(set(seen)) == 4
 
 
 def test_the_errors_are_those_that_theory_gives():
     table = CountTable.from_dense(np.full((32, 32), 10**6), Grid.regular((32, 32)))
-    found = geodp.evaluate(table, methods=("topdown", "geometric"), epsilon=1, trials=60, key=KEY)
+    found = geodp.evaluate(
+        table, methods=("topdown", "geometric"), epsilon=1, trials=60, key=KEY, contribution=1
+    )
     for row in found.methods.values():
         z = (row["rmse"] - row["closed_form"]) / row["rmse_se"]
         assert np.abs(z).max() < 6
@@ -320,25 +332,30 @@ def test_the_errors_are_those_that_theory_gives():
 def test_gaussian_budgets():
     table = CountTable.from_dense(np.full((32, 32), 10**6), Grid.regular((32, 32)))
     options = {"methods": ("pyramid", "topdown", "laplace"), "trials": 60, "key": KEY}
-    found = geodp.evaluate(table, epsilon=1, delta="1e-6", **options)
+    found = geodp.evaluate(table, epsilon=1, delta="1e-6", **{"contribution": 1, **options})
     assert found.refused == {"laplace": "laplace has Laplace noise only: give epsilon alone."}
     for row in found.methods.values():
         assert np.abs((row["rmse"] - row["closed_form"]) / row["rmse_se"]).max() < 6
     plain = found.to_dict()
     assert (plain["epsilon"], plain["delta"], plain["noise"]) == ("1", "1/1000000", "gaussian")
-    rho = geodp.publish(table, epsilon=1, delta="1e-6", key=KEY).event.rho
+    rho = geodp.publish(table, epsilon=1, delta="1e-6", key=KEY, contribution=1).event.rho
     assert plain["rho"] == str(rho)
     assert found.budget.startswith("epsilon 1, rho 0.0")
-    other = geodp.evaluate(table, rho=rho, **{**options, "trials": 2})
+    other = geodp.evaluate(table, rho=rho, **{"contribution": 1, **{**options, "trials": 2}})
     assert other.to_dict()["epsilon"] is other.to_dict()["delta"] is None
     assert other.methods["pyramid"]["closed_form"] == pytest.approx(
         found.methods["pyramid"]["closed_form"]
     )
-    assert geodp.evaluate(table, methods="laplace", trials=1).budget == "epsilon 1/10 = 0.1"
+    assert (
+        geodp.evaluate(table, methods="laplace", trials=1, contribution=1).budget
+        == "epsilon 1/10 = 0.1"
+    )
 
 
 def test_what_an_evaluation_says():
-    found = geodp.evaluate(small(), methods=["topdown", "geometric", "topdown"], trials=1)
+    found = geodp.evaluate(
+        small(), methods=["topdown", "geometric", "topdown"], trials=1, contribution=1
+    )
     plain = found.to_dict()
     assert next(iter(plain)) == "notice"
     assert plain["notice"].startswith("CONFIDENTIAL: ")
@@ -358,7 +375,9 @@ def test_what_an_evaluation_says():
     assert "methods" not in repr(found)
     assert "mae" not in repr(found)
     assert "methods" not in repr(found)
-    public = geodp.evaluate(small(), methods="topdown", trials=1, public=True).to_dict()
+    public = geodp.evaluate(
+        small(), methods="topdown", trials=1, public=True, contribution=1
+    ).to_dict()
     assert public["confidential"] is False
     assert "notice" not in public
 
@@ -368,7 +387,9 @@ def test_a_sparse_grid_of_any_size():
     draw = np.random.default_rng(1)
     index = np.stack([draw.integers(0, 2**19, 50), draw.integers(0, 2**18, 50)])
     table = CountTable.from_index(grid, index, np.full(50, 10**5))
-    found = geodp.evaluate(table, methods=("topdown", "laplace"), trials=2, rectangles=5, key=KEY)
+    found = geodp.evaluate(
+        table, methods=("topdown", "laplace"), trials=2, rectangles=5, key=KEY, contribution=1
+    )
     assert list(found.methods) == ["topdown"]
     assert list(found.refused) == ["laplace"]
     assert found.areas[-2:] == (2**36, 2**37)
@@ -382,7 +403,7 @@ def test_a_sparse_grid_of_any_size():
 def test_an_empty_table_is_evaluated_too():
     empty = CountTable.from_dense(np.zeros((4, 4), int), Grid.regular((4, 4)))
     plain = geodp.evaluate(
-        empty, methods=["topdown", "geometric"], trials=2, rectangles=3
+        empty, methods=["topdown", "geometric"], trials=2, rectangles=3, contribution=1
     ).to_dict()
     row = plain["methods"]["geometric"]
     assert row["rectangles"]["scaled"] is None
@@ -392,7 +413,7 @@ def test_an_empty_table_is_evaluated_too():
 
 def unbounded():
     table = small()
-    return CountTable(table.grid, table.key, table.count, bound=None)
+    return CountTable(table.grid, table.key, table.count)
 
 
 @pytest.mark.parametrize(
@@ -411,7 +432,7 @@ def unbounded():
         ({"neighbours": "friends"}, "neighbours"),
         ({"epsilon": 1, "rho": 1}, "either epsilon or rho"),
         ({"rho": 1, "methods": "hay"}, "hay has Laplace noise only"),
-        ({"table": unbounded()}, "bounds how often"),
+        ({"table": unbounded(), "contribution": None}, "bounds how often"),
         ({"table": np.ones((2, 2))}, "CountTable"),
         (
             {
@@ -425,16 +446,20 @@ def unbounded():
 def test_calls_that_are_refused(options, words):
     table = options.pop("table", small())
     with pytest.raises(UsageError, match=words):
-        geodp.evaluate(table, **options)
+        geodp.evaluate(table, **{"contribution": 1, **options})
 
 
 @pytest.mark.law
 def test_a_picture_is_drawn(tmp_path):
     from geodp.analysis.evaluate.figure import plot_errors
 
-    plot_errors(geodp.evaluate(small(), methods="pyramid", trials=2, rho=1), tmp_path / "a", "svg")
+    plot_errors(
+        geodp.evaluate(small(), methods="pyramid", trials=2, rho=1, contribution=1),
+        tmp_path / "a",
+        "svg",
+    )
     assert "ρ = 1" in (tmp_path / "a").read_text(encoding="utf-8")
-    found = geodp.evaluate(small(), trials=2, epsilon=1)
+    found = geodp.evaluate(small(), trials=2, epsilon=1, contribution=1)
     for form, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         plot_errors(found, tmp_path / "a", form)
         assert (tmp_path / "a").read_bytes().startswith(start)

@@ -43,7 +43,7 @@ class Clock:
 )
 def test_what_is_done_once_is_not_timed(monkeypatch, first, kernels, runs, seconds):
     clock = Clock(monkeypatch, first, kernels)
-    found = geodp.evaluate(TABLE, methods="laplace", epsilon=1, trials=3)
+    found = geodp.evaluate(TABLE, methods="laplace", epsilon=1, trials=3, contribution=1)
     assert found.methods["laplace"]["seconds"] == pytest.approx(seconds)
     assert clock.runs == runs
 

@@ -17,6 +17,7 @@ from geodp.grid.hierarchy import WIDEST, Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.mechanisms.trees.levels import steps_of, weights_of
+from geodp.privacy.assumption import ContributionBound
 
 GRID = Grid.regular((64, 64))
 BOX = (138.0, 35.0, 141.2, 37.1333333333)
@@ -30,7 +31,9 @@ def error_of(rows, name):
 @pytest.mark.parametrize("method", ["pyramid", "topdown", "laplace", "hay", "pyramid:passes=1"])
 def test_blocks_have_the_errors_that_a_release_states(method):
     table = CountTable.from_dense(np.full(GRID.shape, 100), GRID)
-    release = geodp.publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+    release = geodp.publish(
+        table, method=method, epsilon=1, key=NoiseKey(bytes(32)), contribution=1
+    )
     for block in plan(GRID, method, epsilon=1).blocks[::2]:
         assert release.standard_error(block.cells) == pytest.approx(block.standard_error)
         assert block.margin_95 == pytest.approx(1.96 * block.standard_error)
@@ -51,7 +54,12 @@ def test_measured_errors_are_the_planned_ones(budget):
     sums = []
     for i in range(240):
         key = NoiseKey(bytes([i]) * 32)
-        noise = geodp.publish(table, key=key, method="pyramid", **budget).table.to_dense() - 1000.0
+        noise = (
+            geodp.publish(
+                table, key=key, method="pyramid", **{"contribution": 1, **budget}
+            ).table.to_dense()
+            - 1000.0
+        )
         sums.append(noise[tuple(shapes["an L"])].sum())
         for side in (1, 4, 32):
             blocks = noise.reshape(32 // side, side, 32 // side, side).sum(axis=(1, 3))
@@ -73,6 +81,7 @@ def test_areas_of_a_code_system_are_the_worst_of_their_places():
             method=method,
             epsilon=1,
             key=NoiseKey(bytes(32)),
+            contribution=1,
         )
         codes = Coarsening.of(small, "secondary").grid
         rows, cols = np.indices(codes.shape).reshape(2, -1)
@@ -369,7 +378,11 @@ def test_a_file_says_what_was_planned(given, tmp_path):
     with pytest.raises(UsageError, match="another grid"):
         settings.require_grid(Grid.regular((64, 32)))
     table = CountTable.from_dense(np.full(GRID.shape, 100), GRID)
-    release = geodp.publish(table, **settings.arguments, key=NoiseKey(bytes(32)))
+    release = geodp.publish(
+        table,
+        key=NoiseKey(bytes(32)),
+        **{**settings.arguments, "contribution": found.event.contribution},
+    )
     event = dataclasses.replace(release.event, key_origin="entropy", enforced=False)
     assert event == found.event
     assert release.standard_error(1) == pytest.approx(found.blocks[0].standard_error)
@@ -378,11 +391,11 @@ def test_a_file_says_what_was_planned(given, tmp_path):
 def test_a_plan_of_persons_counted_once_refuses_others():
     table = CountTable.from_dense(np.full(GRID.shape, 100), GRID)
     settings = plan(GRID, epsilon=1).settings
-    settings.require_bound(table)
-    table = CountTable.from_keys(GRID, table.key, table.count, bound=3, enforced=True)
+    settings.require_bound(dataclasses.replace(table, bound=ContributionBound(1, "geodp")))
+    table = dataclasses.replace(table, bound=ContributionBound(3, "geodp"))
     with pytest.raises(UsageError, match="--contribution 3"):
         settings.require_bound(table)
-    unknown = CountTable.from_keys(GRID, table.key, table.count, bound=None)
+    unknown = CountTable.from_keys(GRID, table.key, table.count)
     with pytest.raises(UsageError, match="plan again with the --contribution"):
         settings.require_bound(unknown)
     for one in (table, unknown):

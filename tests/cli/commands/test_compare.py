@@ -36,14 +36,16 @@ def folders(tmp_path_factory):
         table = geodp.CountTable.from_dense(people, GRID)
         key = NoiseKey(name.encode().ljust(32))  # one in twenty keys has a true ratio outside
         asked = {"epsilon": 1, "contribution": 1, "key": key}
-        geodp.publish(table, method="hay", **asked).write(folder / name)
+        geodp.publish(table, method="hay", **{"contribution": 1, **asked}).write(folder / name)
         flat = geodp.CountTable.from_dense(np.full((8, 8), 50 + more), PLACES)
-        geodp.publish(flat, method="laplace", **asked).write(folder / f"flat-{name}")
+        geodp.publish(flat, method="laplace", **{"contribution": 1, **asked}).write(
+            folder / f"flat-{name}"
+        )
     lone = np.zeros(GRID.shape, np.int64)
     lone[rows // 2, cols // 2] = lone[rows // 2, cols // 2 - 1] = 90
     table = geodp.CountTable.from_dense(lone, GRID)
     asked["key"] = NoiseKey(b"lone".ljust(32))
-    geodp.publish(table, method="topdown", **asked).write(folder / "lone")
+    geodp.publish(table, method="topdown", **{"contribution": 1, **asked}).write(folder / "lone")
     corners = {"west": 139.0, "east": 139.125}
     features = [
         {

@@ -92,7 +92,7 @@ def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tm
         said = None if limit is None else {"display_below": limit}
         key = geodp.NoiseKey(name.encode().ljust(32))
         terms = {"epsilon": 5, "contribution": 1, "key": key, "metadata": said}
-        geodp.publish(table, **terms).write(tmp_path / name)
+        geodp.publish(table, **{"contribution": 1, **terms}).write(tmp_path / name)
     cell = f"{AREA}001"
     asked = (tmp_path / "old", tmp_path / "new", "--area", cell, "--area", AREA)
     small, large = (line.split() for line in run(*asked).output.splitlines()[1:3])

@@ -104,7 +104,8 @@ def test_methods_that_refuse_are_listed_with_their_reason(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y,n\n3,4,900\n70000,5,80\n")
     call = [file, "--grid", "regular:99999x99999", "--x", "x", "--y", "y", "--anchor", "index"]
-    call += ["--value", "n", "--epsilon", "1", "--trials", "1", "--methods", "topdown,laplace"]
+    call += ["--value", "n", "--epsilon", "1", "--contribution", "1", "--trials", "1"]
+    call += ["--methods", "topdown,laplace"]
     done = run(*call)
     assert done.exit_code == 0, done.output
     assert "not run: laplace: laplace works on every cell" in " ".join(done.output.split())

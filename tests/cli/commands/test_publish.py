@@ -16,7 +16,7 @@ def call(tmp_path):
     (tmp_path / "in.csv").write_text(f"x,y,n\n{rows}")
     return [
         *["publish", tmp_path / "in.csv", "--grid", "regular:8x8", "--value", "n"],
-        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1"],
+        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--contribution", "1"],
         *["--output", tmp_path / "out"],
     ]
 

@@ -19,7 +19,7 @@ def call(tmp_path):
         (tmp_path / f"{year}.csv").write_text(f"x,y,n{year}\n{rows}")
     return [
         *["publish", tmp_path / "2020.csv", "--grid", "regular:16x16", "--value", "n2020"],
-        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1"],
+        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--contribution", "1"],
         *["--output", tmp_path / "out"],
     ]
 
@@ -32,7 +32,8 @@ def test_a_file_and_a_release_as_prior(call, tmp_path):
     prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
     done = geodp(*call, *prior)
     assert done.returncode == 2
-    assert "--prior-source is needed here" in done.stderr
+    assert "Where was the prior published?" in done.stderr
+    assert "--prior-source" in done.stderr
     assert not (tmp_path / "out").exists()
     done = geodp(*call, *prior, "--prior-source", "census of 2015")
     assert done.returncode == 0, done.stderr

@@ -132,10 +132,11 @@ def test_bad_calls_are_one_sentence(tmp_path, question, more, said):
 
 
 def test_the_contribution_is_asked_for(tmp_path):
-    call = ["select", "top", *TOKYO, "--k", 1, "--epsilon", 1, "--output", tmp_path / "out"]
+    men = [*TOKYO[:-1], "人口（総数）　男"]  # of all people the layout says it
+    call = ["select", "top", *men, "--k", 1, "--epsilon", 1, "--output", tmp_path / "out"]
     done = geodp(*call)
     assert done.returncode == 2
-    assert "How often may one person be counted?" in done.stderr
+    assert "how often one person is counted" in done.stderr
     assert geodp(*call[:-4], "--contribution", 1, *call[-2:]).stderr.count("--epsilon") == 1
 
 

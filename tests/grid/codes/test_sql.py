@@ -135,7 +135,7 @@ def test_the_counted_table_asks_for_a_contribution(tmp_path):
     link.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
     table = read_table(path, grid="jis:2km", code="code", value=RECORDS)
     assert table.count.sum() > 400
-    with pytest.raises(UsageError, match="vouch"):
+    with pytest.raises(UsageError, match="--contribution N"):
         publish(table, epsilon=1)
     assert publish(table, epsilon=1, contribution=4).event.contribution == 4
 

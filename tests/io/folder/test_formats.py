@@ -75,7 +75,7 @@ TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
 
 
 def release():
-    return geodp.publish(TABLE, epsilon=1)
+    return geodp.publish(TABLE, epsilon=1, contribution=1)
 
 
 def test_the_order_is_stated():
@@ -137,7 +137,11 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
     ledger.add_dataset("census", PureDP(Fraction(1)))
     planted(**changes)
     outline = prepare(
-        TABLE, mechanism("pyramid"), Terms.of(epsilon=1), ledger=ledger, dataset="census"
+        TABLE,
+        mechanism("pyramid"),
+        Terms.of(epsilon=1, contribution=1),
+        ledger=ledger,
+        dataset="census",
     ).outline
     with pytest.raises(UsageError, match=said):
         outline.write(tmp_path / "out")

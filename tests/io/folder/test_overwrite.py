@@ -22,7 +22,7 @@ TABLE = geodp.CountTable.from_dense(np.full((4, 4), 30), GRID)
 
 @pytest.fixture
 def out(tmp_path):
-    geodp.publish(TABLE, epsilon=1).write(tmp_path / "out")
+    geodp.publish(TABLE, epsilon=1, contribution=1).write(tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -53,7 +53,7 @@ def test_what_geodp_has_not_written_is_named_and_stays(out, name, message):
         (out / name).write_text("mine")
     before = contents(out)
     with pytest.raises(UsageError, match=message):
-        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+        geodp.publish(TABLE, epsilon=1, contribution=1).write(out, overwrite=True)
     assert contents(out) == before
     assert os.listdir(out.parent) == ["out"]
 
@@ -62,7 +62,7 @@ def test_what_geodp_has_not_written_is_named_and_stays(out, name, message):
 def test_a_file_that_was_changed_is_no_longer_geodps(out, name):
     (out / name).write_text("with remarks")
     with pytest.raises(UsageError, match=f"{name}, which was changed"):
-        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+        geodp.publish(TABLE, epsilon=1, contribution=1).write(out, overwrite=True)
     assert (out / name).read_text() == "with remarks"
 
 
@@ -77,13 +77,13 @@ def test_a_link_is_none_of_geodps_files(out, tmp_path, name):
 def test_without_checksums_nothing_is_known_to_be_geodps(out, name):
     (out / name).unlink()
     with pytest.raises(UsageError, match="does not list"):
-        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+        geodp.publish(TABLE, epsilon=1, contribution=1).write(out, overwrite=True)
 
 
 def test_a_release_whose_files_were_moved_away_is_replaced(out):
     shutil.rmtree(out / "restricted")
     (out / "public" / "population.png").unlink()
-    geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+    geodp.publish(TABLE, epsilon=1, contribution=1).write(out, overwrite=True)
     assert (out / "public" / "population.png").is_file()
 
 
@@ -93,7 +93,7 @@ def test_what_appears_during_the_run_stays(out):
             (out / "late.txt").write_text("mine")
             return iter(())
 
-    release = Writes(geodp.publish(TABLE, epsilon=1).table)
+    release = Writes(geodp.publish(TABLE, epsilon=1, contribution=1).table)
     with pytest.raises(UsageError, match=r"late\.txt"):
         release.write(out, overwrite=True)
     assert (out / "late.txt").read_text() == "mine"

@@ -105,7 +105,19 @@ def call(tmp_path):
     (tmp_path / "place").mkdir()
     return [
         *["publish", str(tmp_path / "in.csv"), "--grid", "regular:8x8", "--value", "n"],
-        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--overwrite"],
+        *[
+            "--x",
+            "x",
+            "--y",
+            "y",
+            "--anchor",
+            "index",
+            "--epsilon",
+            "1",
+            "--contribution",
+            "1",
+            "--overwrite",
+        ],
         *["--ledger", str(ledger.path), "--dataset", "census"],
         *["--output", str(tmp_path / "place" / "out")],
     ]

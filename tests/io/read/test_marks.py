@@ -10,6 +10,7 @@ from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.fields import decimal_points
+from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
 from tests.io.files import METRES
 
@@ -113,4 +114,6 @@ def test_an_ascii_grid_is_on_the_grid_that_is_named(tmp_path):
     shifted = Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6 + 1, 0, 1000, 3e6))
     with pytest.raises(InputError, match="shifted by whole"):
         read_raster(path, grid=shifted)
-    assert np.array_equal(read_raster(path).to_dense()[::-1], [[0, 3], [1, 2]])
+    assert np.array_equal(
+        read_raster(path, grid=grid_like(path)).to_dense()[::-1], [[0, 3], [1, 2]]
+    )

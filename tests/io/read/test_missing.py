@@ -14,6 +14,7 @@ from geodp.cli.commands.publish import publish
 from geodp.errors import CodeError
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
 from tests.io.files import tiff
 
@@ -96,7 +97,9 @@ def test_all_readers_take_nan(tmp_path: Path) -> None:
         found = read_table(path, value="n", missing=["nan"], **places)
         assert found.to_dense().tolist() == [[3, 0]]
     raster = tiff(np.array([[3, NAN]], np.float32))(tmp_path)
-    assert read_raster(raster, missing=[NAN]).to_dense().tolist() == [[3, 0]]
+    assert read_raster(raster, grid=grid_like(raster), missing=[NAN]).to_dense().tolist() == [
+        [3, 0]
+    ]
 
 
 @pytest.mark.parametrize("kind", ["table", "raster"])
@@ -109,7 +112,8 @@ def test_the_command_line_takes_nan(tmp_path: Path, kind: str) -> None:
     if kind == "table":
         call = [csv, "--grid", "regular:1x2", "--value", "n", "--x", "x", "--y", "y"]
         call += ["--anchor", "index"]
-    arguments = [*call, "--missing", "nan", "--epsilon", "1", "--output", out]
+    more = ["--missing", "nan", "--epsilon", "1", "--contribution", "1"]
+    arguments = [*call, *more, "--output", out]
     done = CliRunner().invoke(publish, [*map(str, arguments)], catch_exceptions=False)
     assert done.exit_code == 0
     assert '"people": 3,' in (out / "restricted" / "run.json").read_text()

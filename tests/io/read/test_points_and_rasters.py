@@ -86,8 +86,7 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
     ) as raster:  # fmt: skip
         raster.write(values, 2)
     unit = 1.25 if dtype.startswith("float") else 1.0
-    own = read_raster(path, unit=unit, band=2)
-    assert own.grid == grid_like(path)
+    own = read_raster(path, grid=grid_like(path), unit=unit, band=2)
     np.testing.assert_array_equal(own.to_dense(), expected)
     onto = read_raster(path, grid=WINDOW, unit=unit, band=2)
     np.testing.assert_array_equal(onto.to_dense()[::-1][:30, :40], expected)
@@ -105,5 +104,6 @@ def test_a_raster_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         crs="EPSG:3035", transform=Affine(100, 0, 4e6, 0, -100, 3e6),
     ) as raster:  # fmt: skip
         raster.write(values, 1)
-    np.testing.assert_array_equal(read_raster(path).to_dense(), values)
-    np.testing.assert_array_equal(read_raster(path, missing=[599]).to_dense()[-1, -1], 0)
+    np.testing.assert_array_equal(read_raster(path, grid=grid_like(path)).to_dense(), values)
+    found = read_raster(path, grid=grid_like(path), missing=[599])
+    np.testing.assert_array_equal(found.to_dense()[-1, -1], 0)

@@ -41,6 +41,7 @@ def office(tmp_path: Path) -> Path:
 
 def call(office: Path, *more: str, where: str = "month=01", domain: list[str] = BOUNDS) -> Result:
     common = ["--grid", "jis:half", "--code", "code", "--value", "n", "--epsilon", "1"]
+    common += ["--contribution", "1"]
     spends = ["--ledger", str(office / "ledger"), "--dataset", "census"]
     given = [str(office / "in.csv"), *common, *domain, *spends, "--where", where]
     return CliRunner().invoke(publish, [*given, "--output", str(office / "out"), *more])
@@ -131,8 +132,8 @@ def test_points_and_coarser_cells(office: Path) -> None:
 def test_an_empty_table_of_a_program_is_refused_unless_it_is_allowed() -> None:
     empty = geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))
     with pytest.raises(UsageError, match="counts nobody"):
-        geodp.publish(empty, epsilon=1)
-    said = geodp.publish(empty, epsilon=1, allow_empty=True).card().guarantee
+        geodp.publish(empty, epsilon=1, contribution=1)
+    said = geodp.publish(empty, epsilon=1, allow_empty=True, contribution=1).card().guarantee
     assert MET not in said.not_protected
 
 
@@ -156,9 +157,11 @@ def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
     assert {name: found["read"][name] for name in ("rows", "selected", "inside", "people")} == {
         **{"rows": 3, "selected": 2, "inside": 2, "people": 35}
     }
-    # A check comes again, and a selection that nobody meets is no error but a finding.
-    assert check(where="month=1")["read"]["terms"] == {"month=1": 0}
-    away = check(domain=ELSEWHERE)["read"]
+    # A check comes again, and refuses what publishing would; the operator may look all the same.
+    refused = call(office, "--check", where="month=1").exception
+    assert "No row of the input has month=1" in str(refused)
+    assert check("--allow-empty", where="month=1")["read"]["terms"] == {"month=1": 0}
+    away = check("--allow-empty", domain=ELSEWHERE)["read"]
     assert (away["inside"], away["outside"], away["people_outside"]) == (0, 2, 35)
     (file,) = away["files"]
     assert (file["name"], file["rows"]) == (str(office / "in.csv"), 3)
@@ -176,9 +179,10 @@ def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
 
 def test_a_check_needs_no_budget_and_replaces_nothing_of_others(office: Path) -> None:
     given = [str(office / "in.csv"), "--grid", "jis:half", "--code", "code", "--value", "n"]
-    given += ["--duplicates", "sum", "--check", "--output", str(office / "out")]
+    given += ["--duplicates", "sum", "--contribution", "2", "--check"]
+    given += ["--output", str(office / "out")]
     done = CliRunner().invoke(publish, [*given, "--json"])
-    assert json.loads(done.output) == {"checked": str(office / "out" / "restricted" / "check.json")}
+    assert json.loads(done.stdout) == {"checked": str(office / "out" / "restricted" / "check.json")}
     (office / "out" / "restricted" / "key").write_text("mine")
     for _ in range(2):
         assert "holds something else" in str(CliRunner().invoke(publish, given).exception)
@@ -189,6 +193,7 @@ def test_evaluate_reads_an_empty_selection_for_the_operator(office: Path) -> Non
     """Nothing is charged and nothing published there, so there is nothing to refuse."""
     given = [str(office / "in.csv"), "--grid", "jis:half", "--code", "code", "--value", "n"]
     given += [*ELSEWHERE, "--where", "month=01", "--epsilon", "1", "--trials", "1", "--json"]
+    given += ["--contribution", "1"]
     assert CliRunner().invoke(evaluate, given).exit_code == 0
 
 
@@ -209,12 +214,16 @@ def test_whether_a_domain_is_taken_does_not_depend_on_the_data() -> None:
     grid = geodp.Grid.regular((8, 8))
     for limited in [*masked(grid, people > 0), *masked(grid, wider)]:
         for table in (people, np.where(people > 4, people, 0)):
-            release = geodp.publish(geodp.CountTable.from_dense(table, limited), epsilon=1)
-            said = release.card().guarantee.precondition
-            assert said.endswith("names as its source: the land survey")
-            assert "vouches" in said
-    whole = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon=1)
-    assert "vouches that the mask" not in whole.card().guarantee.precondition
+            release = geodp.publish(
+                geodp.CountTable.from_dense(table, limited), epsilon=1, contribution=1
+            )
+            stated = release.card().guarantee.assumptions[-1]
+            assert (stated.stated_by, stated.source) == ("operator", "the land survey")
+            assert stated.kind == limited.domain.kind
+            assert stated.sentence.endswith("The operator vouches for it: the land survey.")
+    whole = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon=1, contribution=1)
+    kinds = [one.kind for one in whole.card().guarantee.assumptions]
+    assert kinds == ["contribution", "domain"]
     with pytest.raises(UsageError, match="public source in words"):
         mask_of_blocks(grid, blocks_of_array(wider), " ")
 

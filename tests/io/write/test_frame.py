@@ -27,7 +27,10 @@ def drawn(grid):
     people = np.zeros(grid.shape, int)
     people[0, 0] = 50
     release = geodp.publish(
-        geodp.CountTable.from_dense(people, grid), epsilon=1, key=geodp.NoiseKey(bytes(32))
+        geodp.CountTable.from_dense(people, grid),
+        epsilon=1,
+        key=geodp.NoiseKey(bytes(32)),
+        contribution=1,
     )
     with Image.open(io.BytesIO(draw_map(release.table, release.card()))) as image:
         return image.size

@@ -98,7 +98,7 @@ def test_large_rasters_keep_everybody(tmp_path):
 def test_counts_above_2_to_the_24_stay_exact(tmp_path):
     counts = np.zeros((24, 32), int)
     counts[3, 4] = 2**31 + 1
-    release = geodp.publish(CountTable.from_dense(counts, KANTO), epsilon=1)
+    release = geodp.publish(CountTable.from_dense(counts, KANTO), epsilon=1, contribution=1)
     release.write(tmp_path / "out")
     with rasterio.open(tmp_path / "out" / "public" / "population.tif") as raster:
         assert raster.dtypes[0] == "float64"
@@ -164,7 +164,9 @@ def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
     monkeypatch.setattr(pixels, "BLOCK", 128)
     grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
     key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
-    event = geodp.publish(CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1).event
+    event = geodp.publish(
+        CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1, contribution=1
+    ).event
     table = ReleasedTable(grid, key, np.ones(key.size, np.int64), event)
     drawn = pixels.Pixels(table)
     whole = np.zeros((512, 512))
@@ -223,7 +225,7 @@ def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path)
     table = geodp.CountTable.from_dense(counts, KANTO)
     for name, said in (("plain", None), ("few", {"display_below": 10})):
         terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-        release = geodp.publish(table, **terms, metadata=said)
+        release = geodp.publish(table, metadata=said, **{"contribution": 1, **terms})
         release.write(tmp_path / name)
         opened = geodp.open(tmp_path / name)
         GeoPackage().write(

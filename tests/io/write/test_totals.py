@@ -14,7 +14,7 @@ def folder(tmp_path):
     grid = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
     table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
     totals = PublicTotals.of(grid, {"52395000": 36, "52395001": 36}, "a book, page 7")
-    geodp.publish(table, epsilon="1/10", totals=totals).write(tmp_path / "out")
+    geodp.publish(table, epsilon="1/10", totals=totals, contribution=1).write(tmp_path / "out")
     return tmp_path / "out" / "public"
 
 
@@ -37,7 +37,9 @@ def test_measurements_beside_totals_are_of_what_is_published(tmp_path):
     totals = PublicTotals.of(grid, dict(zip(codes, sums, strict=True)), "a book")
     assert sums[1] == 0 < sums[0]
     key = geodp.NoiseKey(bytes(32))
-    release = geodp.publish(table, epsilon="1/10", key=key, totals=totals, measurements=256)
+    release = geodp.publish(
+        table, epsilon="1/10", key=key, totals=totals, measurements=256, contribution=1
+    )
     release.write(tmp_path / "out")
     assert all(check.ok for check in verify.verify(tmp_path / "out"))
 

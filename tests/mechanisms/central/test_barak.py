@@ -184,7 +184,7 @@ def test_nobody_outside_a_mask():
     people[5, 0] = 0
     table = CountTable.from_dense(people, grid)
     for spec in ("barak", "barak:order=0", "barak:nonnegative=no"):
-        release = geodp.publish(table, method=spec, epsilon=1)
+        release = geodp.publish(table, method=spec, epsilon=1, contribution=1)
         assert (release.table.to_dense()[~inside] == 0).all()
 
 

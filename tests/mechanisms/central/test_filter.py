@@ -331,7 +331,7 @@ def test_too_low_a_threshold_is_refused_before_anything_is_drawn(monkeypatch):
     grid = Grid.regular((1 << 40,))
     table = CountTable.from_keys(grid, np.array([5], np.uint64), np.array([9]))
     with pytest.raises(UsageError, match="raise its threshold from 3"):
-        publish(table, method="filter:theta=3", epsilon="1/10")
+        publish(table, method="filter:theta=3", epsilon="1/10", contribution=1)
 
 
 def test_settings_and_refusals():
@@ -349,6 +349,6 @@ def test_the_largest_and_the_smallest_domain(bits):
     grid = Grid.regular((1 << bits,))
     key = np.array([(1 << bits) - 1], np.uint64)
     table = CountTable.from_keys(grid, key, np.array([10**6]))
-    release = geodp.publish(table, method="filter", epsilon=1)
+    release = geodp.publish(table, method="filter", epsilon=1, contribution=1)
     assert key[0] in release.table.key
     assert release.table.key.size < 70_000

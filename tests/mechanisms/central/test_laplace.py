@@ -159,7 +159,9 @@ def test_laplace_follows_the_continuous_law_to_within_its_lattice(scale):
 def test_whom_the_noise_serves_is_said_in_the_card(method):
     grid = Grid.regular((4, 4))
     table = CountTable.from_dense(np.full((4, 4), 5), grid)
-    release = geodp.publish(table, method=method.name, epsilon="1/2", key=NoiseKey(bytes(32)))
+    release = geodp.publish(
+        table, method=method.name, epsilon="1/2", key=NoiseKey(bytes(32)), contribution=1
+    )
     assert release.event.sensitivity == 1
     assert release.event.scale == 2
     assert release.card().mechanism.noise == method.noise

@@ -30,7 +30,9 @@ def people():
 
 def published(people, grid=GRID, **given):
     terms = {"epsilon": "1/2", "contribution": 1, "key": geodp.NoiseKey(bytes(range(32)))}
-    return geodp.publish(geodp.CountTable.from_dense(people, grid), **terms | given)
+    return geodp.publish(
+        geodp.CountTable.from_dense(people, grid), **{"contribution": 1} | terms | given
+    )
 
 
 def test_all_sums_agree_and_the_map_is_that_without_parts(people):

@@ -266,7 +266,9 @@ def test_a_mask_and_padding():
     grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "drawn for a test"))
     people = np.where(inside, 600, 0)
     people[5, 0] = 0
-    release = geodp.publish(CountTable.from_dense(people, grid), method="matrix", epsilon=1)
+    release = geodp.publish(
+        CountTable.from_dense(people, grid), method="matrix", epsilon=1, contribution=1
+    )
     dense = release.table.to_dense()
     assert (dense[~inside] == 0).all()
     assert np.abs(dense - people).max() < 40 * release.standard_error()

@@ -41,7 +41,7 @@ def made(people, grid=GRID):
 
 def published(people, grid=GRID, **given):
     terms = {"epsilon": "1/2", "contribution": 1, "key": geodp.NoiseKey(bytes(range(32)))}
-    return geodp.publish(made(people, grid), **terms | given)
+    return geodp.publish(made(people, grid), **{"contribution": 1} | terms | given)
 
 
 def test_it_is_the_default_where_there_are_attributes(people):
@@ -60,7 +60,7 @@ def test_the_map_is_bit_for_bit_that_of_a_release_without_parts(people, key, noi
         for name, amount in noise.items()
     }
     alone = geodp.publish(
-        made(people.sum(axis=(2, 3)), PLACES), contribution=1, key=key, **budget
+        made(people.sum(axis=(2, 3)), PLACES), key=key, **{"contribution": 1, **budget}
     ).table
     both = published(people, method=f"parts:share={share}", key=key, **noise)
     assert np.array_equal(both.table.to_dense().sum(axis=(2, 3)), alone.to_dense())
@@ -108,7 +108,7 @@ def test_masks_areas_and_regions_hold_all_parts(where, amount):
         assert refusal.startswith("parts needs attributes below the cells")
         return
     table = table_of(grid)
-    event = method.event(grid, Terms.of(**amount, contribution=1), "fixed")
+    event = method.event(grid, Terms.of(**{"contribution": 1, **amount}), "fixed")
     found = method.release(table, event, geodp.NoiseKey(bytes(32)))
     assert grid.contains_keys(found.key).all()
     assert (found.count > 0).all()
@@ -195,7 +195,8 @@ def test_what_it_cannot_take_is_refused_in_a_sentence(people):
 def test_without_attributes_it_is_the_pyramid(people, key):
     table = made(people.sum(axis=(2, 3)), PLACES)
     one, two = (
-        geodp.publish(table, method=name, epsilon=1, key=key).table for name in ("parts", "pyramid")
+        geodp.publish(table, method=name, epsilon=1, key=key, contribution=1).table
+        for name in ("parts", "pyramid")
     )
     assert np.array_equal(one.key, two.key)
     assert np.array_equal(one.count, two.count)

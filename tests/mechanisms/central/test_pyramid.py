@@ -163,7 +163,7 @@ def test_wrong_settings_are_refused(settings, says):
 def test_a_chain_that_does_not_split_all_digits_is_refused():
     table = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
     with pytest.raises(UsageError, match="6 digits"):
-        geodp.publish(table, method="pyramid:chain=2-2,shares=1-1-1", epsilon=1)
+        geodp.publish(table, method="pyramid:chain=2-2,shares=1-1-1", epsilon=1, contribution=1)
 
 
 def test_official_areas_equal_the_definition_on_a_window_with_an_offset():

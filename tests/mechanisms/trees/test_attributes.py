@@ -233,7 +233,7 @@ def test_nothing_is_said_where_nothing_is_biased(table, recwarn):
 
 def test_the_card_says_it_and_both_verifiers_take_it(table, tmp_path):
     terms = {"epsilon": "0.1", "contribution": 1, "people": 4e4}
-    release = geodp.publish(table, method="pyramid", **terms)
+    release = geodp.publish(table, method="pyramid", **{"contribution": 1, **terms})
     release.write(tmp_path / "out")
     card = json.loads((tmp_path / "out/public/release.json").read_text(encoding="utf-8"))
     (row,) = card["expected_error"]["attributes"]["labels"]
@@ -245,7 +245,9 @@ def test_the_card_says_it_and_both_verifiers_take_it(table, tmp_path):
     assert f"{row['bias']:+,.0f}" in text
     assert "**no**" in text
     plain = geodp.publish(
-        geodp.CountTable.from_dense(np.ones((4, 4), int), geodp.Grid.regular((4, 4))), epsilon=1
+        geodp.CountTable.from_dense(np.ones((4, 4), int), geodp.Grid.regular((4, 4))),
+        epsilon=1,
+        contribution=1,
     )
     assert plain.card().expected_error.attributes is None
 

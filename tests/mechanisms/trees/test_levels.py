@@ -203,7 +203,7 @@ def test_no_aligned_block_is_planned_worse_than_the_default_promises(shape):
 
 def test_the_card_says_what_the_default_is_for_where_its_table_is_used():
     mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 35 + 2 / 3))
-    noisy, normal = (Terms.of(**loss).bound(1) for loss in ({"epsilon": 1}, {"rho": 1}))
+    noisy, normal = (Terms.of(**loss, contribution=1) for loss in ({"epsilon": 1}, {"rho": 1}))
     for method, grid, terms, said in (
         (Pyramid(), line(8), noisy, True),
         (Pyramid(passes=1), mesh, noisy, True),

@@ -46,7 +46,7 @@ def main() -> int:
             for method in given.methods:
                 start = time.monotonic()
                 terms = {"method": method, **ONCE, "key": kept()}
-                alone = sha256(geodp.publish(table, **terms).table)
+                alone = sha256(geodp.publish(table, **terms, contribution=1).table)
                 said(f"{method:8} one machine", alone, alone, start)
                 for workers in given.workers:
                     for number, partitions in files.items():
@@ -56,7 +56,9 @@ def main() -> int:
                             client, start = clusters(workers), time.monotonic()
                             if kill:
                                 clusters.kill(workers, *kill)
-                            found = publish(client, partitions, parts=given.parts, **terms)
+                            found = publish(
+                                client, partitions, parts=given.parts, **terms, contribution=1
+                            )
                             what = f"{method:8} {workers} workers, {number:3} partitions"
                             if kill:
                                 right = right and clusters.killed(workers)

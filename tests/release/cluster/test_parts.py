@@ -39,7 +39,7 @@ def digests(folder):
 def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     files, out = split(town(), tmp_path / "files", 7), tmp_path / "out"
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=5, people=500_000)
-    whole = geodp.publish(town(), epsilon=1, key=kept(), people=500_000)
+    whole = geodp.publish(town(), epsilon=1, key=kept(), people=500_000, contribution=1)
     public = out / "public"
     assert json.loads((public / "release.json").read_text()) == card.to_json()
     assert drop_written(card.to_json()) == {
@@ -114,7 +114,7 @@ def test_a_masked_release_is_joined_on_its_own_grid(cluster, tmp_path):
     write(cluster(2), files, out, **terms)
     assert [check for check in verify(out) if not check.ok] == []
     join(out, tmp_path / "one")
-    geodp.publish(table, epsilon=1, key=kept()).write(tmp_path / "whole")
+    geodp.publish(table, epsilon=1, key=kept(), contribution=1).write(tmp_path / "whole")
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
@@ -130,7 +130,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     with pytest.raises(UsageError, match="Give the grid"):
         join(out, tmp_path / "one")
     join(out, tmp_path / "one", grid=grid)
-    geodp.publish(table, epsilon=1, key=kept()).write(tmp_path / "whole")
+    geodp.publish(table, epsilon=1, key=kept(), contribution=1).write(tmp_path / "whole")
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
@@ -149,7 +149,7 @@ def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     files, terms = split(table, tmp_path / "files", 2), {**ONCE, "key": kept(), "parts": 4}
     terms["method"] = "topdown"  # the released cells lie where the true ones are
     write(cluster(2), files, out, **terms)
-    released = geodp.publish(table, **ONCE, key=kept(), method="topdown")
+    released = geodp.publish(table, **ONCE, key=kept(), method="topdown", contribution=1)
     dense = np.moveaxis(released.table.to_dense(), -1, 0)[:, ::-1]
     with rasterio.open(out / "public" / "population.vrt") as raster:
         assert raster.crs.to_epsg() == 3035
@@ -204,7 +204,7 @@ def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "files", "out"]
     write(cluster(2), files, out, **ONCE, parts=2, overwrite=True)
     assert digests(out) != before
-    geodp.publish(town(), epsilon=1).write(out, overwrite=True)
+    geodp.publish(town(), epsilon=1, contribution=1).write(out, overwrite=True)
 
 
 def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch):
@@ -221,7 +221,7 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
 
 
 def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tmp_path):
-    table = geodp.publish(town(), epsilon=1).table
+    table = geodp.publish(town(), epsilon=1, contribution=1).table
     given = {"name": "people", "errors": Errors(2.5), "metadata": {}}
     entries = [write_part(table, tmp_path / "part.parquet", **given) for _ in range(2)]
     assert entries[0] == entries[1]
@@ -267,7 +267,7 @@ def test_progress_reaches_its_end(cluster, tmp_path):
     assert told == [(i, 11) for i in range(1, 12)] + [(12, 12)]  # the tile is known later
     told.clear()
     files = split(town(500), tmp_path / "more", 2)
-    publish(cluster(2), files, method="topdown", **terms)
+    publish(cluster(2), files, method="topdown", **terms, contribution=1)
     assert told == [(i, 8) for i in range(1, 9)]
 
 
@@ -291,6 +291,9 @@ def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, sta
 
 def test_the_driver_brings_the_table_of_any_number_of_parts(cluster, tmp_path):
     files = split(town(2000), tmp_path / "files", 2)
-    found = [publish(cluster(2), files, **ONCE, key=kept(), parts=parts).table for parts in (1, 30)]
+    found = [
+        publish(cluster(2), files, **ONCE, key=kept(), parts=parts, contribution=1).table
+        for parts in (1, 30)
+    ]
     assert found[0].key.tolist() == found[1].key.tolist()
     assert found[0].count.tolist() == found[1].count.tolist()

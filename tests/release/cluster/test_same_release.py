@@ -30,7 +30,9 @@ METHODS = ("pyramid", "topdown")
 def alone():
     """Digests of the releases of one machine."""
     return {
-        method: sha256(geodp.publish(town(), method=method, epsilon=1, key=kept()).table)
+        method: sha256(
+            geodp.publish(town(), method=method, epsilon=1, key=kept(), contribution=1).table
+        )
         for method in METHODS
     }
 
@@ -49,7 +51,9 @@ def test_workers_and_partitions_do_not_show(
     monkeypatch.setattr("geodp.release.cluster.run.MOST_PIECES", 40)  # 64 files are 13 groups
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
-    release = publish(cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE)
+    release = publish(
+        cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE, contribution=1
+    )
     assert sha256(release.table) == alone[method]
 
 
@@ -71,7 +75,7 @@ def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, s
     client = cluster(2)
     files = split(town(), tmp_path, 7)
     cluster.kill(2, task, state)
-    release = publish(client, files, method=method, key=kept(), parts=8, **ONCE)
+    release = publish(client, files, method=method, key=kept(), parts=8, **ONCE, contribution=1)
     assert cluster.killed(2)
     assert sha256(release.table) == alone[method]
 
@@ -98,12 +102,14 @@ def test_a_prior_tells_workers_what_it_tells_one_machine(
     """Of one level all workers tell together, or of several."""
     terms = {name: value for name, value in {**ONCE, **PRIOR, **terms}.items() if value}
     terms["method"] = method
-    whole = geodp.publish(town(), key=kept(), **terms)
+    whole = geodp.publish(town(), key=kept(), **terms, contribution=1)
     plain = {name: terms[name] for name in terms if "prior" not in name}
-    assert sha256(geodp.publish(town(), key=kept(), **plain).table) != sha256(whole.table)
+    assert sha256(geodp.publish(town(), key=kept(), **plain, contribution=1).table) != sha256(
+        whole.table
+    )
     files, told = split(town(), tmp_path, partitions), []
     terms["progress"] = lambda done, of: told.append((done, of))
-    release = publish(cluster(workers), files, key=kept(), parts=5, **terms)
+    release = publish(cluster(workers), files, key=kept(), parts=5, **terms, contribution=1)
     assert sha256(release.table) == sha256(whole.table)
     assert release.card() == whole.card()
     assert told[-1][0] == told[-1][1] == len(told)
@@ -117,10 +123,10 @@ def test_a_prior_tells_workers_what_it_tells_one_machine(
 )
 def test_a_killed_worker_does_not_show_in_what_is_learned(cluster, tmp_path, task, state):
     terms = {**ONCE, **PRIOR, "method": "pyramid:setting=flat"}
-    whole = geodp.publish(town(), key=kept(), **terms)
+    whole = geodp.publish(town(), key=kept(), **terms, contribution=1)
     client, files = cluster(2), split(town(), tmp_path, 3)
     cluster.kill(2, task, state)
-    release = publish(client, files, key=kept(), parts=4, **terms)
+    release = publish(client, files, key=kept(), parts=4, **terms, contribution=1)
     assert cluster.killed(2)
     assert sha256(release.table) == sha256(whole.table)
     assert release.card() == whole.card()
@@ -128,7 +134,7 @@ def test_a_killed_worker_does_not_show_in_what_is_learned(cluster, tmp_path, tas
 
 def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
     files = split(town(), tmp_path, 3)
-    found = [publish(cluster(2), files, parts=4, **ONCE) for _ in range(2)]
+    found = [publish(cluster(2), files, parts=4, **ONCE, contribution=1) for _ in range(2)]
     assert sha256(found[0].table) != sha256(found[1].table)
     assert found[0].event.key_origin == "entropy"
 
@@ -142,9 +148,9 @@ def test_a_mask_and_gaussian_noise(cluster, tmp_path):
     dense[30:] = 0
     table = geodp.CountTable.from_dense(dense, grid)
     terms = {"rho": "1/2", "delta": "1e-6", "neighbours": "replace-one", "contribution": 3}
-    whole = geodp.publish(table, key=kept(), **terms)
+    whole = geodp.publish(table, key=kept(), **terms, contribution=1)
     files = split(table, tmp_path / "some", 3)
-    release = publish(cluster(2), files, key=kept(), parts=5, **terms)
+    release = publish(cluster(2), files, key=kept(), parts=5, **terms, contribution=1)
     assert sha256(release.table) == sha256(whole.table)
     assert release.event == whole.event
     assert release.card() == whole.card()
@@ -167,24 +173,26 @@ def coded(folder: Path, twice: bool) -> list[Path]:
 def test_tables_with_codes(cluster, tmp_path):
     options = {"grid": GRID, "value": "T", "code": "GRD_ID"}
     paths = coded(tmp_path / "once", twice=False)
-    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
+    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept(), contribution=1)
     files = Partitions.of_tables(paths, **options)
-    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
-        whole.table
-    )
+    assert sha256(
+        publish(cluster(2), files, epsilon=1, key=kept(), parts=5, contribution=1).table
+    ) == sha256(whole.table)
     paths = coded(tmp_path / "twice", twice=True)
     with pytest.raises(
         InputError, match=r"second.csv, row \d+: The cell is there already"
     ) as found:
         geodp.read_table(paths, **options)
     with pytest.raises(InputError, match="^" + re.escape(str(found.value)) + "$"):
-        publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
+        publish(
+            cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5, contribution=1
+        )
     options["duplicates"] = "sum"
-    whole = geodp.publish(geodp.read_table(paths, **options), key=kept(), **ONCE)
+    whole = geodp.publish(geodp.read_table(paths, **options), key=kept(), **ONCE, contribution=1)
     files = Partitions.of_tables(paths, **options)
     with pytest.raises(UsageError, match="summed duplicates"):
         publish(None, files, epsilon=1, key=kept(), parts=5)
-    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE)
+    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE, contribution=1)
     assert sha256(found.table) == sha256(whole.table)
     assert found.card() == whole.card()
 
@@ -218,9 +226,13 @@ def test_persons_in_several_files_are_bounded(
     monkeypatch.setattr("geodp.release.cluster.run.PERSONS", files + 4)
     paths = trips(tmp_path / "trips", files)
     terms = {"method": method, "epsilon": 1, "key": kept()}
-    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms)
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms, contribution=1)
     found = publish(
-        cluster(workers), Partitions.of_points(paths, **TRIPS, **BOUNDS), parts=5, **terms
+        cluster(workers),
+        Partitions.of_points(paths, **TRIPS, **BOUNDS),
+        parts=5,
+        **terms,
+        contribution=1,
     )
     assert sha256(found.table) == sha256(whole.table)
     assert found.event.enforced
@@ -237,10 +249,14 @@ def test_persons_in_several_files_are_bounded(
 def test_a_killed_worker_does_not_show_in_persons(cluster, tmp_path, task, state):
     client, paths = cluster(2), trips(tmp_path / "trips", 4)
     terms = {"epsilon": 1, "key": kept()}
-    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), method="pyramid", **terms)
+    whole = geodp.publish(
+        geodp.read_points(paths, **TRIPS, **BOUNDS), method="pyramid", **terms, contribution=1
+    )
     cluster.kill(2, task, state)
     files = Partitions.of_points(paths, **TRIPS, **BOUNDS)
-    assert sha256(publish(client, files, parts=4, **terms).table) == sha256(whole.table)
+    assert sha256(publish(client, files, parts=4, **terms, contribution=1).table) == sha256(
+        whole.table
+    )
     assert cluster.killed(2)
 
 
@@ -249,8 +265,8 @@ def test_records_without_persons_need_a_contribution(cluster, tmp_path):
     files = Partitions.of_points(paths, **TRIPS)
     with pytest.raises(UsageError, match="--person"):
         publish(None, files, epsilon=1)
-    whole = geodp.publish(geodp.read_points(paths, **TRIPS), key=kept(), **ONCE)
-    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE)
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS), key=kept(), **ONCE, contribution=1)
+    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE, contribution=1)
     assert sha256(found.table) == sha256(whole.table)
     assert found.card() == whole.card()
 
@@ -263,7 +279,9 @@ def test_records_that_are_refused(cluster, tmp_path):
     paths = trips(tmp_path / "trips", 2)
     pq.write_table(pa.table({"x": [1.5], "y": [1.5], "id": [""]}), paths[1])
     with pytest.raises(InputError, match=r"1.parquet, row \d+: Column id: the person is missing"):
-        publish(cluster(2), Partitions.of_points(paths, **TRIPS, **BOUNDS), epsilon=1)
+        publish(
+            cluster(2), Partitions.of_points(paths, **TRIPS, **BOUNDS), epsilon=1, contribution=1
+        )
 
 
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
@@ -271,14 +289,21 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(1)))
     key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
     spent = {"epsilon": "3/4", "contribution": 1, "ledger": ledger, "dataset": "census"}
-    whole = geodp.publish(town(), key=key, **spent)
+    whole = geodp.publish(town(), key=key, **spent, contribution=1)
     files = split(town(), tmp_path / "files", 2)
-    release = publish(cluster(2), files, parts=4, key=key, **spent)
+    release = publish(cluster(2), files, parts=4, key=key, **spent, contribution=1)
     assert sha256(release.table) == sha256(whole.table)
     with pytest.raises(BudgetError):
-        publish(cluster(2), files, parts=4, **spent)
+        publish(cluster(2), files, parts=4, **spent, contribution=1)
     with pytest.raises(UsageError, match="do not add up"):
-        publish(cluster(2), files, parts=4, records="same-sample", **{**spent, "epsilon": "1/8"})
+        publish(
+            cluster(2),
+            files,
+            parts=4,
+            records="same-sample",
+            **{**spent, "epsilon": "1/8"},
+            contribution=1,
+        )
 
 
 @pytest.mark.parametrize(
@@ -300,9 +325,9 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
 def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
     files = split(town(100), tmp_path, 2)
     with pytest.raises(UsageError, match=message):
-        publish(None, files, **{**ONCE, **change})
+        publish(None, files, **{**ONCE, **change}, contribution=1)
     with pytest.raises(UsageError, match="Give Partitions"):
-        publish(None, files.paths, epsilon=1)
+        publish(None, files.paths, epsilon=1, contribution=1)
 
 
 def test_files_that_are_refused(cluster, tmp_path):
@@ -313,14 +338,14 @@ def test_files_that_are_refused(cluster, tmp_path):
         Partitions.of_keys("/no/such/file", grid=GRID)
     os.utime(files.paths[1], ns=(1, 1))
     with pytest.raises(InputError, match=r"1.parquet: The file has changed since the run began"):
-        publish(cluster(2), files, **ONCE)
+        publish(cluster(2), files, **ONCE, contribution=1)
     bad = tmp_path / "bad.parquet"
     pq.write_table(pa.table({"key": [1, 2**40], "count": [1, 1]}), bad)
     with pytest.raises(InputError, match=r"bad.parquet, row 2: The key is no cell"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE, contribution=1)
     pq.write_table(pa.table({"key": [1, 2], "count": [1, None]}), bad)
     with pytest.raises(InputError, match="missing"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE, contribution=1)
 
 
 def labelled(sizes, attributes):
@@ -336,13 +361,15 @@ def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attribute
     grid, dense = labelled(9, attributes)
     total = split(geodp.CountTable.from_dense(dense, grid), tmp_path / "total", 3)
     with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum"):
-        publish(cluster(2), total, parts=5, **ONCE)
+        publish(cluster(2), total, parts=5, **ONCE, contribution=1)
     dense[0, 0, 0] += 1
     dense[29, 39, 0] -= 1  # sums over all cells stay equal
     assert dense.min() == 0
     table = geodp.CountTable.from_dense(dense, grid)
-    release = publish(cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE)
-    alone = geodp.publish(table, method="pyramid", key=kept(), **ONCE)
+    release = publish(
+        cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE, contribution=1
+    )
+    alone = geodp.publish(table, method="pyramid", key=kept(), **ONCE, contribution=1)
     assert release.card() == alone.card()
     said = [w.filename for w in recwarn if "small labels" in str(w.message)]
     assert said == ([__file__] * 3 if attributes == "below" else [])  # once for every call
@@ -357,10 +384,10 @@ def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(1)))
     spent = {"epsilon": 1, "ledger": ledger, "dataset": "census", "parts": 3}
     with pytest.raises(UsageError, match="allow_empty"):
-        publish(cluster(2), files, **spent)
+        publish(cluster(2), files, **spent, contribution=1)
     assert ledger.charges("census") == ()
-    release = publish(cluster(2), files, allow_empty=True, **spent)
+    release = publish(cluster(2), files, allow_empty=True, **spent, contribution=1)
     assert MET not in release.public_facts
     rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})
-    counted = publish(cluster(2), rows, epsilon=1, parts=3)  # a row, of nobody
+    counted = publish(cluster(2), rows, epsilon=1, parts=3, contribution=1)  # a row, of nobody
     assert counted.public_facts == (MET,)

@@ -231,7 +231,16 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
             if done in (of // 3, of - 1):  # before and after noise was drawn
                 shown.extend(pages(client))
 
-        release = publish(client, files, **ONCE, key=own, parts=6, key_folder=hidden, progress=look)
+        release = publish(
+            client,
+            files,
+            **ONCE,
+            key=own,
+            parts=6,
+            key_folder=hidden,
+            progress=look,
+            contribution=1,
+        )
         assert list(hidden.iterdir()) == []
         memories = [memory(process.pid) for process in running]
         # The same search finds what is hidden less well.
@@ -332,7 +341,13 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
     hidden.mkdir()
     monkeypatch.setattr("geodp.release.cluster.run.Run._refine", fail)
     with pytest.raises(KeyboardInterrupt):
-        publish(cluster(2), split(town(), tmp_path / "files", 2), **ONCE, key_folder=hidden)
+        publish(
+            cluster(2),
+            split(town(), tmp_path / "files", 2),
+            **ONCE,
+            key_folder=hidden,
+            contribution=1,
+        )
     assert list(hidden.iterdir()) == []
 
 
@@ -340,4 +355,4 @@ def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     nowhere = nullcontext(KeyFile("/no/such/key"))
     monkeypatch.setattr("geodp.release.cluster.run.key_file", lambda key, folder: nowhere)
     with pytest.raises(UsageError, match="Give a key_folder"):
-        publish(cluster(2), split(town(), tmp_path, 2), **ONCE, parts=2)
+        publish(cluster(2), split(town(), tmp_path, 2), **ONCE, parts=2, contribution=1)

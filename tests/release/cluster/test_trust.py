@@ -83,7 +83,7 @@ def test_a_real_scheduler_on_all_interfaces_is_refused(tmp_path):
     (address,) = asyncio.run(ask())
     assert address.startswith("tcp://0.0.0.0:")  # what Dask says of such a listener
     with pytest.raises(UsageError, match="others can reach it"):
-        publish(stand_in(scheduler=address), files, **ONCE)
+        publish(stand_in(scheduler=address), files, **ONCE, contribution=1)
     with pytest.raises(UsageError, match="others can reach it"):
         write(stand_in(scheduler=address), files, tmp_path / "out", **ONCE)
     assert not (tmp_path / "out").exists()
@@ -95,10 +95,10 @@ def test_a_second_client_is_refused_until_it_is_gone(cluster, tmp_path):
         distributed.Client(client.scheduler.address),
         pytest.raises(UsageError, match="1 other client"),
     ):
-        publish(client, files, **ONCE, key=kept())
+        publish(client, files, **ONCE, key=kept(), contribution=1)
     with distributed.Client(client.scheduler.address):
-        vouched = publish(client, files, **ONCE, key=kept(), trust_cluster=True)
-    alone = publish(client, files, **ONCE, key=kept())
+        vouched = publish(client, files, **ONCE, key=kept(), trust_cluster=True, contribution=1)
+    alone = publish(client, files, **ONCE, key=kept(), contribution=1)
     assert vouched.table.count.tolist() == alone.table.count.tolist()
 
 
@@ -127,7 +127,7 @@ def test_dask_is_told_the_size_of_what_tasks_keep(tmp_path):
     assert 16 * n <= sizeof(piece) < 17 * n
     assert 48 * n <= sizeof([piece, piece, piece]) < 49 * n
     table = town(200_000)
-    event = geodp.publish(table, epsilon=1, key=kept()).event
+    event = geodp.publish(table, epsilon=1, key=kept(), contribution=1).event
     cut = partition_of(geodp.mechanisms.mechanism("pyramid"), GRID, event)
     cells = Cells(GRID, table.key, table.count)
     node, first = np.unique(table.key // np.uint64(cut.stride), return_index=True)

@@ -58,7 +58,7 @@ def test_the_ledger_keeps_local_and_central_losses_apart(planned, ledger):
     table = geodp.CountTable.from_dense(np.full((4, 4), 100), geodp.Grid.regular((4, 4)))
     terms = {"epsilon": 1, "neighbours": "replace-one", "unit": "device", "contribution": 1}
     with pytest.raises(UsageError, match="devices' own reports"):
-        geodp.publish(table, ledger=ledger, dataset="phones", **terms)
+        geodp.publish(table, ledger=ledger, dataset="phones", **terms, contribution=1)
     with pytest.raises(UsageError, match="do not add up"):
         open_round(planned, ledger=ledger, dataset="people")
     assert not ledger.charges()

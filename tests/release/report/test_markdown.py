@@ -127,11 +127,13 @@ def card_of(folder, release):
 @pytest.fixture
 def card(tmp_path):
     given = {"neighbours": "replace-one", "contribution": 3, "unit": "household"}
-    return card_of(tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **given))
+    return card_of(
+        tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **{"contribution": 1, **given})
+    )
 
 
 def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
-    release = geodp.publish(table_of(), method="pyramid", rho="1/8", delta="1e-6")
+    release = geodp.publish(table_of(), method="pyramid", rho="1/8", delta="1e-6", contribution=1)
     card = card_of(tmp_path / "out", release)
     assert all(check.ok for check in verify(tmp_path / "out"))
     text = markdown(Card.from_json(card))
@@ -145,7 +147,9 @@ def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
 
 
 def test_rho_alone_has_no_epsilon(tmp_path):
-    card = card_of(tmp_path / "out", geodp.publish(table_of(), method="topdown", rho="1/8"))
+    card = card_of(
+        tmp_path / "out", geodp.publish(table_of(), method="topdown", rho="1/8", contribution=1)
+    )
     assert all(check.ok for check in verify(tmp_path / "out"))
     assert card["guarantee"]["epsilon"] is None
     assert "Epsilon" not in markdown(Card.from_json(card))
@@ -171,7 +175,7 @@ def test_the_record_has_the_registrys_layout(card):
         assert words in loss["privacy_unit_details"]
     implementation = record["deployment"]["implementation"]
     assert "coastline" in implementation["preprocessing_and_hyperparameter_tuning"]
-    assert "vouched for" in implementation["preprocessing_and_hyperparameter_tuning"]
+    assert "vouches for" in implementation["preprocessing_and_hyperparameter_tuning"]
     for words in ("sampled exactly", "Key of", "Floating point", "Timing", "geodp "):
         assert words in implementation["mechanisms"]
 
@@ -188,7 +192,7 @@ def test_the_schema_of_this_test_refuses(card, change):
 
 
 def test_a_release_that_is_not_private_has_no_record(tmp_path):
-    release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
     card = card_of(tmp_path / "out", release)
     with pytest.raises(UsageError, match="not private"):
         registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
@@ -235,7 +239,10 @@ def test_nothing_depends_on_the_data(tmp_path):
     about = ReleaseMetadata.of(ABOUT)
     said = []
     for people in (PEOPLE, 3 * PEOPLE):
-        card = card_of(tmp_path / str(people), geodp.publish(table_of(people=people), epsilon=1))
+        card = card_of(
+            tmp_path / str(people),
+            geodp.publish(table_of(people=people), epsilon=1, contribution=1),
+        )
         texts = [
             markdown(Card.from_json(card)),
             json.dumps(registry_record(Card.from_json(card), about)),
@@ -251,7 +258,9 @@ def test_nothing_depends_on_the_data(tmp_path):
 def test_a_charge_is_told(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(2, 3)))
-    release = geodp.publish(table_of(), epsilon="1/7", ledger=ledger, dataset="census")
+    release = geodp.publish(
+        table_of(), epsilon="1/7", ledger=ledger, dataset="census", contribution=1
+    )
     card = card_of(tmp_path / "out", release)
     record = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     for text in (markdown(Card.from_json(card)), record["deployment"]["accounting"]["composition"]):
@@ -326,7 +335,7 @@ def test_the_card_says_what_the_office_says_and_which_release_it_replaces():
     texts = {}
     own = {"title": "Stays <i>", "reference_date": "2020-10-01", "supersedes": "0123456789abcdef"}
     for said in (None, own):
-        card = geodp.publish(table, **terms, metadata=said).card()
+        card = geodp.publish(table, metadata=said, **{"contribution": 1, **terms}).card()
         card = replace(card, name="population", release_id="0" * 16)
         texts[bool(said)] = markdown(card)
     before, _, rest = texts[True].partition("## From the publisher\n\n")
@@ -344,7 +353,7 @@ def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
     texts = {}
     for limit in (None, 1234):
         said = None if limit is None else {"display_below": limit}
-        card = geodp.publish(table, **terms, metadata=said).card()
+        card = geodp.publish(table, metadata=said, **{"contribution": 1, **terms}).card()
         texts[limit] = markdown(replace(card, name="population", release_id="0" * 16))
     before, _, rest = texts[1234].partition("## Display\n\n")
     rule, _, after = rest.partition("\n\n## Files")

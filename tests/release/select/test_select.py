@@ -19,6 +19,7 @@ from geodp.io.folder.stopping import ask, begin, hold_stops
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
@@ -100,7 +101,7 @@ def test_the_largest_areas(form):
     coarse = onto.grid.encode(onto.index(table.grid.decode(table.key)))
     sums = {key: int(table.count[coarse == key].sum()) for key in coarse.tolist()}
     best = max(sums, key=sums.get)
-    areas = geodp.CountTable.from_keys(onto.grid, [best], [1], bound=1)
+    areas = geodp.CountTable.from_keys(onto.grid, [best], [1])
     (found,) = select.top_cells(table, 1, level=level, **SURE).chosen
     assert found == select.top_cells(areas, 1, **SURE).chosen[0]
 
@@ -465,7 +466,7 @@ def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):
         (lambda t: select.top_cells(t, 65, **SURE), "there are 64 candidates"),
         (lambda t: select.top_cells(t, 1.5, **SURE), "whole number"),
         (lambda t: select.top_cells(t, True, **SURE), "whole number"),
-        (lambda t: select.top_cells(t, 1, epsilon=1), "How often may one person"),
+        (lambda t: select.top_cells(t, 1, epsilon=1), "how often one person is counted"),
         (lambda t: select.top_cells(t, 1, contribution=1), "either epsilon or rho"),
         (lambda t: select.top_cells(t, 1, rho=1, contribution=1), "epsilon alone"),
         (lambda t: select.top_cells(t, 1, people=9, **SURE), "people changes nothing"),
@@ -505,7 +506,7 @@ def test_an_empty_table_is_refused_unless_asked_for():
 
 
 def test_a_bound_of_the_reader_is_taken_as_it_is():
-    table = geodp.CountTable.from_keys(GRID, [1, 2], [5, 9], bound=4, enforced=True)
+    table = geodp.CountTable.from_keys(GRID, [1, 2], [5, 9], bound=ContributionBound(4, "geodp"))
     found = select.top_cells(table, 1, epsilon=1)
     assert (found.event.contribution, found.event.enforced) == (4, True)
     with pytest.raises(UsageError, match="at least that"):

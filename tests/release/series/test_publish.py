@@ -39,7 +39,9 @@ def key(tmp_path):
 
 
 def publish(given=None, times=TIMES, **more):
-    return geodp.publish_series(tables() if given is None else given, times=times, **TERMS | more)
+    return geodp.publish_series(
+        tables() if given is None else given, times=times, **{"contribution": 1} | TERMS | more
+    )
 
 
 def dense(series):
@@ -66,7 +68,9 @@ def test_all_of_zcdp_is_charged_once(tmp_path):
     cap = ApproximateDP(Fraction(1), Fraction(1, 10**9))
     ledger.add_dataset("stays", cap)
     given = {"epsilon": "1", "delta": "1e-9", "noise": "gaussian", "person": "all"}
-    series = geodp.publish_series(tables(), times=TIMES, ledger=ledger, dataset="stays", **given)
+    series = geodp.publish_series(
+        tables(), times=TIMES, ledger=ledger, dataset="stays", **{"contribution": 1, **given}
+    )
     (line,) = ledger.charges("stays")
     assert (line.loss.epsilon, line.loss.delta) == (1, Fraction(1, 10**9))
     assert sum(one.event.rho for one in series) == series.whole.rho

@@ -35,7 +35,9 @@ def times(number, unit="M"):
 def publish(maps, unit="M", **more):
     tables = [geodp.CountTable.from_dense(one, GRID) for one in maps]
     given = GIVEN | {"key": NoiseKey(secret("series"))} | more
-    return geodp.publish_series(tables, times=times(len(maps), unit), **given)
+    return geodp.publish_series(
+        tables, times=times(len(maps), unit), **{"contribution": 1, **given}
+    )
 
 
 def dense(series):
@@ -135,7 +137,7 @@ def test_snapshots_are_whole_nonnegative_and_in_the_domain(maps):
     grid = geodp.Grid.regular((23, 30))
     given = {"noise": "gaussian", "person": "all", "contribution": 1, "epsilon": 1, "delta": "1e-9"}
     tables = [geodp.CountTable.from_dense(one[:23, :30], grid) for one in maps]
-    for one in geodp.publish_series(tables, times=times(4), **given):
+    for one in geodp.publish_series(tables, times=times(4), **{"contribution": 1, **given}):
         assert one.table.count.dtype == np.int64
         assert (one.table.count > 0).all()
         assert grid.contains(grid.decode(one.table.key)).all()

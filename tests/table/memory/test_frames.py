@@ -218,7 +218,7 @@ def test_coordinates_that_are_no_numbers_are_refused_without_showing_them():
 @pytest.mark.parametrize("axis", ["x", "y"])
 @pytest.mark.parametrize("change", ["edges", "twice", "none", "texts"])
 def test_an_array_that_is_not_of_the_grid_moves_nobody(axis, change):
-    array = geodp.publish(table(METRES), epsilon=1, key=KEY).to_xarray()
+    array = geodp.publish(table(METRES), epsilon=1, key=KEY, contribution=1).to_xarray()
     middles = array.coords[axis].values
     at = {"edges": middles - 500, "twice": np.append(middles[1:2], middles[1:])}
     if change == "none":

@@ -6,6 +6,8 @@ from tests.table.test_prior import table
 
 
 def test_what_was_learned_is_kept_and_restored():
-    release = geodp.publish(table(), epsilon=1, prior=table(seed=2), prior_source="made up")
+    release = geodp.publish(
+        table(), epsilon=1, prior=table(seed=2), prior_source="made up", contribution=1
+    )
     assert restore_stated(keep_stated(release.prior)) == release.prior
     assert restore_stated(keep_stated(None)) is None

@@ -5,7 +5,10 @@ meet, or ``files``, of which its name must meet one; ``[options]`` as on the com
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
 stand side by side and divide the people that are counted, by one attribute or by several at once;
 ``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
-codes do not tell; ``asks``, what remains to be said; or ``refused``, why such files are not read
+codes do not tell; ``contribution``, how often a person is counted at most in the column of
+``value`` of one table, by the publisher's documents, which a preset of the package alone may state;
+``sheets``, a pattern of columns whose names carry the id of a table that is published in several
+files; ``asks``, what remains to be said; or ``refused``, why such files are not read
 and what to do.
 """
 
@@ -33,6 +36,8 @@ FIELDS: Mapping[str, type] = {
     "options": dict,
     "attributes": list,
     "grids": dict,
+    "contribution": int,
+    "sheets": str,
     "asks": list,
     "refused": str,
 }
@@ -41,7 +46,21 @@ FIELDS: Mapping[str, type] = {
 OF_ATTRIBUTES: Mapping[str, type] = {"name": str, "columns": list, "labels": list}
 """What one of its attributes may state."""
 
-WRITTEN: Mapping[type, str] = {str: "a text", list: "a list", dict: "a table"}
+WRITTEN: Mapping[type, str] = {
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+    int: "a whole number",
+}
+OF_OPERATOR = (
+    "contribution",
+    "domain-is-public",
+    "mask-source",
+    "regions-source",
+    "units-source",
+)
+"""Options that only the operator gives, as they state what no layout can know."""
+
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
 
@@ -121,6 +140,8 @@ class Preset:
     options: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[Attribute, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
+    contribution: int | None = None
+    sheets: str = ""
     asks: tuple[str, ...] = ()
     refused: str = ""
 
@@ -131,6 +152,17 @@ class Preset:
         where = f"In the preset {name}"
         entries = said.get("attributes", [])
         require_fields(where, said, FIELDS)
+        for option in OF_OPERATOR:
+            if option in said.get("options", {}):
+                raise UsageError(
+                    f"{where} there is {option}, which no preset states: give --{option} in the "
+                    "call, where you answer for it."
+                )
+        if "contribution" in said and not _is_stated(said):
+            raise UsageError(
+                f"{where} contribution must be 1 or more, beside the option value, of which it is "
+                "true, and without duplicates, as sums may count a person in several rows."
+            )
         for option in OF_COLUMNS:
             if not isinstance(said.get("options", {}).get(option, ""), str):
                 raise UsageError(
@@ -148,8 +180,20 @@ class Preset:
 
     def fits(self, path: Path, columns: Sequence[str]) -> bool:
         """Whether a file of this name with these columns is one of the publisher's."""
-        named = any(fnmatchcase(path.name, pattern) for pattern in self.files)
-        return named if self.files else all(match(pattern, columns) for pattern in self.columns)
+        if self.files:
+            return any(fnmatchcase(path.name, pattern) for pattern in self.files)
+        return self.fits_columns(columns)
+
+    def fits_columns(self, columns: Sequence[str]) -> bool:
+        """Whether a table has all columns of the publisher's."""
+        return all(match(pattern, columns) for pattern in self.columns)
+
+
+def _is_stated(said: Mapping[str, Any]) -> bool:
+    """Whether a preset's contribution is a number, of one column whose counts are not added up."""
+    number, options = said["contribution"], said.get("options", {})
+    whole = not isinstance(number, bool) and number >= 1
+    return whole and "value" in options and "duplicates" not in options
 
 
 def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, type]) -> None:
@@ -162,8 +206,8 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             )
         if not isinstance(value, fields[name]):
             raise UsageError(f"{where} {name} must be {WRITTEN[fields[name]]}.")
-        if name in ("attributes", "options", "labels"):
-            continue  # checked elsewhere
+        if name in ("attributes", "options", "labels") or isinstance(value, int | str):
+            continue  # checked elsewhere, or without entries
         entries: Any = [*value.values()] if isinstance(value, dict) else value
         if not all(isinstance(one, str) for one in entries):
             raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
@@ -191,7 +235,13 @@ def presets() -> tuple[Preset, ...]:
 def find_preset(name: str) -> Preset:
     """Return a preset by its name, or of a file that ends in .toml; UsageError for none."""
     if name.endswith(".toml"):
-        return Preset.of(Path(name).stem, read_text(Path(name)))
+        found = Preset.of(Path(name).stem, read_text(Path(name)))
+        if found.contribution is not None:
+            raise UsageError(
+                f"In the preset {found.name} there is a contribution, which only presets of the "
+                "package state, by their publishers' documents: give --contribution in the call."
+            )
+        return found
     for one in presets():
         if one.name == name:
             return one

@@ -53,6 +53,10 @@ NO_SQUARES = (
 )
 
 LONGITUDES, LATITUDES = ("lon", "lng", "longitude", "経度"), ("lat", "latitude", "緯度")
+ASK_CONTRIBUTION = (
+    "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
+)
+
 MOST = 12
 """Names that a question lists."""
 
@@ -116,6 +120,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
         known = {"attributes": [*parts], **options, **given}
+        known["stated"] = chosen is not None and _states_contribution(chosen, options, given)
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
             table = inspect(path, encoding=given.get("encoding"), key=key)["tables"][0]
@@ -123,6 +128,8 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
+    if any("--contribution" in one for one in asks):  # in the preset's words
+        more = more[0], [one for one in more[1] if one != ASK_CONTRIBUTION]
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
 
 
@@ -196,11 +203,6 @@ def _of_preset(
                 )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
-    # Whoever chooses other columns says how often a person is in them.
-    others = not {"value", "axis", "pairs", "points"}.isdisjoint(given)
-    absent = "value" not in options and "value" in preset.options
-    if others or (absent and not divided):
-        options.pop("contribution", None)
     options |= divided
     if not {*DOMAIN, "grid"}.isdisjoint(given):
         options = {name: value for name, value in options.items() if name not in DOMAIN}
@@ -225,6 +227,8 @@ def _of_raster(path: FilePath, known: Mapping[str, Any]) -> tuple[dict[str, Any]
             "name a public grid (--grid), or vouch that the raster's extent was not chosen by "
             "looking at where people are (--domain-is-public)"
         ]
+    if "contribution" not in known:
+        asks.append(ASK_CONTRIBUTION)
     return {"grid": f"like:{path}"}, asks
 
 
@@ -270,9 +274,23 @@ def _of_table(
                 f"choose {parts}the column of counts (--value), or several with --attribute: "
                 f"{shown}"
             )
-    if "contribution" not in known:
-        asks.append("say how often a person is counted at most (--contribution 1 for residents)")
+    if "contribution" not in known and not known["stated"]:
+        asks.append(ASK_CONTRIBUTION)
     return options, asks
+
+
+def _states_contribution(
+    preset: Preset, options: Mapping[str, Any], given: Mapping[str, Any]
+) -> bool:
+    """Whether the preset states the contribution of one table that is read with these options.
+
+    It does of its own column of counts. Where several tables come in, reading them tells.
+    """
+    others = {"axis", "attribute", "pairs", "points", "round", "column"}
+    plain = others.isdisjoint(given) and "axis" not in options
+    own = "value" in options and [*given.get("value", options["value"])] == options["value"]
+    summed = {**options, **given}.get("duplicates") == "sum"
+    return preset.contribution is not None and plain and own and not summed
 
 
 def _of_points(

@@ -19,7 +19,8 @@ from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.read.rows.sources import FilePath
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
-from geodp.table.counts import MOST_PEOPLE, UNSTATED, CountTable, exact_sum
+from geodp.privacy.assumption import ContributionBound
+from geodp.table.counts import MOST_PEOPLE, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
@@ -81,8 +82,6 @@ class Tally:
         self.survey = Survey()
         self._outside = outside
         self._within = within
-        # What is summed may be other dates or parts: nothing tells how often a person is in it.
-        self._bound = None if duplicates == "sum" or rounding else UNSTATED
         self._stated = () if rounding is None else (STATED[rounding],)
         share = bytes_of(memory)
         self._file: Runs | None = None
@@ -123,12 +122,10 @@ class Tally:
         self._next = int(record[-1]) + 1
         (self._file or self._whole).add(key, count, record)
 
-    def count_records(self) -> None:
-        """Take counts for counts of records: nothing tells how often a person is in them."""
-        self._bound = None
-
-    def table(self) -> CountTable:
+    def table(self, bound: ContributionBound | None = None) -> CountTable:
         """Return the table of all rows; once only.
+
+        ``bound``: what is known of the contribution.
 
         Raises InputError for a duplicate that is not to be summed, at its second row.
         """
@@ -136,7 +133,7 @@ class Tally:
         key, count = self._whole.arrays()
         self._check(self._whole)
         read = self.survey.reading(self._stated)
-        return CountTable.of_cells(self.grid, key, count, bound=self._bound, reading=read)
+        return CountTable.of_cells(self.grid, key, count, bound=bound, reading=read)
 
     def _end_file(self) -> None:
         """Add up what was there of one file."""

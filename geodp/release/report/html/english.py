@@ -140,6 +140,8 @@ PAGE: Mapping[str, str] = {
     "answer_key_not": "Yes: {key}.",
     "answer_enforced": "No: geodp kept the bound of {bound}.",
     "answer_vouched": "Not if the bound of {bound} holds in the records.",
+    "answer_layout": "Not if the bound of {bound} holds, as the layout of the table says: "
+    "{layout}.",
     "answer_local": "Each device makes its own noise, and sends at most {bound} reports in a "
     "period.",
     "answer_budget": "The ledger refuses what goes beyond the cap.",

@@ -143,6 +143,8 @@ PAGE: Mapping[str, str] = {
     "answer_key_not": "はい（{key}）。",
     "answer_enforced": "いいえ。上限 {bound} を geodp が守らせました。",
     "answer_vouched": "記録で上限 {bound} が守られていればありません。",
+    "answer_layout": "上限 {bound} が守られていればありません。"
+    "表の形式がそう定めています（{layout}）。",
     "answer_local": "端末が自分で雑音を作り、期間ごとに最大 {bound} 回送ります。",
     "answer_budget": "上限を超えるものは台帳が拒みます。",
     "answer_budget_none": "台帳に記録されていません。",

@@ -172,6 +172,13 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
         yield "bound", page["answer_local"].format(bound=bound), "office"
     elif said.enforced:
         yield "bound", page["answer_enforced"].format(bound=bound), "tool"
+    elif said.layout:
+        layout = quote(page, said.layout)
+        yield (
+            "bound",
+            Html(escape(page["answer_layout"]).format(bound=bound, layout=layout)),
+            "office",
+        )
     else:
         yield "bound", page["answer_vouched"].format(bound=bound), "office"
     charged = card.budget is not None

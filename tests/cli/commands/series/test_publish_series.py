@@ -33,6 +33,8 @@ def call(inputs, tmp_path):
             "index",
             "--epsilon",
             "1",
+            "--contribution",
+            "1",
             "--person-in",
             "all",
             "--output",

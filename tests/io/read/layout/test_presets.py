@@ -131,7 +131,6 @@ def test_columns_of_an_attribute_of_the_package_are_those_of_its_publisher():
         for attribute in one.attributes:
             assert len({*attribute.columns}) == len(attribute.columns) > 1
             assert one.options["value"] not in attribute.columns
-            assert "contribution" in one.options
 
 
 @pytest.mark.parametrize("name", ["estat", "statpop"])

@@ -4,7 +4,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.layout.propose import propose
+from geodp.io.read.layout.propose import ASK_CONTRIBUTION, propose
 
 CODES = "53394611,5\n53394526,7\n"
 
@@ -56,11 +56,11 @@ def test_a_preset_states_domain_and_contribution_for_its_own_columns(write):
     path = write("Gitter_ID_1km;x_mp_1km;y_mp_1km;Einwohner;Andere\n1kmN2599E4695;1;2;4;3\n")
     found = propose(path, {})
     assert (found.preset, found.asks) == ("zensus2011", ())
-    assert found.options["contribution"] == 1
+    assert propose(path, {"value": ("Einwohner",)}).asks == ()
     assert found.options["missing"] == ["-1", "-9"]
     others = propose(path, {"value": ("Andere",)})
-    assert "contribution" not in others.options
     assert "--contribution" in others.asks[0]
+    assert "--contribution" in propose(path, {"duplicates": "sum"}).asks[0]
     assert "bounds" not in propose(path, {"mask": "land:germany"}).options
 
 
@@ -76,10 +76,12 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_file_of_a_publisher_leaves_nothing_to_be_said(name, write):
+def test_a_file_of_a_publisher_leaves_nothing_to_be_said_but_of_sums(name, write):
+    summed = name in ("geostat2011", "geostat2018", "census2021")
     found = propose(write(LAYOUTS[name]), {})
-    assert (found.preset, found.asks) == (name, ())
-    assert found.options["contribution"] == 1
+    assert (found.preset, found.asks) == (name, (ASK_CONTRIBUTION,) * summed)
+    assert propose(write(LAYOUTS[name]), {"contribution": 1}).asks == ()
+    assert "contribution" not in found.options
     assert len(found.options["value"]) == 1
     grids = {"estat": "jis:quarter", "zensus2022": "inspire:100m", "cbs": "cbs:500m"}
     grids["statpop"] = "statpop:100m"
@@ -98,15 +100,15 @@ def test_what_a_preset_asks_is_asked_until_it_is_said(write):
 
 
 def test_grids_of_a_preset_settle_what_codes_do_not(write):
-    preset = Preset.of("x", '[options]\ncontribution = 1\n[grids]\n10 = "jis:quarter"\n')
-    found = propose(write("mesh,n\n5339461132,5\n"), {}, preset)
+    preset = Preset.of("x", '[grids]\n10 = "jis:quarter"\n')
+    found = propose(write("mesh,n\n5339461132,5\n"), {"contribution": 1}, preset)
     assert (found.options["grid"], found.asks) == ("jis:quarter", ())
 
 
 @pytest.mark.parametrize("option", ["code", "x", "person"])
 def test_a_preset_whose_column_is_not_there_is_refused_by_its_name(option, write):
     """And not read by the column that looks like it."""
-    preset = Preset.of("ours", f'[options]\n{option} = "CELL*|Zelle"\ncontribution = 1\n')
+    preset = Preset.of("ours", f'[options]\n{option} = "CELL*|Zelle"\n')
     path = write(f"mesh,n\n{CODES}")
     words = rf"The preset ours has its {option} in a column 'CELL\*\|Zelle'.*--{option}"
     with pytest.raises(UsageError, match=words):
@@ -143,16 +145,16 @@ WIDE = "GRD_ID,T,M,F,Y_LT15,Y_1564,Y_GE65\nCRS3035RES1000mN2599000E4695000,6,2,4
 @pytest.mark.parametrize(
     ("name", "columns"), [("sex", ["M", "F"]), ("age", ["Y_LT15", "Y_1564", "Y_GE65"])]
 )
-def test_an_attribute_of_a_preset_needs_no_columns_and_keeps_its_contribution(name, columns, write):
+def test_an_attribute_of_a_preset_needs_no_columns_and_its_contribution_is_asked_for(
+    name, columns, write
+):
     path = write(WIDE)
     found = propose(path, {"attribute": name})
-    assert (found.options["value"], found.asks) == (columns, ())
-    assert found.options["contribution"] == 1
+    assert (found.options["value"], found.asks) == (columns, (ASK_CONTRIBUTION,))
     assert "axis" not in found.options
     assert {*found.attributes} == {"sex", "age"}
     assert propose(path, {}).options["value"] == ["T"]
     own = propose(path, {"attribute": name, "value": ("M", "T")})
-    assert "contribution" not in own.options
     assert "value" not in own.options
 
 
@@ -169,8 +171,7 @@ def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
             propose(path, {"attribute": "age"})
         return
     found = propose(path, {"attribute": "age"})
-    assert (found.options["value"], found.asks) == (columns.split(";"), ())
-    assert found.options["contribution"] == 1
+    assert (found.options["value"], found.asks) == (columns.split(";"), (ASK_CONTRIBUTION,))
     asked = propose(path, {}).asks
     assert asked[0].startswith("choose the columns of --attribute age, or the column of counts")
 
@@ -197,7 +198,7 @@ def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
     found = propose(path, {"attribute": "sex*age"})
     assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
     assert found.options["value"] == [f"{age}　{sex}" for sex in sexes for age in ages]
-    assert found.options["contribution"] == 1
+    assert found.asks == (ASK_CONTRIBUTION,)
     assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
 
 
@@ -211,14 +212,13 @@ def test_an_attribute_may_be_an_option_of_a_preset(write):
     text = """[options]
 code = "CELL"
 attribute = "sex"
-contribution = 1
 [[attributes]]
 name = "sex"
 columns = ["MEN*", "WOMEN*"]
 """
     path = write("CELL,MEN_23,WOMEN_23\n53394611,1,2\n")
     found = propose(path, {}, Preset.of("office", text))
-    assert (found.options["value"], found.asks) == (["MEN_23", "WOMEN_23"], ())
+    assert (found.options["value"], found.asks) == (["MEN_23", "WOMEN_23"], (ASK_CONTRIBUTION,))
     assert (found.options["attribute"], found.options["grid"]) == ("sex", "jis:basic")
 
 

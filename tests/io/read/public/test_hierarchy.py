@@ -153,7 +153,7 @@ def released(folder, attributes="below"):
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, np.full(index.shape[1], 70))
     given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
-    release = geodp.publish(table, **given)
+    release = geodp.publish(table, **{"contribution": 1, **given})
     release.write(folder / "out")
     return release, folder / "out" / "public"
 
@@ -222,7 +222,7 @@ def test_a_release_on_official_areas_is_read_back(attributes, tmp_path: Path) ->
     grid = GRID.with_attribute("sex", ["f", "m"]).with_official_order(attributes)
     table = geodp.CountTable.from_dense(np.full(grid.shape, 70), grid)
     given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
-    release = geodp.publish(table, method="pyramid", **given)
+    release = geodp.publish(table, method="pyramid", **{"contribution": 1, **given})
     release.write(tmp_path / "out")
     assert failures(tmp_path / "out") == []
     table, _ = read_release_table(tmp_path / "out")

@@ -150,6 +150,7 @@ def test_the_command_line_publishes_on_land(tmp_path):
     (tmp_path / "in.csv").write_text(f"code,n\n{rows}")
     call = ["publish", tmp_path / "in.csv", "--grid", "jis:half", "--code", "code", "--value", "n"]
     call += ["--bounds", *KANTO, "--mask", "land:japan:5km", "--epsilon", "1"]
+    call += ["--contribution", "1"]
     call += ["--output", tmp_path / "out"]
     done = geodp_run(*call, "--mask-source", "me")
     assert "its own source" in done.stderr

@@ -16,6 +16,7 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.arrow import bytes_of_texts, is_ascii, numbers_of_digits
+from geodp.privacy.assumption import ContributionBound
 from tests.io.files import chain
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
@@ -61,7 +62,7 @@ def test_points_are_counted():
     frame = pandas.DataFrame({"lon": x, "lat": y, "who": np.arange(3000) // 3})
     table = geodp.read_points(frame, grid=GRID, x="lon", y="lat", person="who")
     assert table.count.sum() == 1000
-    assert (table.bound, table.enforced) == (1, True)
+    assert table.bound == ContributionBound(1, "geodp")
 
 
 def test_an_error_names_the_row_and_no_value():

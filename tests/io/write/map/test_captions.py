@@ -116,7 +116,7 @@ def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
 
 def test_words_are_drawn_as_they_are_and_not_as_mathematics(tmp_path):
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
-    release = geodp.publish(table, epsilon=1, unit="a $\\frac$ of $x_{")
+    release = geodp.publish(table, epsilon=1, unit="a $\\frac$ of $x_{", contribution=1)
     release.write(tmp_path / "out")
     assert (tmp_path / "out" / "public" / "population.png").is_file()
 

@@ -26,7 +26,9 @@ MOVED[10:12, 10:12] = 20
 
 
 def shown(counts=COUNTS, grid=GRID, **terms):
-    release = geodp.publish(geodp.CountTable.from_dense(counts, grid), epsilon=1, **terms)
+    release = geodp.publish(
+        geodp.CountTable.from_dense(counts, grid), epsilon=1, **{"contribution": 1, **terms}
+    )
     return Shown(release.table, replace(release.card(), name="population"))
 
 
@@ -95,7 +97,7 @@ def test_other_grids_are_refused():
 def test_the_command_draws_the_first_named_as_the_earlier(tmp_path):
     for name, counts, day in (("a", COUNTS, "2020-10-01"), ("b", MOVED, "2025-10-01")):
         table = geodp.CountTable.from_dense(counts, GRID)
-        release = geodp.publish(table, epsilon=1, metadata={"reference_date": day})
+        release = geodp.publish(table, epsilon=1, metadata={"reference_date": day}, contribution=1)
         release.write(tmp_path / name, name="population")
     given = ["map", "--compare", str(tmp_path / "a"), str(tmp_path / "b")]
     for ending in ("svg", "png", "pdf"):

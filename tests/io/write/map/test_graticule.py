@@ -58,7 +58,7 @@ def test_maps_without_degrees_are_refused(crs, corner, said):
 @pytest.mark.law
 def test_every_format_draws_them():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), LAEA)
-    release = geodp.publish(table, epsilon=1)
+    release = geodp.publish(table, epsilon=1, contribution=1)
     given = release.table, release.card()
     svg = draw_map(*given, Look(graticule=True), form="svg").decode()
     assert svg.count("<polyline") == svg.count('stroke="#8c8c93"') > 5

@@ -33,7 +33,7 @@ def sheet_of(grid, look=None, name="population", **terms):
     release = released(grid)
     if terms:
         table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
-        release = geodp.publish(table, epsilon=1, contribution=1, **terms)
+        release = geodp.publish(table, epsilon=1, **{"contribution": 1, **terms})
     return compose(release.table, replace(release.card(), name=name), look or Look())
 
 
@@ -87,7 +87,7 @@ def test_what_is_no_private_release_is_told_in_red():
     (flag,) = (item for item in sheet.items if getattr(item, "text", "") == "NOT PRIVATE")
     assert flag.colour == looks.LIGHT.alarm
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
-    release = geodp.publish(table, epsilon=1)
+    release = geodp.publish(table, epsilon=1, contribution=1)
     words = words_of(compose(release.table, release.card(), Look()))
     assert "NOT PRIVATE" not in words
     assert any(text.startswith("Differentially private release") for text in words)
@@ -193,7 +193,7 @@ def small_counts(limit, method="laplace", grid=GRIDS["square"]):
     table = geodp.CountTable.from_dense(np.arange(grid.size).reshape(grid.shape), grid)
     said = None if limit is None else {"display_below": limit}
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32)), "metadata": said}
-    release = geodp.publish(table, method=method, **terms)
+    release = geodp.publish(table, method=method, **{"contribution": 1, **terms})
     return release.table, replace(release.card(), name="population")
 
 
@@ -240,7 +240,7 @@ def test_a_pixel_of_many_cells_is_small_by_its_sum():
         grid, np.array([[0, 1, 9], [0, 0, 0]]), np.array([30, 30, 30])
     )
     terms = {"epsilon": 10**6, "contribution": 1, "method": "laplace"}
-    release = geodp.publish(table, **terms, metadata={"display_below": 40})
+    release = geodp.publish(table, metadata={"display_below": 40}, **{"contribution": 1, **terms})
     panel = Panel.of(release.table, 0, release.card())
     assert panel.frame.block > 1
     counts = (panel.value * panel.frame.areas()).ravel()

@@ -84,5 +84,5 @@ def test_blocks_that_the_card_does_not_know_have_no_margin(monkeypatch):
 
 def test_without_a_closed_form_nothing_is_known_of_a_cell():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
-    release = geodp.publish(table, method="laplace-nonnegative", epsilon=1)
+    release = geodp.publish(table, method="laplace-nonnegative", epsilon=1, contribution=1)
     assert Panel.of(release.table, 0, release.card()).believed is None

@@ -19,7 +19,7 @@ def written(grid, folder, **more):
         geodp.CountTable.from_dense(rng.poisson(90, grid.shape) * grid_inside(grid), grid)
         for _ in TIMES
     ]
-    series = publish(tables, times=TIMES, **more)
+    series = publish(tables, times=TIMES, **{"contribution": 1, **more})
     series.write(folder)
     return series, folder / "public" / "population.nc"
 

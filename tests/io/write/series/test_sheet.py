@@ -48,7 +48,7 @@ def test_small_counts_of_every_snapshot_are_a_class_by_the_offices_rule():
 
 def test_of_a_long_series_every_third_hour_is_drawn():
     given = tables(1, geodp.Grid.regular((4, 4))) * 130
-    page = composed(publish(given, times=LONG, epsilon=9000))
+    page = composed(publish(given, times=LONG, epsilon=9000, contribution=1))
     drawn = [item for item in page.items if isinstance(item, Cells)]
     assert len(drawn) == 44 <= sheet.MOST
     words = [item.text for item in page.items if isinstance(item, Words)]
@@ -88,6 +88,6 @@ def test_rows_are_years_of_months_and_weeks_of_days(step, columns):
     times = [str(np.datetime64(first, unit) + n) for n in range(14)]
     assert Periods.of(times).step == step
     given = tables(1, geodp.Grid.regular((4, 4))) * 14
-    page = composed(publish(given, times=times, epsilon=900))
+    page = composed(publish(given, times=times, epsilon=900, contribution=1))
     rows = [item.y for item in page.items if isinstance(item, Cells)]
     assert rows.count(rows[0]) == columns

@@ -43,7 +43,7 @@ def publish(path, grid=None, counts=None, **terms):
         "epsilon": "1/2",
         "key": geodp.NoiseKey.from_file(keep(path.with_suffix(".key"))),
     } | terms
-    geodp.publish(table, **terms).write(path, name=name)
+    geodp.publish(table, **{"contribution": 1, **terms}).write(path, name=name)
     return read(path)
 
 

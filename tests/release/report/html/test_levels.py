@@ -21,7 +21,7 @@ MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, 35 + 1 / 3))
 def test_margins_are_those_of_squares_in_the_middle(tmp_path):
     counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
     terms = {"method": "pyramid", "contribution": 1}
-    release, card = publish(tmp_path / "release", SEXES, counts, **terms)
+    release, card = publish(tmp_path / "release", SEXES, counts, **{"contribution": 1, **terms})
     levels = list_levels(release, card)
     assert [level.side for level in levels] == [1, 2, 4, 8]
     for level in levels:
@@ -76,7 +76,7 @@ def told(counts, areas, margins, times):
 @NODE
 @pytest.mark.parametrize("times", [0, 1, 2.5])
 def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path):
-    release, card = publish(tmp_path / "release", epsilon="1/20")
+    release, card = publish(tmp_path / "release", epsilon="1/20", contribution=1)
     driver = """
     const { density, told } = surface.densities(surface.levels[0], given);
     return [[...density], [...told].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
@@ -99,7 +99,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
     counts[random.random(counts.shape) < 0.6] = 0
     grid = geodp.Grid.mesh("inspire:1km", bounds=(4_031_000, 2_684_000, 4_673_000, 3_552_000))
     table = geodp.CountTable.from_dense(counts, grid)
-    release = geodp.publish(table, epsilon=1)
+    release = geodp.publish(table, epsilon=1, contribution=1)
     assert release.table.key.size > 200_000
     assert len(json.dumps(state_surface(release, release.card()))) < 5_000_000
 

@@ -156,7 +156,7 @@ def test_both_languages_say_the_same_with_the_same_figures(kind):
 )
 def test_what_a_card_of_usual_methods_says_is_japanese_on_a_japanese_page(terms, tmp_path):
     """But for the names of methods and papers, and the laws of the noise."""
-    release, card = publish(tmp_path / "release", **terms)
+    release, card = publish(tmp_path / "release", **{"contribution": 1, **terms})
     page = page_of(release, card, "ja")
     left = [unescape(one) for one in re.findall(r'<span lang="en">(.*?)</span>', page)]
     names = (card.mechanism.title, card.mechanism.citation, card.mechanism.noise)
@@ -223,7 +223,7 @@ def test_pairs_show_the_sums_of_either_end(tmp_path):
 def test_what_is_not_private_says_so_first(tmp_path):
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8), **PLACE))
     key = geodp.NoiseKey(b"1" * 32)
-    geodp.publish(table, epsilon=1, key=key).write(tmp_path / "release")
+    geodp.publish(table, epsilon=1, key=key, contribution=1).write(tmp_path / "release")
     release, card = read(tmp_path / "release")
     assert not card.private
     assert english.PAGE["not_private"] in page_of(release, card)

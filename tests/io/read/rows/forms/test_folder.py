@@ -64,7 +64,7 @@ def test_a_column_of_the_file_goes_before_its_folder(tmp_path):
 def test_the_command_takes_folders_and_patterns(tmp_path):
     folder = lake(tmp_path / "lake")
     call = "publish {} --grid jis:half --bounds 139 35 140 36 --code code --value people"
-    call += " --where year=2024 --where sex=f --epsilon 1 --output"
+    call += " --where year=2024 --where sex=f --epsilon 1 --contribution 1 --output"
     for number, given in enumerate((folder, f"{folder}/*/sex=f/*.parquet")):
         done = geodp(*call.format(given).split(), tmp_path / str(number))
         assert done.returncode == 0, done.stderr

@@ -17,6 +17,7 @@ from geodp.errors import InputError, OutputError, UsageError
 from geodp.io.opening import SEALED
 from geodp.io.read.rows.forms import url
 from geodp.io.read.rows.forms.url import Fetched, fetch_urls, is_url
+from geodp.io.read.rows.pixels import grid_like
 from tests.command import geodp as run
 
 ROWS = "code,people\n533946113,12\n533946114,7\n"
@@ -106,9 +107,9 @@ def test_a_raster_at_a_url(tmp_path):
         raster.write(np.arange(6, dtype=np.int32).reshape(1, 2, 3))
     store = fsspec.filesystem("memory")
     store.pipe("/counts.tif", path.read_bytes())
-    table = geodp.read_raster("memory://counts.tif", scratch=tmp_path)
+    grid = grid_like(path)
+    table = geodp.read_raster("memory://counts.tif", grid=grid, scratch=tmp_path)
     assert sorted(table.count.tolist()) == [1, 2, 3, 4, 5]
-    grid = table.grid
     assert sorted(geodp.read("memory://counts.tif", grid).count.tolist()) == [1, 2, 3, 4, 5]
     done = run("inspect", path)
     assert "like:" in done.stdout

@@ -1,0 +1,105 @@
+"""What a guarantee assumes of its input, and who answers for it.
+
+geodp can enforce some assumptions on records; nothing in a table of counts shows the others. Who
+states an assumption therefore stands on every card. geodp never takes one from a file's name, from
+a default or from the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from geodp.errors import UsageError
+
+StatedBy = Literal["operator", "geodp", "layout", "device"]
+"""Who answers for an assumption: the operator in this call; geodp, which enforces it on the
+records; the documented layout of a publisher's table; or each device that sends a report."""
+
+ANSWERS: dict[StatedBy, str] = {
+    "operator": "The operator vouches for it",
+    "geodp": "geodp enforces it on the records",
+    "layout": "The layout of one table of its publisher states it",
+    "device": "Each device sees to it",
+}
+"""The same as sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionBound:
+    """The most that one person adds to the sum of all counts of a table.
+
+    Attributes
+    ----------
+    value : int
+        At least 1; otherwise UsageError.
+    stated_by : {"operator", "geodp", "layout", "device"}
+    layout : str
+        Name and title of the layout, where one states it.
+    """
+
+    value: int
+    stated_by: StatedBy = "operator"
+    layout: str = ""
+
+    def __post_init__(self) -> None:
+        if self.value < 1 or bool(self.layout) != (self.stated_by == "layout"):
+            raise UsageError("A bound is at least 1, and names a layout where one states it.")
+
+    @classmethod
+    def of(cls, value: int, enforced: bool, layout: str) -> Self:
+        """Make the bound of an event, which has the answers as two fields."""
+        stated_by: StatedBy = "geodp" if enforced else "layout" if layout else "operator"
+        return cls(value, stated_by, layout)
+
+    @property
+    def enforced(self) -> bool:
+        """Whether geodp bounded the contribution record by record."""
+        return self.stated_by == "geodp"
+
+    def assume(self, unit: str) -> Assumption:
+        """Return the bound as an assumption about a unit, such as a person."""
+        statement = f"One {unit} adds at most {self.value:,} to the sum of all counts."
+        return Assumption("contribution", statement, self.stated_by, self.layout or None)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """An assumption of a guarantee, as a card lists it.
+
+    Attributes
+    ----------
+    kind : str
+        What it is about: contribution, domain, mask, table of regions, prior, public totals.
+    statement : str
+        A sentence.
+    stated_by : {"operator", "geodp", "layout", "device"}
+    source : str or None
+        In the operator's words, where a public table comes from; of a layout its name and title.
+    """
+
+    kind: str
+    statement: str
+    stated_by: StatedBy
+    source: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The statement, and who answers for it."""
+        source = "" if self.source is None else f": {self.source}"
+        return f"{self.statement} {ANSWERS[self.stated_by]}{source}."
+
+
+def describe_bound(enforced: bool, layout: str) -> str:
+    """Describe who answers for the contribution, as cards say it."""
+    if enforced:
+        return "enforced by geodp on the records"
+    if layout:
+        return f"stated by the layout {layout}, for one table of its publisher"
+    return "vouched for by the operator"
+
+
+def name_layout(assumptions: Iterable[Assumption]) -> str:
+    """Name the layout that states a contribution among assumptions; empty where none does."""
+    return next((one.source or "" for one in assumptions if one.stated_by == "layout"), "")

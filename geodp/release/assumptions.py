@@ -1,0 +1,40 @@
+"""What the guarantee of a release assumes, listed for its card with who answers for it."""
+
+from __future__ import annotations
+
+from geodp.grid.grid import Grid
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Spent
+from geodp.privacy.selected import Selection
+from geodp.table.public_totals import PublicTotals
+from geodp.table.stated.prior import StatedPrior
+
+
+def list_assumptions(
+    event: Spent | Selection,
+    grid: Grid,
+    prior: StatedPrior | None = None,
+    totals: PublicTotals | None = None,
+) -> tuple[Assumption, ...]:
+    """List the assumptions of a release: contribution, domain, and what was public before.
+
+    geodp cannot see whether a domain or a prior was made from the data, and a refusal where it
+    looks like that would itself tell the data. Naming a public source is the operator's statement.
+    """
+    domain = grid.domain
+    assumptions = [
+        event.assumption,
+        Assumption(
+            "domain", "The grid and the domain were chosen without the records.", "operator"
+        ),
+    ]
+    if domain.source:
+        statement = f"The {domain.kind} is public and was not made from the records."
+        assumptions.append(Assumption(domain.kind, statement, "operator", domain.source))
+    if prior is not None:
+        statement = "The prior is public, or a release that was charged itself."
+        assumptions.append(Assumption("prior", statement, "operator", prior.source))
+    if totals is not None:
+        statement = "The totals that the release meets exactly were public before."
+        assumptions.append(Assumption("public totals", statement, "operator", totals.source))
+    return tuple(assumptions)

@@ -1,0 +1,212 @@
+"""A layout answers for one table of its publisher, and for nothing else."""
+
+import shutil
+import zipfile
+
+import pandas
+import pytest
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.grid.codes import code_system
+from geodp.grid.mask import grid_of_primaries
+from geodp.io.read.layout.presets import find_preset, presets
+from tests.command import geodp as run
+from tests.io.read.official import forms
+
+ONE = "estat (e-Stat, grid square statistics of the census of Japan, 2010 to 2020)"
+HALF = grid_of_primaries(code_system("jis:half"), [5339, 5340])
+TOTAL = "人口（総数）"
+
+
+def sheet(folder, name, codes, table="T001141", part="男", counts=(4, 8)):
+    """Write a sheet of e-Stat: codes, and two columns of counts under a table's id."""
+    lines = [
+        f"KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,{table}001,{table}002",
+        f",,,,　{TOTAL},　{TOTAL}　{part}",
+        *(f"{code},0,,,{n},{n // 2}" for code, n in zip(codes, counts, strict=True)),
+    ]
+    path = folder / f"{name}.txt"
+    path.write_bytes("".join(f"{line}\r\n" for line in lines).encode("cp932"))
+    return path
+
+
+WEST, EAST = ("533946113", "533946114"), ("534046113", "534046114")
+
+
+def read(*paths, value=TOTAL, **options):
+    return geodp.read_mesh([*paths], grid=HALF, value=value, **options)
+
+
+def test_sheets_of_one_table_are_one_table(tmp_path):
+    paths = sheet(tmp_path, "west", WEST), sheet(tmp_path, "east", EAST)
+    table = read(*paths)
+    assert (table.bound.value, table.bound.stated_by, table.bound.layout) == (1, "layout", ONE)
+    release = geodp.publish(table, epsilon=1)
+    guarantee = release.card().guarantee
+    assert not guarantee.enforced
+    assert guarantee.contribution_bound == (
+        f"stated by the layout {ONE}, for one table of its publisher"
+    )
+    first = guarantee.assumptions[0]
+    assert (first.kind, first.stated_by, first.source) == ("contribution", "layout", ONE)
+
+
+@pytest.mark.parametrize("many", ["archive", "files"])
+def test_what_is_one_table_is_told_by_headers_and_not_by_files(tmp_path, many):
+    paths = sheet(tmp_path, "west", WEST), sheet(tmp_path, "east", EAST)
+    if many == "archive":
+        with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+            for path in paths:
+                archive.write(path, path.name)
+        paths = [tmp_path / "both.zip"]
+    assert read(*paths).bound.layout == ONE
+
+
+def other_year(folder):
+    return sheet(folder, "west", WEST), sheet(folder, "east", EAST, table="T001142")
+
+
+def other_label(folder):
+    return sheet(folder, "west", WEST), sheet(folder, "east", EAST, part="女")
+
+
+@pytest.mark.parametrize("make", [other_year, other_label])
+def test_two_years_are_asked_for(tmp_path, make):
+    west, east = make(tmp_path)
+    assert read(west).bound.layout == ONE
+    assert read(west, east).bound is None
+    with pytest.raises(UsageError, match="--contribution N"):
+        geodp.publish(read(west, east), epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"duplicates": "sum"},
+        {"value": f"{TOTAL}　男"},
+        {"value": [TOTAL, f"{TOTAL}　男"], "attribute": "sex"},
+    ],
+    ids=["sums", "another column", "attribute"],
+)
+def test_of_sums_attributes_and_other_columns_a_layout_says_nothing(tmp_path, options):
+    table = read(sheet(tmp_path, "west", WEST), **options)
+    assert table.bound is None
+    with pytest.raises(UsageError, match="--contribution N"):
+        geodp.publish(table, epsilon=1)
+
+
+def test_a_copy_is_refused_and_summed_it_is_asked_for(tmp_path):
+    path = sheet(tmp_path, "west", WEST)
+    copy = tmp_path / "copy.txt"
+    shutil.copy(path, copy)
+    with pytest.raises(InputError, match="already"):
+        read(path, copy)
+    assert read(path, copy, duplicates="sum").bound is None
+
+
+def zensus(folder, name, east):
+    rows = [f"CRS3035RES1000mN2689000E{east};{east + 500};2689500;4"]
+    path = folder / f"{name}.csv"
+    path.write_text("\n".join(["GITTER_ID_1km;x_mp_1km;y_mp_1km;Einwohner", *rows]) + "\n")
+    return path
+
+
+def test_tables_without_an_id_are_one_only_alone(tmp_path):
+    """Nothing in two files of the Zensus says that they are parts of one."""
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4_337_000, 2_689_000, 4_341_000, 2_693_000))
+    one, other = zensus(tmp_path, "one", 4_337_000), zensus(tmp_path, "other", 4_338_000)
+    asked = {"grid": grid, "code": "GITTER_ID_1km", "value": "Einwohner"}
+    assert geodp.read_table(one, **asked).bound.layout.startswith("zensus2022 (")
+    assert geodp.read_table([one, other], **asked).bound is None
+    frame = pandas.read_csv(one, sep=";")
+    assert geodp.read_table(frame, **asked).bound.stated_by == "layout"
+    assert geodp.read_table(frame.rename(columns={"x_mp_1km": "x"}), **asked).bound is None
+
+
+def test_every_door_asks_the_same_of_a_table_that_nobody_knows(tmp_path):
+    frame = pandas.DataFrame({"mesh_code": ["53394611"], "total_population": [12]})
+    grid = grid_of_primaries(code_system("jis:basic"), [5339])
+    frame.to_csv(tmp_path / "mesh.csv", index=False)
+    columns = {"code": "mesh_code", "value": "total_population"}
+    doors = [
+        geodp.read_table(frame, grid=grid, **columns),
+        geodp.read_table(tmp_path / "mesh.csv", grid=grid, **columns),
+        geodp.read(frame, grid, **columns),
+        geodp.CountTable.from_pandas(frame, grid, **columns),
+        geodp.CountTable.from_keys(grid, [0], [12]),
+        geodp.CountTable.from_dense([[12, 0], [0, 0]], geodp.Grid.regular((2, 2))),
+    ]
+    for table in doors:
+        for call in (
+            geodp.publish,
+            geodp.evaluate,
+            lambda table, epsilon: geodp.select.top_cells(table, k=1, epsilon=epsilon),
+        ):
+            with pytest.raises(UsageError, match=r"Nothing in the input bounds .*--contribution N"):
+                call(table, epsilon=1)
+    assert geodp.publish(doors[0], epsilon=1, contribution=1).event.contribution == 1
+    call = ["publish", "mesh.csv", "--grid", "jis:basic", "--code", "mesh_code", "--primary", 5339]
+    call += ["--value", "total_population", "--epsilon", 1, "--output", "out"]
+    for more in ([], ["--check"]):
+        done = run(*call, *more, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "Nothing in the input bounds how often one person is counted" in done.stderr
+        assert not (tmp_path / "out").exists()
+    assert run(*call, "--contribution", 1, cwd=tmp_path).returncode == 0
+
+
+def test_two_tables_of_the_european_census_are_asked_for(tmp_path):
+    forms.census_csv(tmp_path)
+    name = "ESTAT_Census_2021_V2.csv"
+    shutil.copy(tmp_path / name, tmp_path / "again.csv")
+    call = ["--bounds", "germany", "--epsilon", 1, "--output", "out"]
+    for inputs in ([name], [name, "again.csv"]):
+        done = run("publish", *inputs, *call, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "--contribution" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", [forms.worldpop, forms.ghsl])
+def test_a_name_does_not_make_an_extent_public(tmp_path, form):
+    form(tmp_path)
+    (path,) = tmp_path.iterdir()
+    call = ["--round", "nearest", "--contribution", 4, "--epsilon", 1, "--output", "out"]
+    done = run("publish", path.name, *call, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--domain-is-public" in done.stderr
+    assert run("publish", path.name, *call, "--domain-is-public", cwd=tmp_path).returncode == 0
+
+
+def test_the_layouts_of_the_package_state_what_they_may():
+    stating = {one.name for one in presets() if one.contribution is not None}
+    assert stating == {"cbs", "estat", "statpop", "zensus2011", "zensus2022"}
+    assert {one.name for one in presets() if one.sheets} == {"estat"}
+    for one in presets():
+        assert not {"contribution", "domain-is-public"} & {*one.options}
+        if one.contribution is not None:
+            assert one.contribution == 1
+            assert "value" in one.options
+            assert "duplicates" not in one.options
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("contribution = 1\n[options]\nvalue = 'N'", "only presets of the package state"),
+        ("[options]\nvalue = 'N'\ncontribution = 1", "which no preset states"),
+        ("[options]\ndomain-is-public = true", "which no preset states"),
+        ("[options]\nmask-source = 'Land office'", "which no preset states"),
+        ("contribution = 0\n[options]\nvalue = 'N'", "must be 1 or more"),
+        ("contribution = true\n[options]\nvalue = 'N'", "must be 1 or more"),
+        ("contribution = 1", "must be 1 or more"),
+        ("contribution = 1\n[options]\nvalue = 'N'\nduplicates = 'sum'", "must be 1 or more"),
+        ("contribution = '1'", "must be a whole number"),
+    ],
+)
+def test_a_preset_of_ones_own_does_not_answer_for_its_operator(tmp_path, line, words):
+    path = tmp_path / "own.toml"
+    path.write_text(f'title = "Ours"\ncolumns = ["N"]\n{line}\n')
+    with pytest.raises(UsageError, match=words):
+        find_preset(str(path))
