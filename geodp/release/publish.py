@@ -261,8 +261,9 @@ class Prepared:
 
     def release(self) -> Release:
         """Charge, and draw."""
+        draws = self.method.declare(self.table.grid, self.spent)
         own, fingerprint = release_key(
-            self.key, lambda: release_digest(self.table, self.method, self.spent)
+            self.key, draws, lambda: release_digest(self.table, self.method, self.spent)
         )
         try:
             charge = charge_event(
@@ -280,17 +281,20 @@ class Prepared:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""
         if self.prior is not None:
             return self.method.release_informed(self.table, self.spent, key, self.prior)
-        first = self.method.first(self.table, self.spent)
-        if first is None:
+        base = self.method.base(self.table.grid, self.spent)
+        if base is None:
             return self.method.release(self.table, self.spent, key), None
+        table = self.method.first(self.table)
         own, _ = release_key(
-            self.key, lambda: release_digest(first.table, first.method, first.event)
+            self.key,
+            base.method.declare(base.grid, base.event),
+            lambda: release_digest(table, base.method, base.event),
         )
         try:
-            drawn = first.method.release(first.table, first.event, own)
+            first = base.method.release(table, base.event, own)
         finally:
             own.forget()
-        return self.method.release_over(drawn, self.table, self.spent, key), None
+        return self.method.release_over(first, self.table, self.spent, key), None
 
 
 def restore_beside(

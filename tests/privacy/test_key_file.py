@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from geodp.errors import InputError, UsageError
 from geodp.privacy import key_file
 from geodp.privacy.access import has_owners
+from geodp.privacy.draws import Draws
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import read_key, write_key
 from geodp.release.cluster.secret import KeyFile
@@ -30,7 +31,7 @@ def refused(path, message):
     with pytest.raises(InputError, match=message) as caught:
         NoiseKey.from_file(path)
     told = str(caught.value)
-    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open():
+    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open(Draws()):
         pass
     assert "key_folder" in str(caught.value)
     content = path.read_text() if path.is_file() and os.access(path, os.R_OK) else ""

@@ -31,6 +31,7 @@ from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, lear
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import Noise, Tree
 from geodp.mechanisms.trees.walk import Front, Records, Walk
+from geodp.privacy.draws import Draws
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import Cells
@@ -54,6 +55,10 @@ class TreePartition(ABC):
     grid: Grid
     event: Measurement
     method: Mechanism
+
+    def declare(self) -> Draws:
+        """Return all that the release draws, in whatever part of the tree."""
+        return self.method.declare(self.grid, self.event)
 
     @property
     @abstractmethod
