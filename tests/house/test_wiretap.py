@@ -290,9 +290,7 @@ def test_parts_of_a_cluster_draw_what_the_release_declares(name, tmp_path):
 def test_evaluations_draw_what_their_methods_declare(key):
     table = table_of(GRIDS["attribute below"])
     with listening() as wire:
-        geodp.evaluate(
-            table, methods=["parts", "pyramid"], epsilon=1, trials=2, key=key, **EVENT
-        )
+        geodp.evaluate(table, methods=["parts", "pyramid"], epsilon=1, trials=2, key=key, **EVENT)
     assert wire.faults() == []
     assert len({one.secret for one in wire.private}) == 2 * (2 + 1)
 
