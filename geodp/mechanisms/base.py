@@ -21,9 +21,9 @@ from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.draws import Draw, Draws
 from geodp.privacy.event import Guarantee, Measurement, Spent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.measured import NodeLevel
@@ -243,15 +243,7 @@ class Method(ABC, Generic[E]):
 
 
 class BaseUse(NamedTuple):
-    """The release that another one begins with, and which its other measurements refine.
-
-    Attributes
-    ----------
-    grid : Grid
-    method : Mechanism
-    event : Measurement
-        Of it alone.
-    """
+    """The release that another one begins with and refines: its grid, method, and event."""
 
     grid: Grid
     method: Mechanism
@@ -296,9 +288,8 @@ class Mechanism(Method[Measurement]):
     def base(self, grid: Grid, event: Measurement) -> BaseUse | None:
         """Return the method whose release this one begins with, if there is one, and its event.
 
-        Its key is derived from what it is itself made of, so that it is the same, bit for bit,
-        where nothing else is released. Method, version and queries are part of the identity of
-        this release as well. Then :meth:`release_over` draws the rest.
+        Its key is derived from what it is made of: it is the same, bit for bit, where nothing else
+        is released. Its version and queries are part of this release's identity as well.
         """
         return None
 
@@ -323,7 +314,7 @@ class Mechanism(Method[Measurement]):
         """
 
     def declare(self, grid: Grid, event: Measurement) -> Draws:
-        """Return all that a key of the method draws, and refuse the rest: its queries."""
+        """Return all that a key of the method draws: its queries. The key refuses the rest."""
         return Draws.of(Draw(query.stream, query.noise) for query in self.queries(grid, event))
 
     def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import UndeclaredDrawError, UsageError
 from geodp.kernels import chacha
-from geodp.privacy.draws import UNIFORM, Draw, Draws, LawName
 from geodp.privacy.key_file import read_key
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws, LawName
 
 NOISE_FORMAT = "chacha20-inverse-3"
 """Version of the map from (key, stream, node, law) to noise."""
@@ -64,7 +64,7 @@ and the rounding of fractional counts."""
 class NoiseKey:
     """256 secret bits from which all noise of a release is computed.
 
-    A key draws only what was declared for it (:class:`geodp.privacy.draws.Draws`), and raises
+    A key draws only what was declared for it (:class:`geodp.privacy.noise.draws.Draws`), and raises
     UndeclaredDrawError otherwise. Until something is declared, a private key draws only what
     readers need, and a key that is fixed by a program, which protects nobody, everything.
 

@@ -9,7 +9,7 @@ nodes, every law's exact parameter), the same of the method whose release it beg
 is one, and everything that its guarantee says.
 
 The key of a release draws what these queries declare and nothing else
-(:class:`geodp.privacy.draws.Draws`): what is drawn is in the digest, or it is refused.
+(:class:`geodp.privacy.noise.draws.Draws`): what is drawn is in the digest, or it is refused.
 
 What is in the digest without need costs budget: a release that could have been a replay draws
 noise of its own and is charged. What is missing costs privacy. So whatever is in doubt is in it,
@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
-from geodp.privacy.draws import Draws
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 
@@ -169,3 +169,14 @@ def release_key(
             fresh.forget()
     found = identity()
     return key.derive(found, draws), key.fingerprint(found)
+
+
+def key_of_table(
+    key: NoiseKey | None, table: CountTable, method: Mechanism, event: Measurement
+) -> tuple[NoiseKey, str]:
+    """Return the key of a table's release, and its fingerprint; see :func:`release_key`.
+
+    What the key draws is what the digest says: both are made of the method's queries.
+    """
+    draws = method.declare(table.grid, event)
+    return release_key(key, draws, lambda: release_digest(table, method, event))

@@ -18,7 +18,7 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
-from geodp.release.identity import release_digest, release_key
+from geodp.release.identity import key_of_table
 from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
@@ -261,10 +261,7 @@ class Prepared:
 
     def release(self) -> Release:
         """Charge, and draw."""
-        draws = self.method.declare(self.table.grid, self.spent)
-        own, fingerprint = release_key(
-            self.key, draws, lambda: release_digest(self.table, self.method, self.spent)
-        )
+        own, fingerprint = key_of_table(self.key, self.table, self.method, self.spent)
         try:
             charge = charge_event(
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
@@ -285,11 +282,7 @@ class Prepared:
         if base is None:
             return self.method.release(self.table, self.spent, key), None
         table = self.method.first(self.table)
-        own, _ = release_key(
-            self.key,
-            base.method.declare(base.grid, base.event),
-            lambda: release_digest(table, base.method, base.event),
-        )
+        own, _ = key_of_table(self.key, table, base.method, base.event)
         try:
             first = base.method.release(table, base.event, own)
         finally:

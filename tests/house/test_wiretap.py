@@ -22,11 +22,11 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.measure import add_noise
 from geodp.mechanisms.trees.cut import fill_counts
-from geodp.privacy.draws import UNIFORM, Draw, Draws
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise import coins
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.selected import Selection

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest import mock
 
-from geodp.privacy.draws import UNIFORM, Draw, Draws
 from geodp.privacy.key import READING, NoiseKey
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.release import identity
 from geodp.release.identity import encode
 

@@ -182,7 +182,7 @@ def utilities(question, table, event):
 
 
 def shapes(grid):
-    """Counts by key: two thirds of rising ones; one populous cell; all but every fourth; and both."""
+    """Counts by key: two thirds of rising ones; one populous cell; three of four; and both."""
     rising, inside = people(grid, 3)
     number = np.cumsum(inside) - 1
     alone, even = 9 * (number == 0), 2 * (number % 4 != 3)

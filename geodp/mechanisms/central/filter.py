@@ -15,9 +15,9 @@ from geodp.errors import UsageError
 from geodp.grid.domain import skip_ranks
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.privacy.draws import LawName
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.draws import LawName
 from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import exp_interval

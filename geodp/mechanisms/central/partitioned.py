@@ -31,9 +31,9 @@ from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, lear
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import Noise, Tree
 from geodp.mechanisms.trees.walk import Front, Records, Walk
-from geodp.privacy.draws import Draws
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise.draws import Draws
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 

@@ -20,9 +20,9 @@ from geodp.mechanisms.parts.chain import Chain
 from geodp.mechanisms.parts.counts import Shared, Truth
 from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
 from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
-from geodp.privacy.draws import UNIFORM, Draw, Draws
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
 

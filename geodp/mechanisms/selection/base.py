@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational, read_exact
-from geodp.privacy.draws import Draw, Draws
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.decay import Decay
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import rate_of
 
 STREAMS = 4

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.mechanisms.selection.base import Candidates, Selector
-from geodp.privacy.draws import UNIFORM, Draw
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
+from geodp.privacy.noise.draws import UNIFORM, Draw
 
 
 class PermuteAndFlip(Selector):

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.privacy.draws import UNIFORM, LawName
 from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS, exp_interval
 
 DECAY = "coins of chances exp(-rate d)"

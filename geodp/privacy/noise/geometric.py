@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.privacy.draws import UNIFORM, LawName
 from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS
 
 Interval = Callable[[int], tuple[int, int]]

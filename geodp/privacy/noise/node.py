@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
-from geodp.privacy.draws import Draw
 from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.law import FIRST, Law
 
 WORDS = 16

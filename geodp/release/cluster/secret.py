@@ -19,9 +19,9 @@ import numpy as np
 
 from geodp.errors import InputError, OutputError, UsageError
 from geodp.privacy.access import has_owners
-from geodp.privacy.draws import Draws
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import write_key
+from geodp.privacy.noise.draws import Draws
 
 NAME = "release-key"
 

@@ -22,8 +22,8 @@ from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.base import STREAMS
 from geodp.mechanisms.selection.questions import Counted
-from geodp.privacy.draws import Draw
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.geometric import LIMIT
 from geodp.privacy.selected import Change, Selection
 from geodp.table.counts import CountTable, coalesce

@@ -12,9 +12,9 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.selection import stage_selection
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.mechanisms.selection import Selector, find_selector
-from geodp.privacy.draws import Draw, Draws
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.identity import encode, ground, release_key, spent

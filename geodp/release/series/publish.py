@@ -13,10 +13,10 @@ from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.draws import Draws
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
 from geodp.release.metadata import require_alike, state_metadata

@@ -25,7 +25,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.trees.cut import Roots, Subtrees
 from geodp.mechanisms.trees.walk import Records
-from geodp.privacy.draws import Draws
+from geodp.privacy.noise.draws import Draws
 from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
