@@ -82,6 +82,13 @@ class OutputError(GeodpError):
     """A release that could not be written; nothing was published."""
 
 
+class UndeclaredDrawError(GeodpError):
+    """Noise was to be drawn that its release did not declare: a fault of the method.
+
+    It is refused, as neither the ledger's charge nor the derivation of the key accounts for it.
+    """
+
+
 class BudgetError(GeodpError):
     """A charge that would take a data set over its cap; nothing was charged."""
 

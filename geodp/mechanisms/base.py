@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Guarantee, Measurement, Spent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.measured import NodeLevel
@@ -241,19 +242,10 @@ class Method(ABC, Generic[E]):
         return replace(self, **found)
 
 
-@dataclass(frozen=True, eq=False)
-class First:
-    """The release that another one begins with, and which its other measurements refine.
+class BaseUse(NamedTuple):
+    """The release that another one begins with and refines: its grid, method, and event."""
 
-    Attributes
-    ----------
-    table : CountTable
-    method : Mechanism
-    event : Measurement
-        Of it alone.
-    """
-
-    table: CountTable
+    grid: Grid
     method: Mechanism
     event: Measurement
 
@@ -293,18 +285,22 @@ class Mechanism(Method[Measurement]):
         """
         raise NotImplementedError
 
-    def first(self, table: CountTable, event: Measurement) -> First | None:
-        """Return the release that this one begins with, if it does with one.
+    def base(self, grid: Grid, event: Measurement) -> BaseUse | None:
+        """Return the method whose release this one begins with, if there is one, and its event.
 
-        Its key is derived from what it is itself made of, so that it is the same, bit for bit,
-        where nothing else is released. Then :meth:`release_over` draws the rest.
+        Its key is derived from what it is made of: it is the same, bit for bit, where nothing else
+        is released. Its version and queries are part of this release's identity as well.
         """
         return None
+
+    def first(self, table: CountTable) -> CountTable:
+        """Return the table that :meth:`base` releases."""
+        raise NotImplementedError
 
     def release_over(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
-        """Draw the rest of a release of which :meth:`first` is drawn; as :meth:`release`."""
+        """Draw the rest of a release of which :meth:`base` is drawn; as :meth:`release`."""
         raise NotImplementedError
 
     @abstractmethod
@@ -316,6 +312,10 @@ class Mechanism(Method[Measurement]):
         caller gave. So nothing is left out for being a default. Where an earlier, noisy
         measurement decides what is measured later, all that it can decide for is listed.
         """
+
+    def declare(self, grid: Grid, event: Measurement) -> Draws:
+        """Return all that a key of the method draws: its queries. The key refuses the rest."""
+        return Draws.of(Draw(query.stream, query.noise) for query in self.queries(grid, event))
 
     def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
         """Return the levels whose noisy values can be written, the root's first; perhaps none.

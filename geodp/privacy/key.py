@@ -18,9 +18,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import UndeclaredDrawError, UsageError
 from geodp.kernels import chacha
 from geodp.privacy.key_file import read_key
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws, LawName
 
 NOISE_FORMAT = "chacha20-inverse-3"
 """Version of the map from (key, stream, node, law) to noise."""
@@ -51,9 +52,21 @@ class Stream(enum.IntEnum):
     """And the numbers that follow: draws of one candidate among many."""
 
 
+FURTHER = 1 << 31
+"""Bit of a stream's number that marks its further digits, which belong to the same draws."""
+
+READING = frozenset(Draw(int(stream), UNIFORM) for stream in (Stream.SAMPLE, Stream.ROUNDING))
+"""What readers draw with a kept key itself, before there is a table: samples of a person's records,
+and the rounding of fractional counts."""
+
+
 @final
 class NoiseKey:
     """256 secret bits from which all noise of a release is computed.
+
+    A key draws only what was declared for it (:class:`geodp.privacy.noise.draws.Draws`), and raises
+    UndeclaredDrawError otherwise. Until something is declared, a private key draws only what
+    readers need, and a key that is fixed by a program, which protects nobody, everything.
 
     The secret is shown nowhere, is neither pickled nor copied, and two keys are equal only if
     they are the same object. It is overwritten by :meth:`forget`, and when the object dies.
@@ -73,9 +86,11 @@ class NoiseKey:
     NoiseKey(entropy, redacted)
     """
 
-    __slots__ = ("_origin", "_secret")
+    __slots__ = ("_draws", "_origin", "_secret")
 
-    def __init__(self, secret: bytes | bytearray, *, _origin: str = "fixed") -> None:
+    def __init__(
+        self, secret: bytes | bytearray, *, _origin: str = "fixed", _draws: Draws | None = None
+    ) -> None:
         if not isinstance(secret, (bytes, bytearray)) or len(secret) != 32:
             raise UsageError(
                 "A noise key must be exactly 32 bytes; "
@@ -83,6 +98,7 @@ class NoiseKey:
             )
         self._secret = bytearray(secret)
         self._origin = _origin
+        self._draws = _draws
 
     @classmethod
     def generate(cls) -> NoiseKey:
@@ -109,7 +125,7 @@ class NoiseKey:
         """``"entropy"``, ``"file"`` or ``"fixed"``: where the secret came from."""
         return self._origin
 
-    def derive(self, digest: bytes) -> NoiseKey:
+    def derive(self, digest: bytes, draws: Draws | None = None) -> NoiseKey:
         """Derive the key of one release: HKDF-SHA256 (RFC 5869) of this key and a digest.
 
         With a digest of the input and of every parameter, the same input gives the same
@@ -119,8 +135,33 @@ class NoiseKey:
         ----------
         digest : bytes
             32 bytes, see :func:`digest`; otherwise UsageError.
+        draws : Draws, optional
+            What may be drawn with the derived key. Where something was declared for this key, that
+            declaration says it, and another one is refused with UndeclaredDrawError.
         """
-        return NoiseKey(self._expand(b"", digest), _origin=self._origin)
+        if self._draws is not None:
+            declared = self._draws.of_derived(digest)
+            if draws is not None and draws != declared:
+                raise UndeclaredDrawError("The draws of this derived key were declared otherwise.")
+            draws = declared
+        return NoiseKey(self._expand(b"", digest), _origin=self._origin, _draws=draws)
+
+    def restrict(self, draws: Draws) -> NoiseKey:
+        """Return a copy that draws what is declared and nothing else; the caller forgets both.
+
+        Raises UndeclaredDrawError where something else was declared for this key before.
+        """
+        if self._draws is not None and draws != self._draws:
+            raise UndeclaredDrawError("The draws of this key were declared otherwise before.")
+        return NoiseKey(self._hold(), _origin=self._origin, _draws=draws)
+
+    def require(self, *draws: Draw) -> None:
+        """Raise UndeclaredDrawError where some draws, or draws of no name, are not this key's."""
+        if self._draws is None and self._origin == "fixed":
+            return
+        if not draws:
+            raise UndeclaredDrawError("A draw must name its stream and its law.")
+        (Draws(READING) if self._draws is None else self._draws).require(*draws)
 
     def fingerprint(self, digest: bytes) -> str:
         """64 hexadecimal digits that recognise a replay in a ledger.
@@ -139,7 +180,10 @@ class NoiseKey:
         return hmac.digest(extracted, label + digest + b"\x01", "sha256")
 
     def words(self) -> NDArray[np.uint32]:
-        """Return the key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites."""
+        """Return the key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites.
+
+        For handing the key to another process; draws go through :func:`expose`.
+        """
         return np.frombuffer(self._hold(), dtype="<u4").astype(np.uint32)
 
     def forget(self) -> None:
@@ -164,11 +208,19 @@ class NoiseKey:
 
 
 def blocks(
-    key: NoiseKey, stream: int, address: NDArray[np.uint64], counter: int = 0
+    key: NoiseKey,
+    stream: int,
+    address: NDArray[np.uint64],
+    counter: int = 0,
+    *,
+    law: LawName = UNIFORM,
 ) -> NDArray[np.uint64]:
-    """Key-stream blocks of addresses, a word of all of them in each row: uint64[8, n]."""
+    """Key-stream blocks of addresses, a word of all of them in each row: uint64[8, n].
+
+    ``law``: of the numbers that are made of these digits, which the key must allow.
+    """
     out = np.empty(8 * address.size, np.uint64)
-    lines(key, stream, address, out, counter)
+    lines(key, stream, address, out, counter, law=law)
     return out.reshape(-1, 8).T
 
 
@@ -178,15 +230,21 @@ def lines(
     address: NDArray[np.uint64],
     out: NDArray[np.uint64],
     counter: int = 0,
+    *,
+    law: LawName = UNIFORM,
 ) -> None:
     """Write them as :func:`geodp.kernels.chacha.blocks` does, block by block: uint64[8 * n]."""
-    with expose(key) as words:
+    with expose(key, Draw(int(stream) & ~FURTHER, law)) as words:
         chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
 
 
 @contextmanager
-def expose(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
-    """Lend a key's words to a kernel, and overwrite them afterwards."""
+def expose(key: NoiseKey, *draws: Draw) -> Iterator[NDArray[np.uint32]]:
+    """Lend a key's words to a kernel for some draws, and overwrite them afterwards.
+
+    Raises UndeclaredDrawError where these are not the key's: see :meth:`NoiseKey.require`.
+    """
+    key.require(*draws)
     words = key.words()
     try:
         yield words

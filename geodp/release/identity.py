@@ -5,7 +5,11 @@ things, the noise would cancel: two noisy counts at two scales, of one uniform n
 equations for it and the true count. So every release has a key of its own, derived from the kept
 key and a digest of all that it is made of: the data, the public domain and the numbering of its
 cells, the method with its version and all settings, the queries that it really asks (every level's
-nodes, every law's exact parameter), and everything that its guarantee says.
+nodes, every law's exact parameter), the same of the method whose release it begins with, if there
+is one, and everything that its guarantee says.
+
+The key of a release draws what these queries declare and nothing else
+(:class:`geodp.privacy.noise.draws.Draws`): what is drawn is in the digest, or it is refused.
 
 What is in the digest without need costs budget: a release that could have been a replay draws
 noise of its own and is charged. What is missing costs privacy. So whatever is in doubt is in it,
@@ -28,6 +32,7 @@ from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 
@@ -77,6 +82,7 @@ def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, P
     """Return what is in the digest beside the table, by name."""
     whose = (type(method).__module__, type(method).__qualname__)
     own = whose[0].startswith("geodp.")  # its name is nobody else's
+    base = method.base(grid, event)
     return {
         **ground(grid),
         "method": method.name if own else (method.name, *whose),
@@ -84,6 +90,7 @@ def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, P
         "settings": method.settings,
         "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),
         "event": spent(event),
+        **({} if base is None else {"base": tuple(components(*base).items())}),
     }
 
 
@@ -144,12 +151,36 @@ def encode(value: Plain) -> bytes:
     return b"%b%d:%b" % (kind, len(content), content)
 
 
-def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
+def release_key(
+    key: NoiseKey | None, draws: Draws, identity: Callable[[], bytes]
+) -> tuple[NoiseKey, str]:
     """Return the key of one release, which the caller forgets, and its fingerprint in a ledger.
 
-    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
+    Parameters
+    ----------
+    key : NoiseKey or None
+        Kept by its owner; None: a fresh one.
+    draws : Draws
+        All that the release can draw; its key refuses everything else.
+    identity : callable
+        The digest of all that the release depends on, asked for where a key is kept.
     """
     if key is None:
-        return NoiseKey.generate(), secrets.token_hex(32)
+        fresh = NoiseKey.generate()
+        try:
+            return fresh.restrict(draws), secrets.token_hex(32)
+        finally:
+            fresh.forget()
     found = identity()
-    return key.derive(found), key.fingerprint(found)
+    return key.derive(found, draws), key.fingerprint(found)
+
+
+def key_of_table(
+    key: NoiseKey | None, table: CountTable, method: Mechanism, event: Measurement
+) -> tuple[NoiseKey, str]:
+    """Return the key of a table's release, and its fingerprint; see :func:`release_key`.
+
+    What the key draws is what the digest says: both are made of the method's queries.
+    """
+    draws = method.declare(table.grid, event)
+    return release_key(key, draws, lambda: release_digest(table, method, event))

@@ -19,7 +19,7 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
-from geodp.release.identity import release_digest, release_key
+from geodp.release.identity import key_of_table
 from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
@@ -262,9 +262,7 @@ class Prepared:
 
     def release(self) -> Release:
         """Charge, and draw."""
-        own, fingerprint = release_key(
-            self.key, lambda: release_digest(self.table, self.method, self.spent)
-        )
+        own, fingerprint = key_of_table(self.key, self.table, self.method, self.spent)
         try:
             charge = charge_event(
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
@@ -281,17 +279,16 @@ class Prepared:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""
         if self.prior is not None:
             return self.method.release_informed(self.table, self.spent, key, self.prior)
-        first = self.method.first(self.table, self.spent)
-        if first is None:
+        base = self.method.base(self.table.grid, self.spent)
+        if base is None:
             return self.method.release(self.table, self.spent, key), None
-        own, _ = release_key(
-            self.key, lambda: release_digest(first.table, first.method, first.event)
-        )
+        table = self.method.first(self.table)
+        own, _ = key_of_table(self.key, table, base.method, base.event)
         try:
-            drawn = first.method.release(first.table, first.event, own)
+            first = base.method.release(table, base.event, own)
         finally:
             own.forget()
-        return self.method.release_over(drawn, self.table, self.spent, key), None
+        return self.method.release_over(first, self.table, self.spent, key), None
 
 
 def restore_beside(

@@ -83,8 +83,8 @@ def loss_of(method, grid, tables, terms):
     """Return what the parts of two tables cost below the same released map, and what they may."""
     event = method.event(grid, terms, "fixed")
     tables = [geodp.CountTable.from_dense(one, grid) for one in tables]
-    own = method.first(tables[0], event)
-    first = own.method.release(own.table, own.event, KEY)
+    own = method.base(grid, event)
+    first = own.method.release(method.first(tables[0]), own.event, KEY)
     found = []
     for table in tables:
         with watched() as seen:

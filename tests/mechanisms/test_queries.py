@@ -58,9 +58,9 @@ class Recorder:
         return begin
 
     def _drawn(self, original):
-        def draw(key, stream, address, *rest):
+        def draw(key, stream, address, *rest, **law):
             self.addresses[int(stream)] |= set(address.tolist())
-            return original(key, stream, address, *rest)
+            return original(key, stream, address, *rest, **law)
 
         return draw
 

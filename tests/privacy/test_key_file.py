@@ -13,6 +13,7 @@ from geodp.privacy import key_file
 from geodp.privacy.access import has_owners
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import read_key, write_key
+from geodp.privacy.noise.draws import Draws
 from geodp.release.cluster.secret import KeyFile
 from tests.bits import has_bits
 from tests.keys import keep, secret
@@ -30,7 +31,7 @@ def refused(path, message):
     with pytest.raises(InputError, match=message) as caught:
         NoiseKey.from_file(path)
     told = str(caught.value)
-    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open():
+    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open(Draws()):
         pass
     assert "key_folder" in str(caught.value)
     content = path.read_text() if path.is_file() and os.access(path, os.R_OK) else ""

@@ -80,6 +80,15 @@ class Bench:
         """Figures of one release of one method."""
         task = self.task
         method, event = task.runs[run]
+        key = key.restrict(method.declare(task.table.grid, event))
+        try:
+            return self._measure(run, key)
+        finally:
+            key.forget()
+
+    def _measure(self, run: int, key: NoiseKey) -> dict[str, Any]:
+        task = self.task
+        method, event = task.runs[run]
         kernels = count_compiled()
         released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING

@@ -17,6 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.draws import LawName
 from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import exp_interval
@@ -110,8 +111,8 @@ class Filter(Mechanism):
         theta = self.threshold(grid, event)
         return (
             Query(OCCUPIED, DiscreteLaplace.of_scale(event.scale).identity, ("cells", theta)),
-            Query(SKIPS, (GAPS, event.scale), ("empty cells", grid.size, theta)),
-            Query(VALUES, (EXCESS, event.scale), ("empty cells", grid.size, theta)),
+            Query(SKIPS, _gaps(event.scale, theta)[1], ("empty cells", grid.size, theta)),
+            Query(VALUES, _excess(event.scale)[1], ("empty cells", grid.size, theta)),
         )
 
     def visited(self, released: ReleasedTable) -> int:
@@ -142,7 +143,7 @@ class Filter(Mechanism):
         rank = np.sort(domain.ranks_of_keys(table.key))
         passing = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
         empty = skip_ranks(rank, passing)
-        value = theta + Geometric(key, VALUES, _ratio(event.scale)).draws(0, empty.size)
+        value = theta + Geometric(key, VALUES, *_excess(event.scale)).draws(0, empty.size)
         keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
         order = np.argsort(keys)
         values = np.concatenate([noisy[kept], value])
@@ -193,19 +194,19 @@ def passing_interval(scale: Fraction, theta: int, bits: int) -> tuple[int, int]:
     return (low * one // (one + q_high)) >> 8, ((high * one // (one + q_low) + 1) >> 8) + 1
 
 
-def _ratio(scale: Fraction) -> Interval:
-    """``q``."""
-    return lambda bits: exp_interval(1 / scale, bits)
+def _excess(scale: Fraction) -> tuple[Interval, LawName]:
+    """Return ``q``, and the name of the law of what an empty cell shows above theta."""
+    return lambda bits: exp_interval(1 / scale, bits), (EXCESS, scale)
 
 
-def _gap_ratio(scale: Fraction, theta: int) -> Interval:
-    """``1 - p``."""
+def _gaps(scale: Fraction, theta: int) -> tuple[Interval, LawName]:
+    """Return ``1 - p``, and the name of the law of gaps between empty cells that pass."""
 
     def interval(bits: int) -> tuple[int, int]:
         low, high = passing_interval(scale, theta, bits)
         return max((1 << bits) - high, 0), (1 << bits) - low
 
-    return interval
+    return interval, (GAPS, scale)
 
 
 def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray[np.int64]:
@@ -217,7 +218,7 @@ def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray
 
 
 def _passing(key: NoiseKey, scale: Fraction, theta: int, n: int) -> Iterator[NDArray[np.int64]]:
-    gaps = Geometric(key, SKIPS, _gap_ratio(scale, theta))
+    gaps = Geometric(key, SKIPS, *_gaps(scale, theta))
     expected = n * passing_probability(scale, theta)
     batch = min(int(expected + 4 * math.sqrt(expected)) + 8, BATCH)
     first, last = 0, -1

@@ -33,6 +33,7 @@ from geodp.mechanisms.trees.refinement import Noise, Tree
 from geodp.mechanisms.trees.walk import Front, Records, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise.draws import Draws
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 
@@ -54,6 +55,10 @@ class TreePartition(ABC):
     grid: Grid
     event: Measurement
     method: Mechanism
+
+    def declare(self) -> Draws:
+        """Return all that the release draws, in whatever part of the tree."""
+        return self.method.declare(self.grid, self.event)
 
     @property
     @abstractmethod

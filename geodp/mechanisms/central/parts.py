@@ -14,7 +14,7 @@ from geodp.accuracy.parts import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Plain, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Chain
 from geodp.mechanisms.parts.counts import Shared, Truth
@@ -22,6 +22,7 @@ from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
 from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
 
@@ -65,7 +66,7 @@ class Parts(Mechanism):
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Parts; "
@@ -147,11 +148,13 @@ class Parts(Mechanism):
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Return those of the map, and the parts of all levels, however many are measured."""
-        joint = _joint(grid)
-        found = [*Pyramid().queries(joint.map, self.event_of_map(joint, event))]
-        schedule = self.schedule(grid)
+        base = self.base(grid, event)
+        return *base.method.queries(base.grid, base.event), *self._queries_of_parts(grid, event)
+
+    def _queries_of_parts(self, grid: Grid, event: Measurement) -> list[Query]:
+        found, schedule = list[Query](), self.schedule(grid)
         asked: list[tuple[int, tuple[Plain, ...]]] = [
-            (step.stream, step.words) for step in steps_of(joint)
+            (step.stream, step.words) for step in steps_of(_joint(grid))
         ]
         for one in _marginals(grid, self.marginals):
             asked.append((one.step.stream, ("labels of nodes of keys", one.name)))
@@ -160,7 +163,15 @@ class Parts(Mechanism):
                 for i, law in enumerate(schedule.laws(event, levels)):
                     what = (*words, schedule.strides[i], levels)
                     found.append(Query(stream + i, law.identity, what))
-        return tuple(found)
+        return found
+
+    def declare(self, grid: Grid, event: Measurement) -> Draws:
+        """Return the parts and their rounding; and with a key derived from it, the map."""
+        base, levels = self.base(grid, event), len(self.schedule(grid).strides)
+        own = [Draw(one.stream, one.noise) for one in self._queries_of_parts(grid, event)]
+        for step in steps_of(_joint(grid)):
+            own += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
+        return Draws.of(own, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of a level of the map or of the parts."""
@@ -223,19 +234,23 @@ class Parts(Mechanism):
                 )
         return found or None
 
-    def first(self, table: CountTable, event: Measurement) -> First:
-        """Return the map of totals, which is the release that one of it alone would be."""
+    def base(self, grid: Grid, event: Measurement) -> BaseUse:
+        """Return the map of totals, as if it were released alone."""
+        joint = _joint(grid)
+        return BaseUse(joint.map, Pyramid(), self.event_of_map(joint, event))
+
+    def first(self, table: CountTable) -> CountTable:
+        """Return the counts of the map."""
         joint = _joint(table.grid)
         key, count = coalesce(table.key // np.uint64(joint.width), table.count)
-        own = CountTable.of_cells(joint.map, key, count, bound=table.bound)
-        return First(own, Pyramid(), self.event_of_map(joint, event))
+        return CountTable.of_cells(joint.map, key, count, bound=table.bound)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Return both, the map with a key that is derived from that of the parts."""
-        first = self.first(table, event)
+        base = self.base(table.grid, event)
         own = key.derive(digest(OF_THE_MAP))
         try:
-            drawn = first.method.release(first.table, first.event, own)
+            drawn = base.method.release(self.first(table), base.event, own)
         finally:
             own.forget()
         return self.release_over(drawn, table, event, key)

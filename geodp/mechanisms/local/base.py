@@ -109,6 +109,10 @@ class Oracle(ABC):
     def turns(self) -> tuple[Chance, ...]:
         """Chances of the coins that a device flips for a report."""
 
+    def declare(self) -> tuple[Chance, ...]:
+        """Return the chances of all coins that a device flips, also of what it keeps to itself."""
+        return self.turns
+
     @abstractmethod
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Return reports of values that are in the domain."""

@@ -213,7 +213,8 @@ class Rappor(Oracle):
         f = self._fpq[0]
         if not f:
             raise UsageError("With f = 0 there is nothing to keep: a device reports once.")
-        turned, source = Chance.of(f / 2), Coins() if coins is None else coins
+        source = Coins() if coins is None else coins
+        turned = self.declare()[-1]
         return draw_bits(self, self.check_values(values), self.shape, (turned, turned), source)
 
     def report(self, kept: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
@@ -235,6 +236,10 @@ class Rappor(Oracle):
         """That a permanent 0, and that a permanent 1, is turned round."""
         _, p, q = self._fpq
         return Chance.of(p), Chance.of(1 - q)
+
+    def declare(self) -> tuple[Chance, ...]:
+        """Return those of both stages, that of the permanent bits last."""
+        return (*self.turns, Chance.of(self.f / 2)) if self.f else self.turns
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw both stages; the permanent bits are forgotten, so that a device does this once."""

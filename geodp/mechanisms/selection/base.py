@@ -16,6 +16,8 @@ from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational, read_exact
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.decay import Decay
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import rate_of
 
 STREAMS = 4
@@ -38,12 +40,15 @@ class Candidates:
     others : int
         Candidates that are not listed, which all have the deficit ``beyond``; at most ``2**62``.
     beyond : int
+    unit : int
+        Units of ``rate`` that make one of the utility, by which the law of the draw is declared.
     """
 
     deficit: NDArray[Any] = field(repr=False)
     rate: Fraction
     others: int = field(default=0, repr=False)
     beyond: int = field(default=0, repr=False)
+    unit: int = field(default=1, repr=False)
 
     @classmethod
     def of(cls, utilities: Sequence[Fraction], rate: Fraction) -> Self:
@@ -51,14 +56,19 @@ class Candidates:
         unit = lcm(*(value.denominator for value in utilities))
         whole = [value.numerator * (unit // value.denominator) for value in utilities]
         best = max(whole)
-        return cls(_array([best - value for value in whole]), rate / unit)
+        return cls(_array([best - value for value in whole]), rate / unit, unit=unit)
+
+    @property
+    def decay(self) -> Decay:
+        """The chances of whole deficits."""
+        return Decay(self.rate, self.unit)
 
 
 class Selector(ABC):
     """A published mechanism of selection, without settings.
 
     Called, it draws one of a list of utilities. A subclass gives the class attributes,
-    :meth:`draw` and :meth:`weigh`.
+    :meth:`draw`, :meth:`declare` and :meth:`weigh`.
 
     Attributes
     ----------
@@ -86,6 +96,13 @@ class Selector(ABC):
         key : NoiseKey
         stream : int
             The first of ``STREAMS`` that are for this draw.
+        """
+
+    @abstractmethod
+    def declare(self, rate: Fraction, stream: int) -> tuple[Draw, ...]:
+        """Return all that :meth:`draw` can draw.
+
+        ``rate``: of a unit of utility; ``stream``: the first of the draw.
         """
 
     @abstractmethod
@@ -126,12 +143,16 @@ class Selector(ABC):
         candidates = _candidates(utilities, epsilon, sensitivity, monotone)
         if not isinstance(key, NoiseKey | None):
             raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-        own = NoiseKey.generate() if key is None else key
+        rate = candidates.rate * candidates.unit
+        draws = Draws.of(self.declare(rate, Stream.SELECT))
+        fresh = NoiseKey.generate() if key is None else key
+        own = fresh.restrict(draws)
         try:
             return self.draw(candidates, own, Stream.SELECT)
         finally:
+            own.forget()
             if key is None:
-                own.forget()
+                fresh.forget()
 
     def probabilities(
         self,

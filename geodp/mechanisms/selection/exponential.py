@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import accumulate
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from geodp.mechanisms.selection.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.decay import Decay, draw_digits, draw_one_below
+from geodp.privacy.noise.draws import UNIFORM, Draw
 
 _EXTRA = 128  # digits of weights beyond those of the uniform number
 
@@ -46,12 +48,16 @@ class Exponential(Selector):
             both = weights.get(candidates.beyond, 0) + candidates.others
             weights[candidates.beyond] = both
         weights = dict(sorted(weights.items()))
-        chosen = _draw_group(Decay(candidates.rate), weights, key, stream)
+        chosen = _draw_group(candidates.decay, weights, key, stream)
         alike = np.flatnonzero(candidates.deficit == chosen)
         number = draw_one_below(weights[chosen], key, stream + 1)
         if number < alike.size:
             return int(alike[number])
         return int(candidates.deficit.size + number - alike.size)
+
+    def declare(self, rate: Fraction, stream: int) -> tuple[Draw, ...]:
+        """Return a deficit by its weight, and one candidate among those that have it."""
+        return Draw(stream, Decay(rate).identity), Draw(stream + 1, UNIFORM)
 
     def weigh(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return shares of the sum."""
@@ -60,7 +66,7 @@ class Exponential(Selector):
 
 def _draw_group(decay: Decay, weights: dict[int, int], key: NoiseKey, stream: int) -> int:
     """Return a distance, drawn by how many candidates have it and their weight."""
-    more = draw_digits(key, stream)
+    more = draw_digits(key, stream, decay.identity)
     uniform, digits = next(more), 64
     while True:
         bounds, sizes = decay.intervals([*weights], digits + _EXTRA), [*weights.values()]

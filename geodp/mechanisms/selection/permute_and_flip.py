@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from geodp.mechanisms.selection.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
+from geodp.privacy.noise.draws import UNIFORM, Draw
 
 
 class PermuteAndFlip(Selector):
@@ -43,13 +45,23 @@ class PermuteAndFlip(Selector):
 
     def draw(self, candidates: Candidates, key: NoiseKey, stream: int) -> int:
         """Return the position of the chosen candidate; from n on, one that is not listed."""
-        decay, n = Decay(candidates.rate), candidates.deficit.size
+        decay, n = candidates.decay, candidates.deficit.size
         accepting = np.flatnonzero(decay.flip(candidates.deficit, key, stream))
         if candidates.others:
             before = decay.count_before(candidates.beyond, candidates.others, key, stream + 1)
             if _comes_first(before, candidates.others, accepting.size, key, stream + 2):
                 return n + draw_one_below(candidates.others, key, stream + 3)
         return int(accepting[draw_one_below(accepting.size, key, stream + 3)])
+
+    def declare(self, rate: Fraction, stream: int) -> tuple[Draw, ...]:
+        """Return the coins of listed and of other candidates, and two choices by a random order."""
+        coins = Decay(rate).identity
+        return (
+            Draw(stream, coins),
+            Draw(stream + 1, coins),
+            Draw(stream + 2, UNIFORM),
+            Draw(stream + 3, UNIFORM),
+        )
 
     def weigh(self, chance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``p_i`` times the integral of the product of ``1 - p_j + p_j t`` over 0 < t < 1.

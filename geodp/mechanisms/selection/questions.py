@@ -134,4 +134,4 @@ def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -
         after, count = after.astype(object), count.astype(object)
     middle = part * people
     over, under = whole * (after - count) - middle, middle - whole * after
-    return Candidates(np.maximum(np.maximum(over, under), 0), rate / whole)
+    return Candidates(np.maximum(np.maximum(over, under), 0), rate / whole, unit=whole)

@@ -100,7 +100,7 @@ class Tree:
         """
         if level == last:
             return nodes, 0
-        with expose(self.noise.key) as words:
+        with expose(self.noise.key, self.noise.source) as words:
             parts, visited = self._below(nodes, level, last, words)
         return concat(parts or [nodes]), visited
 

@@ -294,7 +294,7 @@ class Run:
         tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
         record = np.empty(0 if self.columns else RECORDS[0], np.uint64)
         out = self._out(PUT if self.columns else 0)
-        with expose(walk.noise[0].key) as words:
+        with expose(walk.noise[0].key, *(one.source for one in walk.noise)) as words:
             while True:
                 why = passes.first_pass(words, tree, goal, top, desk, progress, record, out)
                 if why == layout.DECIDE:

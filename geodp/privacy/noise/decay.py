@@ -17,7 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS, exp_interval
+
+DECAY = "coins of chances exp(-rate d)"
+"""Name of the law of coins, and of choices by such weights."""
 
 MOST_BELOW = 1 << 63
 """Largest bound of a uniform whole number."""
@@ -39,6 +43,9 @@ class Decay:
     ----------
     rate : Fraction
         Above 0.
+    unit : int
+        Distances that make one of the units in which the law is named: the name of the law of whole
+        distances over a denominator that depends on confidential data must not show it.
 
     Examples
     --------
@@ -48,9 +55,15 @@ class Decay:
     """
 
     rate: Fraction
+    unit: int = 1
     _powers: dict[tuple[int, int], tuple[int, int]] = field(
         default_factory=dict, init=False, repr=False
     )
+
+    @property
+    def identity(self) -> LawName:
+        """The law's name and its exact parameter: the rate of a whole unit."""
+        return DECAY, self.rate * self.unit
 
     def interval(self, distance: int, bits: int) -> tuple[int, int]:
         """Return integers low <= 2**bits * exp(-rate d) <= high, close together."""
@@ -113,7 +126,7 @@ class Decay:
         stream : int
             At most 31 bits; the top bit marks further digits.
         """
-        uniform = _words(key, stream, distance.size) & _MASK
+        uniform = _words(key, stream, distance.size, self.identity) & _MASK
         chance = np.zeros(distance.size, np.uint64)
         near = np.flatnonzero(distance < self._end(_NEVER))
         if near.size:
@@ -121,7 +134,7 @@ class Decay:
             chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
         falls = uniform < chance
         for i in np.flatnonzero(uniform == chance):
-            more = _further(key, stream, int(i))
+            more = _further(key, stream, int(i), self.identity)
             falls[i] = self._decide(int(distance[i]), int(uniform[i]), more)
         return falls
 
@@ -142,7 +155,7 @@ class Decay:
         """
         if distance == 0:
             return 0
-        more = draw_digits(key, stream)
+        more = draw_digits(key, stream, self.identity)
         uniform, bits = next(more), 64
         while (found := self._search(distance, n, uniform, bits)) is None:
             uniform, bits = (uniform << 64) | next(more), bits + 64
@@ -226,19 +239,23 @@ def draw_one_below(bound: int, key: NoiseKey, stream: int) -> int:
     return int(draw_below(np.array([bound], np.uint64), key, stream)[0])
 
 
-def draw_digits(key: NoiseKey, stream: int) -> Iterator[int]:
-    """Yield the binary digits of one uniform number in [0, 1), 64 at a time."""
-    return _further(key, stream, 0)
+def draw_digits(key: NoiseKey, stream: int, law: LawName) -> Iterator[int]:
+    """Yield the binary digits of one uniform number in [0, 1), 64 at a time.
+
+    ``law``: of what is decided by them.
+    """
+    return _further(key, stream, 0, law)
 
 
-def _words(key: NoiseKey, stream: int, n: int) -> NDArray[np.uint64]:
+def _words(key: NoiseKey, stream: int, n: int, law: LawName = UNIFORM) -> NDArray[np.uint64]:
     """Return n words of 64 bits: word ``i % 8`` of block ``i // 8`` is that of item i."""
     address = np.arange(-(-n // _WORDS), dtype=np.uint64)
-    return blocks(key, stream, address).T.reshape(-1)[:n].copy()
+    return blocks(key, stream, address, law=law).T.reshape(-1)[:n].copy()
 
 
-def _further(key: NoiseKey, stream: int, item: int) -> Iterator[int]:
+def _further(key: NoiseKey, stream: int, item: int, law: LawName = UNIFORM) -> Iterator[int]:
     """Yield further random words of an item."""
     address = np.array([item], np.uint64)
     for counter in range(2**32):
-        yield from (int(word) for word in blocks(key, stream | _FURTHER, address, counter)[:, 0])
+        more = blocks(key, stream | _FURTHER, address, counter, law=law)
+        yield from (int(word) for word in more[:, 0])

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS
 
 Interval = Callable[[int], tuple[int, int]]
@@ -43,6 +44,8 @@ class Geometric:
         At most 31 bits; the top bit marks the blocks that hold further digits of a draw.
     ratio : callable
         Interval of a number strictly between 0 and 1.
+    law : (str, Fraction)
+        Name and exact parameter by which the draws were declared.
     digits : int
         Binary digits of a draw that are drawn together; 1 to 62.
     threshold : uint64[digits + 1], read-only
@@ -58,6 +61,7 @@ class Geometric:
     key: NoiseKey
     stream: int
     ratio: Interval
+    law: LawName = UNIFORM
     digits: int = field(init=False)
     threshold: NDArray[np.uint64] = field(init=False, repr=False)
 
@@ -116,7 +120,7 @@ class Geometric:
     def _draws(self, first: int, n: int) -> NDArray[np.int64]:
         each = -(-(self.digits + 1) // _WORDS)
         address = np.arange(first * each, (first + n) * each, dtype=np.uint64)
-        words = blocks(self.key, self.stream, address)
+        words = blocks(self.key, self.stream, address, law=self.law)
         drawn = np.zeros(n, np.int64)
         for slot in range(self.digits):
             uniform = words[slot % _WORDS, slot // _WORDS :: each] & _MASK
@@ -164,5 +168,5 @@ class Geometric:
         """Further random digits of a digit of a draw, 64 at a time."""
         address = np.array([draw * (self.digits + 1) + slot], np.uint64)
         for counter in range(2**32):
-            more = blocks(self.key, self.stream | 1 << 31, address, counter)
+            more = blocks(self.key, self.stream | 1 << 31, address, counter, law=self.law)
             yield from (int(word) for word in more[:, 0])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
 from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.law import FIRST, Law
 
 WORDS = 16
@@ -46,10 +47,15 @@ class NodeNoise:
     stream: int
     law: Law
 
+    @property
+    def source(self) -> Draw:
+        """What is drawn: the stream, and the law of the noise."""
+        return Draw(int(self.stream), self.law.identity)
+
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Words of blocks, to be given to :meth:`draw`: uint32[n, 16]."""
         line = np.empty(8 * address.size, np.uint64)
-        lines(self.key, self.stream, address, line)
+        lines(self.key, self.stream, address, line, law=self.law.identity)
         halves = line.astype("<u8", copy=False).view("<u4")  # the lower half is the first word
         return halves.astype(np.uint32, copy=False).reshape(-1, WORDS)
 
@@ -69,7 +75,7 @@ class NodeNoise:
         table = self.law.table
         if left := kernels.look_up(word, table, noise, todo):
             own = node(todo[:left])
-            with expose(self.key) as words:
+            with expose(self.key, self.source) as words:
                 stream = np.uint32(self.stream)
                 left = kernels.settle(words, stream, own, word, table, noise, todo)
             for i, one in zip(todo[:left], own[:left], strict=True):
@@ -86,7 +92,8 @@ class NodeNoise:
         """Further random digits of a node, 64 at a time."""
         address = np.array([node], np.uint64)
         for counter in range(2**32):
-            more = blocks(self.key, self.stream | int(kernels.FURTHER), address, counter)
+            stream, law = self.stream | int(kernels.FURTHER), self.law.identity
+            more = blocks(self.key, stream, address, counter, law=law)
             yield from (int(word) for word in more[:, 0])
 
     def at(
@@ -133,7 +140,7 @@ class NodeNoise:
         noise, uniform : int64[n * fanout], float64[n]
         """
         word, uniform = np.empty(above.size * fanout, np.uint32), np.empty(above.size)
-        with expose(self.key) as words:
+        with expose(self.key, self.source) as words:
             kernels.families(words, np.uint32(self.stream), above, fanout, word, uniform)
 
         def number(i: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -140,7 +140,8 @@ class Run:
             )
             if ready is not None:
                 ready(sum(sizes))
-            own, fingerprint = release_key(options.key, lambda: self._digest(ranges, sizes))
+            draws = self.cut.declare()
+            own, fingerprint = release_key(options.key, draws, lambda: self._digest(ranges, sizes))
             try:
                 charge = charge_event(
                     options.ledger,

@@ -21,6 +21,7 @@ from geodp.errors import InputError, OutputError, UsageError
 from geodp.privacy.access import has_owners
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import write_key
+from geodp.privacy.noise.draws import Draws
 
 NAME = "release-key"
 
@@ -37,8 +38,8 @@ class KeyFile:
     path: str
 
     @contextmanager
-    def open(self) -> Iterator[NoiseKey]:
-        """Open the key for as long as a task needs it.
+    def open(self, draws: Draws) -> Iterator[NoiseKey]:
+        """Open the key for as long as a task needs it, for what the release declares.
 
         Raises UsageError where the file is not there, or others than this process's user may
         read or replace it.
@@ -52,9 +53,13 @@ class KeyFile:
                 "as the user who publishes."
             ) from None
         try:
-            yield key
+            own = key.restrict(draws)
         finally:
             key.forget()
+        try:
+            yield own
+        finally:
+            own.forget()
 
 
 def require_owners() -> None:

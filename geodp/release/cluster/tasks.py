@@ -155,14 +155,14 @@ def subtract(job: Job, piece: Piece, relation: Relation) -> Remainder:
 def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
     """Run the first pass: all noise of the subtrees is drawn here."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
-    with secret.open() as key:
+    with secret.open(job.cut.declare()) as key:
         return job.cut.below(cells, roots, key)
 
 
 def look(job: Job, piece: Piece, found: Subtrees, secret: KeyFile) -> Seen:
     """Return what the next level of some subtrees tells of its predictions."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
-    with secret.open() as key:
+    with secret.open(job.cut.declare()) as key:
         return informed(job).look(cells, found, key)
 
 
@@ -171,7 +171,7 @@ def add_level(
 ) -> Subtrees:
     """Run the first pass one level further, by what all subtrees have told."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
-    with secret.open() as key:
+    with secret.open(job.cut.declare()) as key:
         return informed(job).open(cells, found, learned, key)
 
 

@@ -20,8 +20,10 @@ from geodp.grid.hierarchy import CELL
 from geodp.grid.units import format_codes
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
+from geodp.mechanisms.selection.base import STREAMS
 from geodp.mechanisms.selection.questions import Counted
-from geodp.privacy.key import NoiseKey
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.geometric import LIMIT
 from geodp.privacy.selected import Change, Selection
 from geodp.table.counts import CountTable, coalesce
@@ -78,6 +80,14 @@ class Question(ABC):
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
         """Return what is chosen, in words and numbers that may be published."""
+
+    def declare(self, selector: Selector, rate: Fraction) -> tuple[Draw, ...]:
+        """Return all that :meth:`draw` can draw: a draw of the selector in each round."""
+        return tuple(
+            draw
+            for turn in range(self.rounds)
+            for draw in selector.declare(rate, Stream.SELECT + STREAMS * turn)
+        )
 
     @abstractmethod
     def longest(self, grid: Grid) -> tuple[Answer, ...]:

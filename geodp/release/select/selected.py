@@ -14,6 +14,7 @@ from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.mechanisms.selection import Selector, find_selector
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.assumptions import list_assumptions
@@ -37,7 +38,7 @@ from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import Software
 from geodp.table.totals import WholeTable
 
-LABEL = b"geodp selection identity 1"
+LABEL = b"geodp selection identity 2"
 """Of this use of the hash, and of the list of components."""
 
 DEFAULT = "permute-and-flip"
@@ -73,6 +74,11 @@ class Selected:
     chosen: tuple[Answer, ...]
     charge: Charge | None = None
     public_facts: tuple[str, ...] = ()
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """All that can be drawn for it."""
+        return self.question.declare(self.selector, self.event.rate)
 
     def card(self) -> SelectionCard:
         """Return the public card: all of ``release.json``."""
@@ -219,7 +225,8 @@ class Prepared:
     def release(self) -> Selected:
         """Charge, and draw."""
         at = self.outline
-        own, fingerprint = release_key(self.key, lambda: selection_digest(self.table, at))
+        draws = Draws.of(at.draws)
+        own, fingerprint = release_key(self.key, draws, lambda: selection_digest(self.table, at))
         try:
             charge = charge_event(
                 self.ledger, self.dataset, at.event, fingerprint, records=self.records
@@ -273,7 +280,8 @@ def prepare(
 def selection_digest(table: CountTable, at: Selected) -> bytes:
     """SHA-256 of everything that a selection depends on but the key.
 
-    The table, the grid, the question with its version and settings, the mechanism, the event.
+    The table, the grid, the question with its version and settings, the mechanism, the event, and
+    every stream that can be drawn with its exact law.
     """
     said: dict[str, Plain] = {
         **ground(at.grid),
@@ -281,6 +289,7 @@ def selection_digest(table: CountTable, at: Selected) -> bytes:
         "settings": at.question.settings,
         "mechanism": (at.selector.name, at.selector.version),
         "event": spent(at.event),
+        "draws": tuple((draw.stream, draw.law) for draw in at.draws),
     }
     return digest(
         LABEL,

@@ -16,6 +16,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
 from geodp.release.metadata import require_alike, state_metadata
@@ -196,7 +197,7 @@ class PreparedSeries:
 
     def release(self) -> Series:
         """Charge once, and draw every snapshot."""
-        own, fingerprint = release_key(self.key, self.identify)
+        own, fingerprint = release_key(self.key, self.declare(), self.identify)
         try:
             named = name_series(self.whole, self.periods, self.sharing)
             known = self.ledger, self.dataset, named, fingerprint
@@ -205,6 +206,11 @@ class PreparedSeries:
         finally:
             own.forget()
         return self.complete(drawn, charge)
+
+    def declare(self) -> Draws:
+        """Return all that can be drawn: with a key of every snapshot, what its method measures."""
+        each = self.method.declare(self.tables[0].grid, self.each)
+        return Draws.of((), {name_snapshot(t): each for t in range(len(self.tables))})
 
     def identify(self) -> bytes:
         """SHA-256 of everything that the series depends on but the key."""
@@ -223,7 +229,7 @@ class PreparedSeries:
 
     def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
         """Draw the snapshots, each with a key of its own."""
-        keys = tuple(own.derive(digest(SNAPSHOT, encode(t))) for t in range(len(self.tables)))
+        keys = tuple(own.derive(name_snapshot(t)) for t in range(len(self.tables)))
         try:
             if self.smoothing.mode != "none":
                 method = cast(Pyramid, self.method)
@@ -236,6 +242,11 @@ class PreparedSeries:
         finally:
             for key in keys:
                 key.forget()
+
+
+def name_snapshot(number: int) -> bytes:
+    """Return the digest by which the key of a snapshot is derived, counted from 0."""
+    return digest(SNAPSHOT, encode(number))
 
 
 def prepare_series(

@@ -91,10 +91,10 @@ def test_a_ledger_is_charged_once_for_both_and_a_replay_is_free(people, key, tmp
     assert ledger.spent("census") == PureDP(Fraction(1, 2))
     assert np.array_equal(one.table.count, two.table.count)
     table, method = made(people), Parts()
-    first = method.first(table, one.event)
-    assert first.event.epsilon == Fraction(1, 4)
+    base = method.base(table.grid, one.event)
+    assert base.event.epsilon == Fraction(1, 4)
     assert release_digest(table, method, one.event) != release_digest(
-        first.table, first.method, first.event
+        method.first(table), base.method, base.event
     )
 
 

@@ -157,9 +157,9 @@ def test_what_is_drawn_grows_with_the_occupied_cells_and_not_with_the_domain(mon
     drawn = []
     words = decay._words
 
-    def counted(key, stream, n):
+    def counted(key, stream, n, *law):
         drawn.append(n)
-        return words(key, stream, n)
+        return words(key, stream, n, *law)
 
     monkeypatch.setattr(decay, "_words", counted)
     cost = []

@@ -25,6 +25,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.trees.cut import Roots, Subtrees
 from geodp.mechanisms.trees.walk import Records
+from geodp.privacy.noise.draws import Draws
 from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
@@ -287,23 +288,23 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
         assert has_bits(path.parent, 0o700)
         again = path.with_name("again")
         os.link(path, again)
-        with secret.open() as key:
+        with secret.open(Draws()) as key:
             assert key.words().tobytes() == KEY
         with pytest.raises(UsageError, match="forgotten"):
             key.words()
         path.chmod(0o640)
-        with pytest.raises(UsageError, match="chmod 600"), secret.open():
+        with pytest.raises(UsageError, match="chmod 600"), secret.open(Draws()):
             pass
         path.chmod(0o600)
         link = tmp_path / "link"
         link.symlink_to(path)
         with (
             pytest.raises(UsageError, match="symbolic link"),
-            KeyFile(str(link)).open(),
+            KeyFile(str(link)).open(Draws()),
         ):
             pass
         path.write_bytes(KEY[:31])
-        with pytest.raises(UsageError, match="32 bytes"), secret.open():
+        with pytest.raises(UsageError, match="32 bytes"), secret.open(Draws()):
             pass
         path.write_text(KEY.hex())
     assert not path.exists()
