@@ -22,6 +22,7 @@ from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.selection import SELECTORS
 from geodp.mechanisms.selection.base import Selector
 from geodp.mechanisms.selection.questions import quantile_candidates
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release import publish
@@ -31,7 +32,7 @@ from geodp.release.select.question import Question, find_places
 from geodp.release.select.resolution import Level
 from geodp.release.select.selected import prepare as prepare_selection
 from geodp.release.series.publish import prepare_series
-from geodp.table.contribution import agree_on_bound, require_no_sums
+from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.periods import Periods
 from geodp.table.public_totals import PublicTotals
 from geodp.table.totals import WholeTable
@@ -326,7 +327,9 @@ def series_losses(method, person, kind, noise, bounds, given=None):
     dense, inside = people(PLACES, 3)
     key = np.flatnonzero(dense).astype(np.uint64)
     tables = [
-        geodp.CountTable.from_keys(PLACES, key, dense[key.astype(np.int64)] + t, bound=bound)
+        geodp.CountTable.from_keys(
+            PLACES, key, dense[key.astype(np.int64)] + t, bound=ContributionBound(bound, "geodp")
+        )
         for t, bound in enumerate(bounds)
     ]
     amounts = {"epsilon": 1} if noise == "laplace" else {"epsilon": 1, "delta": "1e-6"}
@@ -367,9 +370,9 @@ def test_a_series_of_the_smallest_bound_is_caught(monkeypatch):
     """The control: the least of all tables' bounds, where it is the largest that holds."""
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 1
     monkeypatch.setattr(
-        "geodp.release.series.publish.agree_on_bound", lambda table, claimed: (1, False)
+        "geodp.release.series.publish.combine_bounds",
+        lambda bounds: min(bounds, key=lambda bound: bound.value),
     )
-    monkeypatch.setattr("geodp.release.publish.agree_on_bound", lambda table, claimed: (1, False))
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 2
 
 
@@ -397,8 +400,8 @@ def test_totals_beside_parts_count_a_person_as_often_as_is_asked_for(name, numbe
     least = 2**number
     for claimed in range(1, least):
         with pytest.raises(UsageError, match=f"vouch for {least} or more"):
-            agree_on_bound(table, claimed)
-    most, _ = agree_on_bound(table, least)
+            bound_contribution(table, claimed)
+    most = bound_contribution(table, least).value
     method = mechanism(name)
     event = method.event(grid, Terms.of(epsilon=1, contribution=most))
     assert Losses(method, table, event).of(table_of(grid, more)) == 1
@@ -451,7 +454,7 @@ def test_what_public_totals_leave_is_what_is_stated(kind, stated):
 
 
 class Agreed(Exception):
-    """Stops a command where its contribution is settled."""
+    """Stops a command where its contribution is known."""
 
 
 EUROPE = ["--bounds", 4_000_000, 2_600_000, 4_700_000, 3_600_000]
@@ -546,5 +549,5 @@ def test_a_person_of_a_layout_is_counted_as_often_as_is_stated(
 
 
 def test_all_layouts_that_state_a_contribution_are_asked():
-    stating = {preset.name for preset in presets() if "contribution" in preset.options}
-    assert stating == {row[0] for row in LAYOUTS}
+    stating = {preset.name for preset in presets() if preset.contribution is not None}
+    assert stating <= {row[0] for row in LAYOUTS}
