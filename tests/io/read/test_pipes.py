@@ -183,7 +183,7 @@ def pipe(prepared, tmp_path, monkeypatch):
 
 def test_every_option_that_names_a_file_is_known():
     for name, command in commands():
-        for one in command.params:
+        for one in command.get_params(click.Context(command)):
             path = isinstance(one.type, click.Path) or one.name in ("inputs", "file")
             known = one.name in READ.get(name, {}) or one.name in OTHERWISE
             known |= f"{one.name} of {name.split()[0]}" in OTHERWISE

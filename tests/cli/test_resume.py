@@ -1,0 +1,224 @@
+"""``--resume`` completes a run for the same call alone: all that settles a release is compared."""
+
+import csv
+import json
+import shutil
+from fractions import Fraction
+
+import click
+import numpy as np
+import pytest
+
+import geodp as package
+from geodp.cli import geodp as command_line
+from geodp.cli.running import describe_call
+from geodp.errors import UsageError
+from geodp.io.folder import kept as kept_module
+from geodp.io.folder import series as series_folder
+from geodp.io.folder import staged_release
+from geodp.io.folder.kept import Kept, keep, read_kept, reserve
+from geodp.io.folder.series import StagedSeries
+from geodp.privacy.ledger import Ledger
+from tests.command import geodp
+
+GRID = package.Grid.regular((8, 8))
+CELLS = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
+
+CARRIED_OUT = {
+    *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
+    *("cluster", "workers", "key_folder", "trust_cluster", "formats"),
+}
+"""Options that may differ: they say where and how a run is carried out, and no byte of a release
+follows from them."""
+
+
+def params_of(command):
+    """Return all parameters of a command, those of readers among them."""
+    return command.get_params(click.Context(command))
+
+
+EACH = [
+    (name, str(one.name))
+    for name in ("publish", "publish-series")
+    for one in params_of(command_line.commands[name])
+    if one.name != "help"
+]
+
+
+def drawn(number=0):
+    event = package.publish(
+        package.CountTable.from_dense(np.ones((8, 8), int), GRID), epsilon=1, contribution=1
+    ).event
+    return package.ReleasedTable(
+        GRID, np.arange(4, dtype=np.uint64), np.arange(1, 5) + number, event
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return drawn()
+
+
+def write_kept(folder, table, call):
+    (folder / "restricted").mkdir(parents=True)
+    reserve(folder, 10)
+    keep(folder, Kept(table, "f" * 64, call, ("a fact",), {"told": 7}))
+
+
+@pytest.mark.parametrize(("command", "option"), EACH)
+def test_every_option_that_settles_a_release_is_compared(tmp_path, table, command, option):
+    options = {name: None for known, name in EACH if known == command}
+    write_kept(tmp_path, table, describe_call(options))
+    found = read_kept(tmp_path, GRID, describe_call(options))
+    assert (found.fingerprint, found.public_facts, found.run) == (
+        "f" * 64,
+        ("a fact",),
+        {"told": 7},
+    )
+    assert found.event == table.event
+    other = describe_call({**options, option: "another"})
+    if option in CARRIED_OUT:
+        assert read_kept(tmp_path, GRID, other).fingerprint == "f" * 64
+        return
+    for before, after in ((describe_call(options), other), (other, describe_call(options))):
+        shutil.rmtree(tmp_path / "restricted")
+        write_kept(tmp_path, table, before)
+        with pytest.raises(UsageError, match=f"had other --{option.replace('_', '-')};"):
+            read_kept(tmp_path, GRID, after)
+
+
+def test_an_option_that_one_call_lacks_is_another_call(tmp_path, table):
+    write_kept(tmp_path, table, {"epsilon": "1"})
+    for call, name in (({}, "epsilon"), ({"epsilon": "1", "rho": "1"}, "rho")):
+        with pytest.raises(UsageError, match=f"had other --{name};"):
+            read_kept(tmp_path, GRID, call)
+
+
+def test_another_grid_and_another_version_are_refused(tmp_path, table, monkeypatch):
+    write_kept(tmp_path, table, {})
+    with pytest.raises(UsageError, match="had another grid;"):
+        read_kept(tmp_path, package.Grid.regular((8, 9)), {})
+    for name in ("__version__", "NOISE_FORMAT"):
+        with monkeypatch.context() as patched:
+            patched.setattr(kept_module, name, "other")
+            with pytest.raises(UsageError, match="had another geodp;"):
+                read_kept(tmp_path, GRID, {})
+
+
+@pytest.fixture
+def office(tmp_path):
+    """Two months of people, and a ledger."""
+    for number, month in enumerate(("2024-01", "2024-02", "2024-03")):
+        rows = "".join(f"{x},{y},{20 + x + number}\n" for x in range(8) for y in range(8))
+        (tmp_path / f"{month}.csv").write_text(f"x,y,n\n{rows}")
+    file = tmp_path / "office.ledger"
+    into = ["--ledger", file, "--dataset", "stays"]
+    assert geodp("budget", "init", *into, "--epsilon", 9).returncode == 0
+    return [*CELLS, "--epsilon", "1", "--contribution", "1", *into, "--output", tmp_path / "out"]
+
+
+def interrupt(monkeypatch, place, name, *call):
+    """Run a command whose disk is full once the table is kept."""
+
+    def fail(*_given, **_more):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, fail)
+        done = geodp(*call)
+    assert done.returncode == 1, done
+    assert "--resume completes" in done.stderr
+
+
+def charges(tmp_path):
+    return Ledger.open(tmp_path / "office.ledger").charges("stays")
+
+
+PUBLISH = {
+    "epsilon": ["--epsilon", "2"],
+    "method": ["--method", "laplace"],
+    "neighbours": ["--neighbours", "replace-one"],
+    "contribution": ["--contribution", "2"],
+    "unit": ["--unit", "household"],
+    "value": ["--value", "x"],
+    "stop-at": ["--stop-at", "2"],
+    "inputs": ["2024-02.csv"],
+}
+
+
+def count_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["code"]: int(row["population"]) for row in csv.DictReader(file)}
+
+
+def test_an_interrupted_release_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
+    first = tmp_path / "2024-01.csv"
+    drawn_tables = []
+    real = kept_module.keep
+
+    def watch(folder, kept):
+        drawn_tables.append(kept.table)
+        real(folder, kept)
+
+    monkeypatch.setattr(staged_release, "keep", watch)
+    interrupt(monkeypatch, staged_release, "write_public", "publish", first, *office)
+    (waiting,) = (path for path in tmp_path.iterdir() if ".partial-" in path.name)
+    before = (waiting / "restricted" / "released.npz").read_bytes()
+    for name, more in PUBLISH.items():
+        given = [tmp_path / more[0]] if name == "inputs" else [first]
+        done = geodp("publish", *given, *office, *(more if name != "inputs" else ()), "--resume")
+        assert (done.returncode, f"had other --{name};" in done.stderr) == (2, True), done
+        assert (waiting / "restricted" / "released.npz").read_bytes() == before
+    assert len(charges(tmp_path)) == 1
+    done = geodp("publish", first, *office, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert len(charges(tmp_path)) == 1
+    (table,) = drawn_tables
+    index = table.grid.decode(table.key)
+    expected = {
+        f"{row}_{col}": count
+        for row, col, count in zip(*index.tolist(), table.count.tolist(), strict=True)
+    }
+    assert count_of(tmp_path / "out" / "public" / "population.csv") == expected
+    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert card["guarantee"]["epsilon"] == "1"
+    assert card["budget"]["spent"]["epsilon"] == "1"
+
+
+SERIES = {
+    "person-in": ["--person-in", "one"],
+    "noise": ["--noise", "laplace"],
+    "smooth": ["--smooth", "none"],
+    "epsilon": ["--epsilon", "2"],
+    "inputs": ["2024-03=2024-03.csv"],
+}
+
+
+def test_an_interrupted_series_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
+    months = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
+    call = [*office, "--person-in", "all"]
+    interrupt(monkeypatch, series_folder, "write_public", "publish-series", *months, *call)
+    for name, more in SERIES.items():
+        given = [months[0], f"2024-02={tmp_path / '2024-03.csv'}"] if name == "inputs" else months
+        asked = [*call, *(more if name != "inputs" else ()), "--resume"]
+        done = geodp("publish-series", *given, *asked)
+        assert (done.returncode, f"had other --{name}" in done.stderr) == (2, True), done
+    assert len(charges(tmp_path)) == 1
+    assert geodp("publish-series", *months, *call, "--resume").returncode == 0
+    (line,) = charges(tmp_path)
+    assert line.loss.epsilon == Fraction(1)
+
+
+def test_tables_of_a_series_are_kept_in_the_order_of_time(tmp_path, table):
+    (tmp_path / "restricted").mkdir()
+    place = StagedSeries(tmp_path, tmp_path / "out", GRID, "population")
+    tables = [table, drawn(10), drawn(20)]
+    reserve(tmp_path, 100)
+    place.keep(Kept(table, "f" * 64, {"epsilon": "1"}, (), {}), tables)
+    kept, found = place.kept({"epsilon": "1"})
+    assert kept.fingerprint == "f" * 64
+    for one, other in zip(tables, found, strict=True):
+        assert np.array_equal(one.key, other.key)
+        assert np.array_equal(one.count, other.count)
+    with pytest.raises(UsageError, match="had other --epsilon;"):
+        place.kept({"epsilon": "2"})
