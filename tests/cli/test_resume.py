@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from fractions import Fraction
 
 import click
@@ -42,9 +43,10 @@ EACH = {
 }
 
 
-def drawn(number=0):
+def drawn(number=0, **terms):
+    budget = terms or {"epsilon": Fraction(2, 7)}
     event = package.publish(
-        package.CountTable.from_dense(np.ones((8, 8), int), GRID), epsilon=1, contribution=1
+        package.CountTable.from_dense(np.ones((8, 8), int), GRID), contribution=1, **budget
     ).event
     return package.ReleasedTable(
         GRID, np.arange(4, dtype=np.uint64), np.arange(1, 5) + number, event
@@ -94,6 +96,74 @@ def test_another_grid_and_another_version_are_refused(tmp_path, table, monkeypat
             patched.setattr(kept_module, name, "other")
             with pytest.raises(UsageError, match="had another geodp;"):
                 read_kept(tmp_path, GRID, {})
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"epsilon": Fraction(2, 7)},
+        {"rho": Fraction(1, 7)},
+        {"rho": Fraction(1, 7), "delta": Fraction(1, 10**7)},
+    ],
+)
+def test_what_was_charged_is_read_back_exactly(tmp_path, terms):
+    table = drawn(**terms)
+    more = {"node0": np.arange(3), "value0": np.array([-1, 2, 5])}
+    (tmp_path / "restricted").mkdir()
+    reserve(tmp_path, 10)
+    keep(tmp_path, Kept(table, "f" * 64, {}, (), {}, more))
+    found = read_kept(tmp_path, GRID, {})
+    assert found.event == table.event
+    for name in ("epsilon", "rho", "delta"):
+        assert type(getattr(found.event, name)) is type(getattr(table.event, name))
+    assert np.array_equal(found.table.key, table.key)
+    assert np.array_equal(found.table.count, table.count)
+    assert {name: found.measured[name].tolist() for name in found.measured} == {
+        name: array.tolist() for name, array in more.items()
+    }
+
+
+def change_arrays(**changed):
+    """Return a damage that writes some arrays anew, or leaves them out."""
+
+    def damage(path):
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files} | changed
+        np.savez(path, **{name: one for name, one in arrays.items() if one is not None})
+
+    return damage
+
+
+DAMAGES = {
+    "no zip": lambda path: path.write_bytes(b"PK\x03\x04 and no more"),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:700]),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "no head": change_arrays(head=None),
+    "no counts": change_arrays(count=None),
+    "another head": change_arrays(head=np.frombuffer(b"[1, 2]", np.uint8)),
+    "no JSON": change_arrays(head=np.frombuffer(b"{", np.uint8)),
+    "objects": change_arrays(key=np.array([{}, {}], object)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_cannot_be_read_back_is_refused_in_a_sentence(tmp_path, table, damage):
+    write_kept(tmp_path, table, {})
+    DAMAGES[damage](tmp_path / "restricted" / "released.npz")
+    with pytest.raises(UsageError, match=r"released\.npz cannot be read back; restore it, or rem"):
+        read_kept(tmp_path, GRID, {})
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="files take space as POSIX has it")
+@pytest.mark.parametrize("cells", [0, 1, 5000])
+def test_space_for_the_table_is_taken_before_the_charge(tmp_path, cells):
+    (tmp_path / "restricted").mkdir()
+    reserve(tmp_path, cells)
+    (draft,) = (tmp_path / "restricted").iterdir()
+    status = draft.stat()
+    assert status.st_size == 16 * cells + 65536
+    assert status.st_blocks * 512 >= status.st_size
 
 
 @pytest.fixture
