@@ -246,6 +246,25 @@ def test_an_interrupted_release_is_completed_by_its_own_call_alone(office, tmp_p
     assert card["budget"]["spent"]["epsilon"] == "1"
 
 
+@pytest.mark.parametrize("command", ["publish", "publish-series"])
+def test_a_table_that_cannot_be_kept_is_published_all_the_same(
+    office, tmp_path, monkeypatch, command
+):
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    for place in (staged_release, series_folder):
+        monkeypatch.setattr(place, "keep", fail)
+    given = [tmp_path / "2024-01.csv"]
+    if command == "publish-series":
+        given = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
+        given += ["--person-in", "all"]
+    done = geodp(command, *given, *office)
+    assert done.returncode == 0, done.stderr
+    assert len(charges(tmp_path)) == 1
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
 SERIES = {
     "person-in": ["--person-in", "one"],
     "noise": ["--noise", "laplace"],

@@ -234,3 +234,28 @@ def test_only_counts_of_added_people_are_monotone():
                 step = utilities(question, other) - one
                 down, up = down or min(step) < 0, up or max(step) > 0
         assert question.change.monotone is (not (down and up)), name
+
+
+STATED = {
+    "top": {"chosen": 2, "level": None},
+    "top areas": {"chosen": 1, "level": "2"},
+    "level": {"next_epsilon": "1"},
+    "quantile": {"q": "1/4", "axis": "row"},
+    "median": {"q": "1/2", "axis": "col"},
+    "median centre": {"chosen": 1},
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_card_has_the_settings_and_the_sensitivity_that_the_draws_go_by(name):
+    question = QUESTIONS[name]
+    for relation in (ADD_REMOVE, REPLACE):
+        terms = Terms.of(epsilon=1, contribution=3, neighbours=relation)
+        at = prepare(count_table(np.ones((SIDE, SIDE), int)), question, terms).outline
+        card = at.card()
+        found = {key: getattr(card.question, key) for key in STATED[name]}
+        assert found == STATED[name]
+        change = question.change.added if relation == ADD_REMOVE else question.change.moved
+        assert F(card.guarantee.sensitivity) == 3 * change == at.event.sensitivity
+        assert F(card.guarantee.rate) == at.event.rate
+        assert card.guarantee.rounds == question.rounds
