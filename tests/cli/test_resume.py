@@ -20,6 +20,7 @@ from geodp.io.folder.kept import Kept, keep, read_kept, reserve
 from geodp.io.folder.series import StagedSeries
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
+from tests.keys import keep as keep_key
 
 GRID = package.Grid.regular((8, 8))
 CELLS = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
@@ -302,3 +303,70 @@ def test_tables_of_a_series_are_kept_in_the_order_of_time(tmp_path, table):
         assert np.array_equal(one.count, other.count)
     with pytest.raises(UsageError, match="had other --epsilon;"):
         place.kept({"epsilon": "2"})
+
+
+def public_bytes(folder):
+    public = folder / "public"
+    files = (path for path in sorted(public.rglob("*")) if path.is_file())
+    return {path.relative_to(public).as_posix(): path.read_bytes() for path in files}
+
+
+def run_of(folder):
+    run = json.loads((folder / "restricted" / "run.json").read_text(encoding="utf-8"))
+    run.pop("seconds", None)
+    return run
+
+
+WHOLE = {
+    "a table": ("publish", []),
+    "measurements": ("publish", ["--measurements", "--measurements-complete-to", "4"]),
+    "totals": ("publish", ["--public-totals", "totals.csv", "--public-totals-source", "a law"]),
+    "a prior": ("publish", ["--prior", "2024-03.csv", "--prior-source", "a map"]),
+    "what an office says": ("publish", ["--metadata", "office.toml", "--display-below", "30"]),
+    "a series": ("publish-series", ["--person-in", "all"]),
+    "a Gaussian series": (
+        "publish-series",
+        ["--person-in", "one", "--noise", "gaussian", "--delta", "1e-6", "--smooth", "forward"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_resumed_run_writes_what_it_would_have_written(office, tmp_path, monkeypatch, name):
+    command, more = WHOLE[name]
+    monkeypatch.chdir(tmp_path)
+    regions = "".join(f"{y}_{x},{'ab'[x // 4]}\n" for x in range(8) for y in range(8))
+    (tmp_path / "regions.csv").write_text(f"cell,city\n{regions}")
+    totals = {"ab"[half]: sum(20 + x for x in range(4 * half, 4 * half + 4)) * 8 for half in (0, 1)}
+    text = "".join(f"{city},{total}\n" for city, total in totals.items())
+    (tmp_path / "totals.csv").write_text(f"city,total\n{text}")
+    (tmp_path / "office.toml").write_text('publisher = "An office"\n')
+    into = ["--ledger", tmp_path / "office.ledger", "--dataset", "stays"]
+    geodp("budget", "init", *into[:2], "--dataset", "other", "--epsilon", 9, "--delta", "1e-3")
+    keep_key(tmp_path / "key")
+    given = ["2024-01.csv"]
+    if command == "publish-series":
+        given = [f"{month}={month}.csv" for month in ("2024-01", "2024-02")]
+    if name == "totals":
+        more = [*more, "--regions", "regions.csv", "--regions-source", "a law"]
+    call = [command, *given, *office, *more, "--key-file", "key", "--dataset", "other"]
+    place = series_folder if command == "publish-series" else staged_release
+    interrupt(monkeypatch, place, "write_public", *call)
+    if name == "totals":
+        (tmp_path / "totals.csv").write_text("city,total\na,1\nb,2\n")
+        done = geodp(*call, "--resume")
+        assert (done.returncode, "had other public totals" in done.stderr) == (2, True), done
+        (tmp_path / "totals.csv").write_text(f"city,total\n{text}")
+    done = geodp(*call, "--resume")
+    assert done.returncode == 0, done.stderr
+    again = geodp(*call, "--output", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    assert len(Ledger.open(tmp_path / "office.ledger").charges("other")) == 1
+    assert public_bytes(tmp_path / "out") == public_bytes(tmp_path / "again")
+    assert run_of(tmp_path / "out") == run_of(tmp_path / "again")
+    assert {"inputs", "occupied_cells", "people", "released_people"} <= run_of(
+        tmp_path / "out"
+    ).keys()
+    assert [
+        path for path in (tmp_path / "out" / "restricted").iterdir() if "npz" in path.name
+    ] == []
