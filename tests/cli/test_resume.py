@@ -319,6 +319,7 @@ def run_of(folder):
 
 WHOLE = {
     "a table": ("publish", []),
+    "a guess of people": ("publish", ["--people", "5000"]),
     "measurements": ("publish", ["--measurements", "--measurements-complete-to", "4"]),
     "totals": ("publish", ["--public-totals", "totals.csv", "--public-totals-source", "a law"]),
     "a prior": ("publish", ["--prior", "2024-03.csv", "--prior-source", "a map"]),
