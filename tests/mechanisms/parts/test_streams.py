@@ -64,6 +64,24 @@ def test_what_a_step_counts_is_in_its_queries(sizes):
     assert len({(query.stream, query.noise, query.what) for query in queries}) == len(queries)
 
 
+@pytest.mark.parametrize("sizes", [sizes for sizes, names in NAMES.items() if names])
+def test_what_a_marginal_counts_is_in_its_queries(sizes):
+    grid = GRIDS[sizes]
+    method = mechanism(f"parts:marginals={NAMES[sizes]}")
+    event = method.event(grid, Terms.of(epsilon=1, contribution=1))
+    queries = method.queries(grid, event)
+    strides = method.schedule(grid).strides
+    for one in list_marginals(grid, split_grid(grid), method.marginals):
+        words = ("labels of nodes of keys", one.name)
+        found = {
+            (query.stream - one.step.stream, *query.what[2:])
+            for query in queries
+            if query.what[:2] == words
+        }
+        many = range(1, len(strides) + 1)
+        assert found == {(i, strides[i], levels) for levels in many for i in range(levels)}
+
+
 def test_words_tell_every_field_that_is_counted_by():
     fields = product((1, 2), (3, 4), (5, 6))
     steps = [Step(0, groups, parts, 1, inside) for groups, parts, inside in fields]

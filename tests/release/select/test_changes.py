@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.errors import UsageError
 from geodp.mechanisms.selection import SELECTORS
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
@@ -234,6 +235,30 @@ def test_only_counts_of_added_people_are_monotone():
                 step = utilities(question, other) - one
                 down, up = down or min(step) < 0, up or max(step) > 0
         assert question.change.monotone is (not (down and up)), name
+
+
+def test_labels_that_are_sums_of_others_are_refused_and_asked_about():
+    grid = GRID.with_attribute("kind", ["p", "q", "r"])
+    counts = np.ones((SIDE, SIDE, 3), int)
+    counts[..., 1], counts[..., 2] = 2, 3
+    table = geodp.CountTable.from_dense(counts, grid)
+    question = Top(1)
+    with pytest.raises(UsageError, match=r"sum|add up|total"):
+        prepare(table, question, Terms.of(epsilon=1, contribution=1))
+    counts[0, 0, 2] = 4
+    other = geodp.CountTable.from_dense(counts, grid)
+    facts = prepare(other, question, Terms.of(epsilon=1, contribution=1)).outline.public_facts
+    assert any("labels which count the sum of others" in fact for fact in facts)
+
+
+def test_an_empty_table_is_refused_unless_it_is_allowed():
+    nobody = np.zeros((SIDE, SIDE), int)
+    terms = Terms.of(epsilon=1, contribution=1)
+    for given in ({}, {"allow_empty": False}):
+        with pytest.raises(UsageError, match=r"[Nn]o row|empty"):
+            prepare(count_table(nobody), Top(1), terms, **given)
+    allowed = prepare(count_table(nobody), Top(1), terms, allow_empty=True)
+    assert allowed.outline.public_facts == ()
 
 
 STATED = {
