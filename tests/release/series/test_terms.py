@@ -11,9 +11,11 @@ from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
+from geodp.release.series import publish
 from geodp.release.series.publish import prepare_series
 from geodp.table.periods import Periods
 from tests.keys import secret
+from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((8, 8))
 TIMES = ("2024-01", "2024-02", "2024-03")
@@ -65,3 +67,56 @@ def test_a_bound_below_that_of_any_snapshot_is_refused():
     for bounds in permutations((1, 3)):
         with pytest.raises(UsageError, match="counted 3 times"):
             prepare([snapshot(bound, True) for bound in bounds], 2)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place):
+    grid = GRID.with_attribute("kind", ["p", "q", "r"])
+    counts = [np.ones((8, 8, 3), int) * [1, 2, 4] for _ in range(3)]
+    tables = [geodp.CountTable.from_dense(one, grid) for one in counts]
+    facts = prepare(tables, 1).outline.card().guarantee.not_protected
+    assert any("labels which count the sum of others" in fact for fact in facts)
+    counts[place][..., 2] = 3
+    tables[place] = geodp.CountTable.from_dense(counts[place], grid)
+    with pytest.raises(UsageError, match=r"sum|add up|total"):
+        prepare(tables, 1)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_empty_snapshot_is_refused_at_any_place(place):
+    tables = [snapshot(1, True) for _ in range(3)]
+    tables[place] = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
+    with pytest.raises(UsageError, match=r"[Nn]o row|empty"):
+        prepare(tables, 1)
+
+
+def test_a_method_that_does_not_take_the_grid_is_refused():
+    terms = Terms.of(epsilon=1, contribution=1)
+    grid = GRID.with_attribute("kind", ["p", "q"]).with_attribute_order("above")
+    tables = [geodp.CountTable.from_dense(np.ones((8, 8, 2), int), grid)] * 2
+    with pytest.raises(UsageError, match="parts needs attributes below"):
+        prepare_series(tables, Periods.of(TIMES[:2]), mechanism("parts"), terms, person="all")
+
+
+def test_both_events_say_where_the_key_is_from():
+    for key, origin in ((None, "entropy"), (NoiseKey(secret("series")), "fixed")):
+        terms, tables = Terms.of(epsilon=1, contribution=1), [snapshot(1, True)] * 2
+        periods = Periods.of(TIMES[:2])
+        found = prepare_series(tables, periods, mechanism("laplace"), terms, person="all", key=key)
+        assert (found.whole.key_origin, found.each.key_origin) == (origin, origin)
+
+
+def test_what_a_series_is_made_from_is_declared_to_the_ledger(tmp_path, monkeypatch):
+    ledger = small_ledger(tmp_path)
+    asked = []
+    real = publish.charge_event
+
+    def charge_event(*given, **more):
+        asked.append(more)
+        return real(*given, **more)
+
+    monkeypatch.setattr(publish, "charge_event", charge_event)
+    tables = [snapshot(1, True)] * 2
+    charged = {"ledger": ledger, "dataset": "census", "records": "all"}
+    geodp.publish_series(tables, times=TIMES[:2], person="all", epsilon="1/2", **charged)
+    assert asked == [{"records": "all"}]
