@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import InputError
+
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
@@ -46,7 +48,34 @@ SEALED = {
 }
 """GDAL's settings: no file beside the one that is open, and none of the network."""
 
+NOT_REGULAR = (
+    "This is a pipe, a socket or a device, and not a file: it can be read only once, and nothing "
+    "shows later what it held. Write it to a file first, and give that file."
+)
+
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+def require_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse a pipe, a socket or a device before anything is opened.
+
+    Inputs are read several times: for their form, for their rows and for their digest. A pipe has
+    its rows for the first alone, or makes the reader wait for ever. ``/dev/stdin`` and the names
+    that a shell puts in place of ``<(command)`` are pipes too; where the standard input is a file,
+    its name is that of a file.
+
+    Raises
+    ------
+    InputError
+        The path is there, and is neither a file nor a folder. Whoever opens it says what else is
+        wrong with it.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError(NOT_REGULAR, file=str(path))
 
 
 @contextmanager
@@ -70,6 +99,7 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     """
     import rasterio  # late: cards are read without it
 
+    require_regular(path)
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
     with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS[kind]) as raster:
         yield raster
@@ -93,6 +123,7 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     import pyarrow as pa  # late, as rasterio
     import pyarrow.parquet as pq
 
+    require_regular(path)
     file = pq.ParquetFile(pa.OSFile(os.fspath(path)), **options)
     footer, rows = file.metadata, 0
     single = [
@@ -132,7 +163,11 @@ def texts_of(column: Any) -> NDArray[Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Read the JSON document in a file; see :func:`parse_json`. OSError where it cannot be read."""
+    """Read the JSON document in a file; see :func:`parse_json`.
+
+    Raises OSError where it cannot be read, and InputError where it is a pipe or a device.
+    """
+    require_regular(path)
     with path.open("rb") as file:
         return parse_json(file.read(MOST_JSON + 1))
 
@@ -220,6 +255,7 @@ def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
     import sqlite3
     from pathlib import Path
 
+    require_regular(path)
     uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     base = sqlite3.connect(uri, uri=True)
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from geodp.errors import InputError, UsageError, VerificationError
+from geodp.io.opening import require_regular
 from geodp.table.card import StatedMetadata
 from geodp.table.display import LARGEST
 from geodp.table.plain import read_plain
@@ -69,6 +70,7 @@ def read_office_file(path: Path, state: Callable[[dict[str, Any]], Stated]) -> S
 
     Raises InputError for a file that cannot be read, and the UsageError of `state` with its name.
     """
+    require_regular(path)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

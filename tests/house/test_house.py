@@ -56,7 +56,7 @@ FLOORS = {
     "io/opening": "",
     "io/crs": "grid",
     "io/local": "io/folder io/opening",
-    "io/read": "io/read/rows accuracy table grid privacy kernels",
+    "io/read": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/rows": "io/opening io/crs accuracy table grid privacy kernels",
     "io/write": "io/opening io/crs accuracy table grid privacy kernels",

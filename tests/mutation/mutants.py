@@ -37,6 +37,9 @@ OPERATORS = {
     ast.Invert: ast.UAdd,
 }
 
+TURNED = {"max": "min", "min": "max", "all": "any", "any": "all"}
+"""Functions of which one is easily meant and the other written."""
+
 SAID = ast.Raise | ast.Assert | ast.Import | ast.ImportFrom
 """What tells something or brings it in, and computes nothing."""
 
@@ -134,6 +137,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Edit]]:
         if type(node.op) in OPERATORS:
             yield "operator", _replace("op", OPERATORS[type(node.op)]())
     elif isinstance(node, ast.Call):
+        turned = TURNED.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if turned is not None:
+            yield "function", _replace("func", ast.Name(turned, ast.Load()))
         yield from (("argument", _drop("args", place)) for place in range(len(node.args)))
         named = [place for place, word in enumerate(node.keywords) if word.arg != "strict"]
         yield from (("argument", _drop("keywords", place)) for place in named)

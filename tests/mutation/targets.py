@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+
 LEDGER = (
     "tests/privacy/test_ledger_attacks.py",
     "tests/privacy/test_ledger_changes.py",
@@ -21,6 +23,27 @@ CRASHES = (
 )
 
 
+SELECT = ("tests/release/select/test_changes.py", "tests/release/select/test_select.py")
+SERIES = (
+    "tests/release/series/test_terms.py",
+    "tests/release/series/test_publish.py",
+    "tests/cli/test_resume.py",
+    "-k",
+    "series",
+)
+PARTS = (
+    "tests/mechanisms/central/test_parts.py",
+    "tests/mechanisms/central/test_marginals.py",
+    "tests/mechanisms/parts",
+    "tests/mechanisms/test_queries.py",
+    "tests/mechanisms/test_large_counts.py",
+    "-k",
+    "parts or marginal",
+)
+RESUME = ("tests/cli/test_resume.py",)
+RESUMED = (*RESUME, "-k", "own_call_alone or would_have or cannot_be_kept")
+
+
 @dataclass(frozen=True)
 class Target:
     """A module, its tests, and perhaps some functions of it that are meant alone.
@@ -37,7 +60,9 @@ class Target:
     @property
     def path(self) -> Path:
         """Below the project's folder."""
-        return Path(*self.module.split(".")).with_suffix(".py")
+        named = Path(*self.module.split("."))
+        package = named / "__init__.py"
+        return package if (ROOT / package).exists() else named.with_suffix(".py")
 
 
 TARGETS = (
@@ -245,6 +270,28 @@ TARGETS = (
         ("rate_of", "Selection.of", "Selection.rate"),
     ),
     Target(
+        "geodp.release.select.resolution",
+        SELECT,
+        ("Level.change", "Level.settings", "Level.measure", "Level.draw", "_blocks_at"),
+    ),
+    Target(
+        "geodp.release.select.hot_spots",
+        SELECT,
+        ("Top.change", "Top.settings", "Top.measure", "Top.draw"),
+    ),
+    Target(
+        "geodp.release.select.quantiles",
+        SELECT,
+        (
+            *("Quantile.change", "Quantile.settings", "Quantile.measure", "Quantile.draw"),
+            *("MedianCentre.rounds", "MedianCentre.change", "MedianCentre.measure"),
+            *("MedianCentre.draw", "count_along"),
+        ),
+    ),
+    Target(
+        "geodp.release.select.selected", SELECT, ("Prepared.release", "prepare", "selection_digest")
+    ),
+    Target(
         "geodp.mechanisms.selection.permute_and_flip",
         ("tests/mechanisms/selection/test_selectors.py", "-k", "twin or unlisted"),
         ("PermuteAndFlip.draw", "_comes_first"),
@@ -255,6 +302,54 @@ TARGETS = (
             "tests/mechanisms/selection/test_questions.py",
             "tests/release/select/test_select.py::test_answers_under_a_key_stay_as_they_are",
         ),
+    ),
+    # How a series shares its budget, and whom it counts how often.
+    Target(
+        "geodp.release.series.publish",
+        SERIES,
+        (
+            *("PreparedSeries.release", "PreparedSeries.identify", "PreparedSeries._draw"),
+            *("prepare_series", "restore_series", "name_series"),
+        ),
+    ),
+    Target(
+        "geodp.release.series.sharing",
+        ("tests/release/series/test_sharing.py", "tests/release/series/test_terms.py"),
+        ("share_budget", "settle_method", "divide", "count_levels", "_choose", "_settle"),
+    ),
+    # Parts of a map.
+    Target(
+        "geodp.mechanisms.central.parts",
+        PARTS,
+        (
+            *("Parts.queries", "Parts.least_share", "Parts.share_of_map", "Parts.event_of_map"),
+            *("Parts.count_vectors", "Parts.schedule", "Parts.first", "Parts.release"),
+            "Parts.release_over",
+        ),
+    ),
+    Target(
+        "geodp.mechanisms.parts.levels",
+        PARTS,
+        ("Step.stream", "Step.rounding", "Step.words", "Schedule.shares", "Schedule.laws"),
+    ),
+    Target(
+        "geodp.mechanisms.parts.chain",
+        PARTS,
+        ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
+    ),
+    Target("geodp.mechanisms.parts.counts", PARTS, ("Truth.of_group", "Truth.tally")),
+    Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
+    # What an interrupted run goes on from.
+    Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
+    Target("geodp.io.folder.kept", RESUME),
+    Target("geodp.io.folder.series", RESUME, ("StagedSeries.keep", "StagedSeries.kept")),
+    Target("geodp.io.folder.staged_release", RESUME, ("StagedRelease.keep", "StagedRelease.kept")),
+    Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_kept", "_release", "_resume")),
+    Target("geodp.cli.commands.series", RESUMED, ("_release", "_resume")),
+    Target(
+        "geodp.io.verify.files",
+        ("tests/io/verify/test_files.py",),
+        ("ask_restricted", "_require_unchanged"),
     ),
     Target(
         "geodp.release.identity",

@@ -72,6 +72,12 @@ def test_names_do_not_change_with_other_lines_and_tell_repetitions_apart():
     assert "m:f operator: a + 1 -> a - 1 (occurrence 2)" in names
 
 
+def test_the_largest_is_turned_into_the_smallest_and_every_into_some():
+    found = mutants("m", ast.parse("def f(a):\n    return max(a), all(a), least(a), a.min()"))
+    turned = [(m.before, m.after) for m in found if m.kind == "function"]
+    assert turned == [("max(a)", "min(a)"), ("all(a)", "any(a)")]
+
+
 def test_functions_that_are_not_there_are_named():
     with pytest.raises(LookupError, match=r"Box\.empty"):
         mutants("m", ast.parse(SOURCE), ("Box.full", "Box.empty"))

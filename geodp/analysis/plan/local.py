@@ -20,7 +20,7 @@ from geodp.accuracy.resolution import resolution_limit
 from geodp.errors import GeodpError, InputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.io.opening import parse_json
+from geodp.io.opening import parse_json, require_regular
 from geodp.io.verify.readback import grid_of
 from geodp.mechanisms import Protocol
 from geodp.mechanisms import protocol as find_protocol
@@ -307,6 +307,7 @@ def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
         A file that is unreadable or no such plan.
     """
     file = Path(path)
+    require_regular(file)
     wrong = InputError(f"{file.name} is no plan of a round; geodp local plan writes one.")
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))

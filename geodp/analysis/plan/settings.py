@@ -14,6 +14,7 @@ from typing import Any
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.opening import require_regular
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.table.counts import CountTable
@@ -95,6 +96,7 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         A file that is unreadable or no plan.
     """
     file = Path(path)
+    require_regular(file)
     try:
         with open(file, "rb") as opened:
             text = opened.read(MOST_BYTES + 1)

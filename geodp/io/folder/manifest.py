@@ -16,6 +16,13 @@ PARTS = ("public", "restricted", BESIDE)
 """Folders of a release, each with the checksums of its files; the last where it was asked for."""
 
 
+WAITING = "released.npz"
+"""Name in ``restricted`` of a charged table until its release is complete.
+
+Checksums do not list it, as it goes when the rest is in its place.
+"""
+
+
 def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
@@ -59,7 +66,7 @@ def _foreign(folder: Path) -> str | None:
         for name in sorted([*inner, *files]):
             path = Path(above, name)
             own = path.relative_to(folder).as_posix()
-            if own == SUMS and path.is_file() and not path.is_symlink():
+            if own in _unlisted(folder) and path.is_file() and not path.is_symlink():
                 continue
             if not (own in folders and _is_folder(path)):
                 if own not in listed or path.is_symlink() or not path.is_file():
@@ -81,7 +88,7 @@ def remove_release(release: Path) -> None:
         there = [Path(above, name) for above, _, files in os.walk(folder) for name in files]
         own = [path for path in there if path.relative_to(folder).as_posix() in listed]
         below = [Path(above) for above, _, _ in os.walk(folder, topdown=False)]
-        for path in [*own, *([folder / SUMS] if listed else [])]:
+        for path in [*own, *([folder / name for name in _unlisted(folder)] if listed else [])]:
             with contextlib.suppress(OSError):
                 path.unlink()
         for path in below:
@@ -89,6 +96,14 @@ def remove_release(release: Path) -> None:
                 path.rmdir()
     with contextlib.suppress(OSError):
         release.rmdir()
+
+
+def _unlisted(folder: Path) -> tuple[str, ...]:
+    """Name the files of geodp in a part of a release that its checksums do not list.
+
+    The checksums themselves stand last.
+    """
+    return (WAITING, SUMS) if folder.name == "restricted" else (SUMS,)
 
 
 def _is_folder(path: Path) -> bool:

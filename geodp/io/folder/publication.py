@@ -12,7 +12,7 @@ from typing import Any
 from geodp.errors import OutputError
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.manifest import SUMS, sha256, sums_text
+from geodp.io.folder.manifest import SUMS, WAITING, sha256, sums_text
 from geodp.io.folder.staging import CARD
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format, Released
@@ -98,7 +98,7 @@ def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
     """Write what is for the operator into a folder that is there, with checksums of all of it."""
     write_private(folder / name, json_text(document))
     write_private(folder / "README.txt", CONFIDENTIAL)
-    sums = {path.name: sha256(path) for path in folder.iterdir()}
+    sums = {path.name: sha256(path) for path in folder.iterdir() if path.name != WAITING}
     write_private(folder / SUMS, sums_text(sums))
 
 

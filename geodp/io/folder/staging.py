@@ -14,7 +14,7 @@ from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, sync, sync_all
-from geodp.io.folder.manifest import SUMS, foreign, remove_release
+from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
@@ -31,7 +31,7 @@ CHECK = "check.json"
 """Name of what was read inside ``restricted``, where nothing has been published yet."""
 
 
-KEPT = Path("restricted", "released.npz")
+KEPT = Path("restricted", WAITING)
 """Where a charged table waits in a staged folder until its release is complete."""
 
 

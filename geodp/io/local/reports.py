@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
 from geodp.io.local.whole import write_whole
-from geodp.io.opening import open_parquet, parse_json
+from geodp.io.opening import open_parquet, parse_json, require_regular
 
 SCHEMA = "geodp-reports-1"
 
@@ -82,6 +82,7 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
         A file of another round, of other fields, that is cut off or none of reports; where one
         report is at fault, with its row.
     """
+    require_regular(path)
     if path.suffix not in ENDINGS:
         raise InputError(
             f"Files of reports end in {' or '.join(ENDINGS)}, and those of sums in .sums.",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.local.whole import write_whole
-from geodp.io.opening import parse_json
+from geodp.io.opening import parse_json, require_regular
 
 SCHEMA = "geodp-sums-2"
 
@@ -70,6 +70,7 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     InputError
         A file that is none of these, was cut off or changed.
     """
+    require_regular(path)
     broken = InputError(
         "This is no whole file of sums: it was cut off, changed or is something else; aggregate "
         "the reports again.",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.folder.staging import CARD
+from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
+from geodp.io.folder.staging import CARD, KEPT
 from geodp.io.verify.card import require
 from geodp.privacy.access import has_owners
 from geodp.table.card import Card
@@ -36,14 +37,66 @@ def ask_files(folder: Path, card: Card | SelectionCard) -> str:
     return "the folder holds nothing that is not listed"
 
 
-def ask_restricted(folder: Path, card: Card | SelectionCard) -> str:
-    """Ask whether what is for the operator, if it is here, is the operator's own."""
+def ask_restricted(folder: Path, _: object) -> str:
+    """Check the operator's folder beside the public one: who may read it, and its checksums.
+
+    Its checksums lie in it, as every digest of a confidential file tells something of it. They show
+    a change by accident, or by somebody who does not know them. Who rewrites a file and its line in
+    them is not seen, nor is a folder that was removed as a whole.
+
+    Parameters
+    ----------
+    folder : path
+        The public folder.
+
+    Returns
+    -------
+    str
+        What was checked, in a sentence.
+
+    Raises
+    ------
+    VerificationError
+        Others may read it; a file was changed, added or removed, its checksums among them.
+    """
     hidden = folder.parent / "restricted"
     if folder.name != "public" or not hidden.exists():
         return "not here"
+    if has_owners():
+        for path in (hidden, *hidden.rglob("*")):
+            mode = path.lstat().st_mode
+            is_open = not stat.S_ISLNK(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO)
+            require(not is_open, f"{path.name} is open to others.")
+        if not os.access(hidden, os.R_OK | os.X_OK):
+            return "readable by its owner only, who is somebody else: its files are not checked"
+    _require_unchanged(hidden)
     if not has_owners():
-        return "here; who may read it is not checked, as this system has no permission bits"
-    for path in (hidden, *hidden.rglob("*")):
-        mode = path.stat().st_mode
-        require(not mode & (stat.S_IRWXG | stat.S_IRWXO), f"{path.name} is open to others.")
-    return "readable by its owner only"
+        return (
+            "as it was written; who may read it is not checked, as this system has no permission "
+            "bits"
+        )
+    return "readable by its owner only, and as it was written"
+
+
+def _require_unchanged(hidden: Path) -> None:
+    """Compare every byte of the operator's folder with its checksums."""
+    where = hidden.name
+    require((hidden / SUMS).is_file(), f"{where}/{SUMS} is missing.")
+    written = (hidden / SUMS).read_bytes()
+    try:
+        listed = read_sums(hidden)
+    except ValueError:
+        listed = {}
+    digests = {}
+    for path in sorted(hidden.iterdir()):
+        if path.name == SUMS or path.name == KEPT.name:
+            continue  # the table of an interrupted run goes with the next release
+        is_plain = path.is_file() and not path.is_symlink()
+        name = f"{where}/{path.name}"
+        require(is_plain and path.name in listed, f"{name} is not listed in {SUMS}.")
+        digests[path.name] = sha256(path)
+        same = digests[path.name] == listed[path.name]
+        require(same, f"{name} was changed: its SHA-256 differs.")
+    missing = sorted({*listed} - {*digests})
+    require(not missing, f"{where}/{', '.join(missing)} is missing.")
+    require(written == sums_text(digests).encode(), f"{where}/{SUMS} was changed.")

@@ -12,6 +12,7 @@ from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.staging import CARD, INDEX
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.files import ask_restricted
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import Check, verify
@@ -128,4 +129,5 @@ QUESTIONS: list[tuple[str, Callable[[Path, SeriesCard], str]]] = [
     ("times", _ask_times),
     ("snapshots", _ask_snapshots),
     ("budget", _ask_sharing),
+    ("restricted", ask_restricted),
 ]

@@ -271,6 +271,8 @@ def read_round(path: str | Path) -> Round:
     """Return the round of a file; InputError where it is none."""
     try:
         plain = read_json(Path(path))
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"The file is not readable as JSON: {error}.", file=str(path)) from None
     return Round.from_json(plain, Path(path).name)

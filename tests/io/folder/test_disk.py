@@ -92,7 +92,7 @@ def test_a_release_is_that_of_any_system_and_is_replayed_free(office):
         assert f"Note: Who may read {place} is not checked" in err
     code, out, err = office.run("verify", "one")
     assert code == 0, err
-    assert "restricted: here; who may read it is not checked" in out
+    assert "restricted: as it was written; who may read it is not checked" in out
     (office.folder / "key").chmod(0o600)
     call = ["publish", f"{MONTHS[0]}.csv", *GRID, "--epsilon", "1", *BUDGET, "--key-file", "key"]
     done = geodp(*call, "--output", "two", cwd=office.folder)

@@ -224,7 +224,9 @@ def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
     import csv
 
     from geodp.grid.lattice import parse_codes
+    from geodp.io.opening import require_regular
 
+    require_regular(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

@@ -27,6 +27,7 @@ from typing import Any
 from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
+from geodp.io.opening import require_regular
 
 FIELDS: Mapping[str, type] = {
     "title": str,
@@ -250,7 +251,8 @@ def find_preset(name: str) -> Preset:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; UsageError where it cannot be read."""
+    """Return the text of a file; UsageError where it cannot be read, InputError for a pipe."""
+    require_regular(path)
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

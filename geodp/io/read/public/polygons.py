@@ -12,8 +12,8 @@ import numpy as np
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.opening import parse_json
-from geodp.io.read.rows.forms.vector import VIEWS, computes
+from geodp.io.opening import parse_json, require_regular
+from geodp.io.read.rows.forms.vector import COMPANIONS, VIEWS, computes
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
@@ -83,6 +83,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
     import shapely
 
     file = os.fspath(path)
+    require_regular(path)
     data = guard(file, partial(Path(path).read_bytes))
     try:
         document = parse_json(data)
@@ -128,6 +129,8 @@ def _require_known(path: Path) -> None:
     GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
     that no text has, so that their own driver is the one that answers.
     """
+    for beside in (path, *(path.with_suffix(ending) for ending in COMPANIONS)):
+        require_regular(beside)
     begins = FORMATS.get(path.suffix.lower())
     with path.open("rb") as file:
         known = begins is not None and file.read(len(begins)) == begins

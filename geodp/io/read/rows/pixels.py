@@ -18,7 +18,7 @@ from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
-from geodp.io.opening import RASTERS, open_raster
+from geodp.io.opening import RASTERS, open_raster, require_regular
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 ALIGNED = 1e-3
@@ -150,6 +150,8 @@ def _require_alone(path: Path, name: str) -> None:
     """InputError for a file beside a raster that would change what its pixels mean."""
     beside = [path.with_name(path.name + ending) for ending in (".msk", ".aux.xml")]
     beside += [path.with_suffix(ending) for ending in WORLD_FILES]
+    for other in beside:
+        require_regular(other)
     for other in (file for file in beside if file.is_file()):
         if other.suffix == ".xml":  # of statistics alone, QGIS leaves one at every look
             said = guard(name, other.read_bytes)

@@ -21,6 +21,7 @@ from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkabl
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
+from geodp.io.opening import require_regular
 from geodp.io.read.rows.forms.folder import find_files
 from geodp.io.read.rows.forms.url import refuse_url
 
@@ -172,6 +173,7 @@ def list_paths(paths: Given) -> list[FilePath]:
     files = [file for path in given for file in find_files(path)]
     seen: set[object] = set()
     for file in files:
+        require_regular(file)
         if not os.path.isfile(file):
             continue
         status = os.stat(file)
@@ -193,6 +195,7 @@ def kind_of(path: FilePath) -> str:
     name, start = str(path), b""
     if Path(path).is_dir():
         raise InputError("This is a folder; give the files in it.", file=name)
+    require_regular(path)
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from geodp.errors import InputError
+from geodp.io.opening import require_regular
 from geodp.io.read.rows.forms.url import refuse_url
 
 FORMS = (".parquet", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
@@ -39,8 +40,9 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     Raises
     ------
     InputError
-        A URL, a folder or pattern without a table, a folder with tables of several forms, and a
-        link that leads out of the folder, or out of that in which a pattern begins.
+        A URL, a folder or pattern without a table, a folder with tables of several forms, a
+        link that leads out of the folder, or out of that in which a pattern begins, and a pipe or
+        a device among the files.
     """
     text = os.fspath(path)
     if os.path.isdir(path):
@@ -49,7 +51,10 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         return [path]
     refuse_url(text)
     if _PATTERN.search(text):
-        found = [one for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
+        there = sorted(glob.glob(text, recursive=True))
+        for one in there:
+            require_regular(one)
+        found = [one for one in there if os.path.isfile(one)]
         if not found:
             raise InputError("No file has a name like this.", file=text)
         _refuse_links(found, _folder_of(text), text)
@@ -63,7 +68,10 @@ def _tables(folder: Path, name: str) -> list[Path]:
     for path in sorted(folder.rglob("*")):
         if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
             continue
-        if _form(path) is None or not path.is_file():
+        if _form(path) is None:
+            continue
+        require_regular(path)
+        if not path.is_file():
             continue
         found.append(path)
     _refuse_links(found, folder, name)

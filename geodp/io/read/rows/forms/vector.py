@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp import progress
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.opening import SEALED
+from geodp.io.opening import SEALED, require_regular
 from geodp.io.read.rows.arrow import checked
 from geodp.io.read.rows.sources import Source, guard
 
@@ -29,6 +29,9 @@ BATCH = 1 << 16
 
 ENDINGS = {"geopackage": ".gpkg", "flatgeobuf": ".fgb", "shapefile": ".shp"}
 """By which GDAL tells its drivers apart where the beginnings are alike."""
+
+COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
+"""Endings of the files that GDAL opens with a Shapefile, by the name of the first."""
 
 VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
 BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
@@ -73,6 +76,9 @@ class VectorTable:
         """Read what the file says of its layers; InputError where none of several was chosen."""
         pyogrio = require_pyogrio()
         path = _path_of(source)
+        if source.kind in ("shapefile", "dbf"):
+            for ending in COMPANIONS:
+                require_regular(Path(path).with_suffix(ending))
         ending = ENDINGS.get(source.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
             rule = f"The file looks like a {source.kind}; give it the ending {ending}."

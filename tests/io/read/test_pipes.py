@@ -1,0 +1,255 @@
+"""Pipes, sockets and devices are refused at every door, before a byte of them is read."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import click
+import pytest
+
+from geodp.analysis.plan.local import read_local_plan
+from geodp.analysis.plan.settings import read_plan
+from geodp.cli import geodp as command_line
+from geodp.errors import InputError
+from geodp.grid.grid import Grid
+from geodp.io.local.reports import read_reports
+from geodp.io.local.sums import read_sums
+from geodp.io.opening import NOT_REGULAR, open_base, open_parquet, open_raster, read_json
+from geodp.io.read.layout.presets import read_text
+from geodp.io.read.public.polygons import read_polygons
+from geodp.io.read.rows.sources import kind_of, list_paths
+from geodp.release.local.collect import Sums
+from geodp.release.local.round import read_round
+from geodp.release.metadata import read_metadata
+from tests.command import geodp
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the file system has no FIFOs"),
+    pytest.mark.timeout(60),  # whoever opens a pipe waits
+]
+
+TEXT = b"x,y,n\n0,0,5\n1,1,7\n"
+
+PIPE = "PIPE"
+"""Stands for the pipe in a call."""
+
+CELLS = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "--value", "n")
+TERMS = ("--epsilon", "1", "--contribution", "1", "--output", "out")
+TABLE = ("in.csv", *CELLS, *TERMS)
+SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all")
+MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
+SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
+ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
+
+READ = {
+    "publish": {
+        "inputs": (PIPE, *CELLS, *TERMS),
+        "recipe": ("in.csv", "--recipe", PIPE, *TERMS),
+        "mask": (*TABLE, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*TABLE, "--regions", PIPE, "--regions-source", "s"),
+        "plan": ("in.csv", *CELLS, "--output", "out", "--plan", PIPE),
+        "public_totals": (*TABLE, "--public-totals", PIPE, "--public-totals-source", "s"),
+        "prior": (*TABLE, "--prior", PIPE, "--prior-source", "s"),
+        "metadata": (*TABLE, "--metadata", PIPE),
+        "spec": ("in.csv", "--grid", f"like:{PIPE}", *CELLS[2:], *TERMS),
+    },
+    "publish-series": {
+        "inputs": (f"2024-01={PIPE}", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all"),
+        "mask": (*SERIES, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*SERIES, "--regions", PIPE, "--regions-source", "s"),
+        "metadata": (*SERIES, "--metadata", PIPE),
+    },
+    **{
+        f"select {question}": {
+            "inputs": (PIPE, *CELLS, *TERMS, *more),
+            "mask": (*TABLE, *more, "--mask", PIPE, "--mask-source", "s"),
+            "regions": (*TABLE, *more, "--regions", PIPE, "--regions-source", "s"),
+        }
+        for question, more in (
+            ("top", ("--k", "1")),
+            ("level", ("--next-epsilon", "1")),
+            ("quantile", ("--q", "1/2", "--along", "row")),
+            ("median-centre", ()),
+        )
+    },
+    "evaluate": {
+        "inputs": (PIPE, *CELLS, "--epsilon", "1"),
+        "mask": ("in.csv", *CELLS, "--epsilon", "1", "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *CELLS, "--epsilon", "1", "--regions", PIPE, "--regions-source", "s"),
+        "polygons": (
+            *("mesh.csv", "--grid", "jis:basic", "--primary", "5339", "--code", "code"),
+            *("--value", "n", "--epsilon", "1", "--polygons", PIPE),
+        ),
+    },
+    "plan": {
+        "mask": (*MESH, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*MESH, "--regions", PIPE, "--regions-source", "s"),
+        "polygons": (*MESH, "--polygons", PIPE),
+    },
+    "inspect": {"file": (PIPE,)},
+    "audit": {
+        "table": (PIPE, "--rate", "1/20", "--threshold", "10", "--epsilon", "1", "--column", "n"),
+        "hierarchy": ("in.csv", "--hierarchy", f"n={PIPE}", "--threshold", "2"),
+        "mask": (*SAMPLE, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*SAMPLE, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "report": {"about": ("release", "--format", "html", "--about", PIPE)},
+    "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
+    "compare": {"regions": ("release", "release", "--regions", PIPE)},
+    "estimate": {"regions": ("release", "--regions", PIPE)},
+    "diff": {"regions": ("release", "other", "--regions", PIPE)},
+    "local plan": {
+        "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
+    "local randomize": {
+        "file": (PIPE, "codes.csv", "-o", "new.parquet"),
+        "cells": ("round.json", PIPE, "-o", "new.parquet"),
+    },
+    "local aggregate": {
+        "file": (PIPE, "reports.parquet", "-o", "new.sums"),
+        "reports": ("round.json", PIPE, "-o", "new.sums"),
+    },
+    "local publish": {"sums": (PIPE, "-o", "out")},
+}
+"""Calls in which an option that names a file to read names a pipe."""
+
+OTHERWISE = {
+    "output": "written",
+    "plot": "written",
+    "file of key": "written",
+    "file of budget": "a ledger",
+    "ledger": "no input: SQLite opens it, and refuses what is no database",
+    "key_file": "refused in words of its own, see tests/privacy/test_key_file.py",
+    "key_folder": "a folder",
+    "release": "a folder, whose card is a regular file",
+    "releases": "a folder, whose card is a regular file",
+    "parts": "a folder, whose card is a regular file",
+    "old": "a folder, whose card is a regular file",
+    "new": "a folder, whose card is a regular file",
+    "use": "a folder, whose card is a regular file",
+    "supersedes": "a folder, whose card is a regular file",
+    "prior of plan": "a folder, whose card is a regular file",
+    "prior of statistics": "a folder, whose card is a regular file",
+    "compare": "a folder, whose card is a regular file",
+    "scratch": "a folder",
+}
+"""Options with a path that is no file to read, and why."""
+
+
+def commands(group=command_line, name=""):
+    """Yield every command of the command line by its words."""
+    for word, one in group.commands.items():
+        if isinstance(one, click.Group):
+            yield from commands(one, f"{name}{word} ")
+        else:
+            yield f"{name}{word}", one
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Write what calls need beside the pipe: tables, a release and an open round."""
+    folder = tmp_path_factory.mktemp("prepared")
+    (folder / "in.csv").write_bytes(TEXT)
+    (folder / "mesh.csv").write_text("code,n\n53394611,5\n")
+    (folder / "codes.csv").write_text("code\n53394611\n")
+    grid = "--grid", "jis:basic", "--primary", "5339"
+    mesh = *grid, "--code", "code", "--value", "n"
+    for call in (
+        ("publish", "mesh.csv", *mesh, *TERMS, "--output", "release"),
+        ("publish", "mesh.csv", *mesh, *TERMS, "--epsilon", "2", "--output", "other"),
+        ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
+        ("local", "open", "--plan", "plan.toml", "--output", "round.json"),
+    ):
+        done = geodp(*call, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def pipe(prepared, tmp_path, monkeypatch):
+    """Make a pipe that holds a table; at the end it still holds all of it."""
+    shutil.copytree(prepared, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    os.mkfifo("p")
+    handle = os.open("p", os.O_RDWR | os.O_NONBLOCK)
+    os.write(handle, TEXT)
+    yield Path("p")
+    assert os.read(handle, 1 << 16) == TEXT
+    os.close(handle)
+
+
+def test_every_option_that_names_a_file_is_known():
+    for name, command in commands():
+        for one in command.get_params(click.Context(command)):
+            path = isinstance(one.type, click.Path) or one.name in ("inputs", "file")
+            known = one.name in READ.get(name, {}) or one.name in OTHERWISE
+            known |= f"{one.name} of {name.split()[0]}" in OTHERWISE
+            assert known or not path, f"{name} {one.opts[-1]}: is a pipe refused?"
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [(name, option) for name, calls in READ.items() for option in calls]
+)
+def test_a_pipe_is_refused_and_nothing_of_it_is_read(pipe, name, option):
+    before = sorted(os.listdir())
+    done = geodp(*name.split(), *(one.replace(PIPE, "p") for one in READ[name][option]))
+    assert (done.returncode, NOT_REGULAR in done.stderr) == (5, True), done
+    assert done.stdout == ""
+    assert sorted(os.listdir()) == before
+
+
+DOORS = (
+    *(kind_of, list_paths, read_json, open_parquet, read_plan, read_local_plan, read_metadata),
+    *(read_round, read_sums, read_text, Sums.read),
+    lambda path: open_raster(path).__enter__(),
+    lambda path: open_base(path).__enter__(),
+    lambda path: read_polygons(path, Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))),
+    lambda path: next(read_reports(path.rename("p.jsonl"), "", [])),
+)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_function_that_opens_a_file_refuses_a_pipe(pipe, door):
+    with pytest.raises(InputError, match="pipe, a socket or a device"):
+        door(pipe)
+
+
+def test_sockets_devices_links_to_pipes_and_substitutions_are_refused(pipe):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind("s")
+        Path("link.csv").symlink_to("p")
+        handles = os.pipe()
+        for path in ("s", "/dev/null", "/dev/zero", "link.csv", f"/dev/fd/{handles[0]}"):
+            done = geodp("publish", path, *CELLS, *TERMS)
+            assert (done.returncode, NOT_REGULAR in done.stderr) == (5, True), (path, done)
+        for handle in handles:
+            os.close(handle)
+
+
+@pytest.mark.parametrize("given", ["folder", "folder/*.csv"])
+def test_a_pipe_among_the_files_of_a_folder_is_not_passed_over(pipe, given):
+    Path("folder").mkdir()
+    shutil.copy("in.csv", "folder/a.csv")
+    pipe.rename("folder/b.csv")
+    done = geodp("publish", given, *CELLS, *TERMS)
+    assert (done.returncode, NOT_REGULAR in done.stderr) == (5, True), done
+
+
+@pytest.mark.parametrize("ending", [".dbf", ".shx", ".prj", ".cpg"])
+def test_a_pipe_beside_a_shapefile_is_refused(pipe, ending):
+    Path("a.shp").write_bytes(b"\0\0\x27\x0a" + bytes(96))
+    pipe.rename(f"a{ending}")
+    done = geodp("publish", "a.shp", *CELLS, *TERMS)
+    assert (done.returncode, NOT_REGULAR in done.stderr) == (5, True), done
+    with pytest.raises(InputError, match="pipe, a socket or a device"):
+        read_polygons("a.shp", Grid.mesh("jis:basic", bounds=(139, 35, 140, 36)))
+
+
+def test_a_standard_input_that_is_a_file_is_read_as_that_file(pipe):
+    handle = os.open("in.csv", os.O_RDONLY)
+    done = geodp("publish", f"/dev/fd/{handle}", *CELLS, *TERMS)
+    assert done.returncode == 0, done
+    os.close(handle)
