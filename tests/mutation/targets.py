@@ -100,8 +100,19 @@ TARGETS = (
     ),
     Target(
         "geodp.table.contribution",
-        ("tests/table/test_contribution.py", "tests/table/test_totals.py"),
+        (
+            "tests/table/test_contribution.py",
+            "tests/table/test_totals.py",
+            "tests/privacy/test_assumption.py",
+        ),
     ),
+    Target(
+        "geodp.privacy.assumption",
+        ("tests/privacy/test_assumption.py", "tests/release/test_assumptions.py"),
+    ),
+    Target("geodp.release.assumptions", ("tests/release/test_assumptions.py",)),
+    Target("geodp.release.prior", ("tests/release/test_assumptions.py",)),
+    Target("geodp.io.read.layout.one_table", ("tests/io/read/layout/test_one_table.py",)),
     # How much noise.
     Target("geodp.privacy.budget", ("tests/privacy/test_event.py",), ("rational", "budget")),
     Target(
