@@ -1,7 +1,7 @@
 """Small ledgers for the tests of the ledger, of its command line and of its crashes."""
 
-import sqlite3
-from contextlib import closing
+import hashlib
+import json
 from fractions import Fraction as F
 
 from geodp.privacy.ledger import Ledger
@@ -44,34 +44,92 @@ def used_ledger(folder):
 
 def filled(ledger, charges, dataset="census", loss=FIFTH):
     """Charges by the ledger's own rules, all in one transaction: as many again are quick."""
-    with ledger._books("BEGIN IMMEDIATE") as books:
+    with ledger._books(write=True) as books:
         for number in range(charges):
-            after = books.accounts.find(dataset).charge(loss)
             columns = {
                 "kind": "charge",
-                "dataset": dataset,
                 "loss": str(loss),
                 "mechanism": "topdown",
-                "neighbours": ADD_REMOVE,
                 "contribution": 1,
                 "fingerprint": fingerprint(number),
                 "details": "{}",
-                "spent": str(after.spent),
-                "releases": after.releases,
             }
-            entry = books.enter(columns, after)
-            row = [dataset, fingerprint(number), entry.head.sequence]
-            books.db.execute("INSERT INTO release VALUES (?, ?, ?)", row)
+            books.enter({**columns, **books.account(dataset).charge(loss).columns()})
 
 
-def forge(path, *statements):
-    """Change a ledger by other means, and leave its schema as it was."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        triggers = triggers.fetchall()
-        for trigger, _ in triggers:
-            db.execute(f"DROP TRIGGER {trigger}")
-        for statement in statements:
-            db.execute(statement)
-        for _, sql in triggers:
-            db.execute(sql)
+# -- the file, without geodp
+
+START = 12288
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(entry):
+    return json.dumps(entry, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def read_rows(path):
+    """Hash and text of every entry, as they stand in the file."""
+    lines = path.read_bytes()[START:].decode().split("\n")
+    assert lines.pop() == ""
+    return [(line[:64], line[65:]) for line in lines]
+
+
+def starts(rows):
+    """Where each entry begins."""
+    places = [START]
+    for stated, text in rows:
+        places.append(places[-1] + len(f"{stated} {text}\n".encode()))
+    return places[:-1]
+
+
+def slot(start, stated):
+    text = f"{start:020d} {stated}"
+    return f"{text} {sha256(text)[:16]}\n".encode()
+
+
+def write_rows(path, rows):
+    """Write a ledger whose last entry is the last row."""
+    opening = bytearray(b"geodp ledger 3\n".ljust(START - 1) + b"\n")
+    line = slot(starts(rows)[-1], rows[-1][0])
+    opening[4096 : 4096 + len(line)] = line
+    text = "".join(f"{stated} {text}\n" for stated, text in rows)
+    path.write_bytes(bytes(opening) + text.encode())
+
+
+def forge(path, sequence, change):
+    """Change one entry's text, and nothing that leads to it."""
+    rows = read_rows(path)
+    rows[sequence] = (rows[sequence][0], change(rows[sequence][1]))
+    write_rows(path, rows)
+
+
+def rewritten(path, sequences=range(99), **changed):
+    """Change fields of entries, and the hashes and places of all that name them, as a forger would.
+
+    Entries that are not among the sequences keep their hashes.
+    """
+    rows, new, places = read_rows(path), [], {}
+    for sequence, ((stated, text), start) in enumerate(zip(rows, starts(rows), strict=True)):
+        if sequence in sequences:
+            entry = moved(json.loads(text), places)
+            entry |= {name: change(entry) for name, change in changed.items() if name in entry}
+            entry["previous"] = new[-1][0] if new else "0" * 64
+            text = canonical(entry)
+            new.append((sha256(text), text))
+        else:
+            new.append((stated, text))
+        places[start] = [starts(new)[-1], new[-1][0]]
+    write_rows(path, new)
+
+
+def moved(entry, places):
+    """Let an entry name others by their new places."""
+    for name in ("by_dataset", "by_release"):
+        if name in entry:
+            entry[name] = [branch and places[branch[0]] for branch in entry[name]]
+        if (latest := f"latest_{name}") in entry:
+            entry[latest] = places[entry[latest][0]]
+    return entry

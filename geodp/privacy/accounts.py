@@ -5,20 +5,20 @@ The ledger writes its entries by the rules of this module and checks them by the
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from geodp.errors import BudgetError, UsageError, VerificationError
-from geodp.privacy.hash_chain import VERSION, canonical
+from geodp.privacy.chain.slots import VERSION
 from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
-from geodp.privacy.names import canonical_name, skeleton
+from geodp.privacy.names import canonical_name, look_alike
 from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
 
 CENTRAL, LOCAL = "central", "local"
+
+_WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
 
 LONGEST = 4096
 """Most bits of a loss: Python would not write a much longer fraction as text."""
@@ -95,6 +95,8 @@ class Account:
         Whether an office adds the noise to what it holds, or every device to its own reports.
     samples : tuple of str
         Secret samples of which a table was charged.
+    entered : int
+        Number of the ledger's entry that opened it.
     """
 
     name: str
@@ -105,10 +107,17 @@ class Account:
     releases: int = 0
     model: str = CENTRAL
     samples: tuple[str, ...] = ()
+    entered: int = 1
 
     @classmethod
     def open(
-        cls, name: str, cap: Loss, unit: str, neighbours: str, model: str = CENTRAL
+        cls,
+        name: str,
+        cap: Loss,
+        unit: str,
+        neighbours: str,
+        model: str = CENTRAL,
+        entered: int = 1,
     ) -> Account:
         """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
@@ -123,12 +132,25 @@ class Account:
             raise UsageError("A cap must be above 0, and its delta below 1.")
         require_short(cap)
         names = canonical_name(name), canonical_unit(unit)
-        return cls(*names, neighbours, cap, no_loss(cap), 0, model)
+        return cls(*names, neighbours, cap, no_loss(cap), 0, model, (), entered)
 
     @property
     def remaining(self) -> Loss:
         """What the cap leaves."""
         return remainder(self.cap, self.spent)
+
+    def require(self, model: str, neighbours: str) -> None:
+        """Refuse a charge of another model or for other neighbours."""
+        if model != self.model:
+            raise UsageError(
+                f"The budget of {self.name} is kept for {_WHOSE[self.model]}, and losses "
+                f"of {_WHOSE[model]} do not add to it; charge them to another data set."
+            )
+        if neighbours != self.neighbours:
+            raise UsageError(
+                f"The budget of {self.name} is kept for neighbours {self.neighbours}, "
+                f"and losses for {neighbours} do not add to it; publish with the former."
+            )
 
     def charge(self, loss: Loss, records: Records = None) -> Account:
         """Return the account after the loss of a release, of records that are declared.
@@ -157,59 +179,50 @@ class Account:
         require_short(spent)
         return replace(self, spent=spent, releases=self.releases + 1, samples=samples)
 
-    def text(self) -> str:
-        """All of it as one canonical JSON text."""
-        plain = {name: str(getattr(self, name)) for name in ("name", "unit", "neighbours")}
-        amounts = {"cap": str(self.cap), "spent": str(self.spent)}
-        own: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
-        own |= {"samples": self.samples} if self.samples else {}
-        return canonical({**plain, **amounts, "releases": self.releases, **own})
+    def columns(self) -> dict[str, Any]:
+        """Return all of it as plain values, which every entry of the account holds."""
+        columns = {"dataset": self.name, "unit": self.unit, "neighbours": self.neighbours}
+        columns |= {"cap": str(self.cap), "spent": str(self.spent)}
+        numbers = {"releases": self.releases, "entered": self.entered}
+        optional: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
+        optional |= {"samples": [*self.samples]} if self.samples else {}
+        return {**columns, **numbers, **optional}
 
     @classmethod
-    def read(cls, text: str) -> Account:
-        """Read what :meth:`text` wrote."""
-        plain = json.loads(text)
-        amounts = {name: parse(plain[name]) for name in ("cap", "spent")}
-        return cls(**{**plain, **amounts, "samples": tuple(plain.get("samples", ()))})
+    def read(cls, columns: dict[str, Any]) -> Account:
+        """Read what :meth:`columns` wrote."""
+        return cls(
+            name=columns["dataset"],
+            cap=parse(columns["cap"]),
+            spent=parse(columns["spent"]),
+            model=columns.get("model", CENTRAL),
+            samples=tuple(columns.get("samples", ())),
+            **{name: columns[name] for name in ("unit", "neighbours", "releases", "entered")},
+        )
 
 
 class Accounts:
     """The accounts of a ledger in the order of their entry, by name."""
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
-        self._accounts: dict[str, Account] = {}
-        self._hashes: dict[str, bytes] = {}
-        for account in accounts:
-            self.put(account)
+        self._accounts = {account.name: account for account in accounts}
 
     def __iter__(self) -> Iterator[Account]:
         return iter(self._accounts.values())
-
-    def put(self, account: Account) -> int:
-        """Keep the newest state of an account; return its number."""
-        self._accounts[account.name] = account
-        self._hashes[account.name] = _hash(account.text())
-        return list(self._accounts).index(account.name)
-
-    @property
-    def digest(self) -> str:
-        """What :func:`digest` makes of their texts."""
-        return _join(self._hashes.values())
 
     def find(self, name: str) -> Account:
         """Return the account of a name, exactly; UsageError where there is none."""
         name = canonical_name(name)
         if name in self._accounts:
             return self._accounts[name]
-        near = self._near(name)
+        near = look_alike(name, self._accounts)
         if near is None:
             raise UsageError(
                 f"The ledger has no data set {name}; geodp budget show lists those it has, and "
                 "geodp budget init adds one."
             )
         raise UsageError(
-            f"The ledger has no data set {name}; it has {near.name}: write the name so if that is "
-            "meant."
+            f"The ledger has no data set {name}; it has {near}: write the name so if that is meant."
         )
 
     def require_new(self, name: str) -> None:
@@ -219,11 +232,11 @@ class Accounts:
                 f"The ledger has a data set {name} already, and a cap is never changed; "
                 "geodp budget show tells what it is."
             )
-        if (near := self._near(name)) is not None:
+        if (near := look_alike(name, self._accounts)) is not None:
             raise UsageError(
-                f"{name} reads like {near.name}, which the ledger has with a cap of its own; "
-                "charge that one, or choose a name that differs in more than case, width, blanks "
-                "or dashes."
+                f"{name} reads like {near}, which the ledger has with a cap of its own; "
+                "charge that one, or choose a name that differs in more than case, width, blanks, "
+                "punctuation or letters that look alike."
             )
 
     def follow(self, content: dict[str, Any]) -> None:
@@ -235,25 +248,7 @@ class Accounts:
             The entry states other sums, goes over a cap, or breaks another rule.
         """
         try:
-            if content["kind"] == "dataset":
-                name, unit, neighbours = (content[n] for n in ("name", "unit", "neighbours"))
-                self.require_new(name)
-                model = content.get("model", CENTRAL)
-                new = Account.open(name, parse(content["cap"]), unit, neighbours, model)
-                self.put(new)
-                agree = (new.name, new.unit) == (name, unit)
-            elif content["kind"] == "charge":
-                account, loss = self._accounts[content["dataset"]], parse(content["loss"])
-                records = read_records(content)
-                new = account.charge(loss, records)
-                self.put(new)
-                stated = (content["spent"], content["releases"], content["neighbours"])
-                agree = stated == (str(new.spent), new.releases, new.neighbours)
-                agree = agree and write_records(records).items() <= content.items()
-            else:
-                begun = (content["kind"], content["sequence"], content["version"])
-                agree = begun == ("genesis", 0, VERSION)
-            agree = agree and content["accounts"] == self.digest
+            agree = self._follow(content)
         except BudgetError:
             raise VerificationError(
                 f"The charges of {content['dataset']} are above its cap."
@@ -266,23 +261,27 @@ class Accounts:
                 "entries have, or is none that geodp writes."
             )
 
-    def _near(self, name: str) -> Account | None:
-        """Return an account whose name could be taken for this one."""
-        seen = skeleton(name)
-        return next((a for a in self if skeleton(a.name) == seen), None)
-
-
-def digest(texts: Iterable[str]) -> str:
-    """SHA-256 over the SHA-256 of every account's text, which each entry holds."""
-    return _join(map(_hash, texts))
-
-
-def _hash(text: object) -> bytes:
-    return hashlib.sha256(str(text).encode()).digest()
-
-
-def _join(hashes: Iterable[bytes]) -> str:
-    return hashlib.sha256(b"".join(hashes)).hexdigest()
+    def _follow(self, content: dict[str, Any]) -> bool:
+        """Tell whether an entry states what follows from those before it."""
+        kind, sequence = content["kind"], content["sequence"]
+        if kind == "witness":
+            return isinstance(content["witness"], str)
+        if kind == "genesis":
+            return (sequence, content["version"]) == (0, VERSION)
+        name = content["dataset"]
+        if kind == "dataset":
+            # Which names could be taken for each other was asked when it was entered: the tables
+            # of Unicode grow, and a ledger stays valid.
+            terms = (content["unit"], content["neighbours"], content.get("model", CENTRAL))
+            new = Account.open(name, parse(content["cap"]), *terms, entered=sequence)
+            known = name in self._accounts
+        else:
+            records = read_records(content)
+            new = self._accounts[name].charge(parse(content["loss"]), records)
+            known = kind != "charge" or not write_records(records).items() <= content.items()
+        self._accounts[name] = new
+        agree = Account.read(content) == new and new.columns().items() <= content.items()
+        return agree and not known
 
 
 def require_short(loss: Loss) -> None:

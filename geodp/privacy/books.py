@@ -1,106 +1,195 @@
-"""What a ledger's transaction works on: the end of its chain and the accounts that belong to it."""
+"""What a ledger's transaction works on: the end of its chain, its accounts and its releases."""
 
 from __future__ import annotations
 
-import sqlite3
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError
-from geodp.privacy.accounts import Account, Accounts, Charge, digest
-from geodp.privacy.hash_chain import RESTORE, Entry, Head, append, canonical, find, follow, recent
+from geodp.privacy.accounts import Account, Accounts, Charge
+from geodp.privacy.chain.index import Index, digest_key
+from geodp.privacy.chain.slots import Place
+from geodp.privacy.chain.witness import Witness
+from geodp.privacy.hash_chain import RESTORE, Entry, Log, canonical
 from geodp.privacy.loss import parse
+from geodp.privacy.names import canonical_name
 
-_RELEASES = "The ledger's list of releases is not that of its chain."
+
+def _key_of_dataset(content: dict[str, Any]) -> int | None:
+    if content["kind"] not in ("dataset", "charge"):
+        return None
+    return digest_key("dataset", content["dataset"])
 
 
-@dataclass
+def _key_of_release(content: dict[str, Any]) -> int | None:
+    if content["kind"] != "charge":
+        return None
+    return digest_key("release", content["dataset"], content["fingerprint"])
+
+
+DATASETS = Index("by_dataset", _key_of_dataset)
+"""The latest entry of every data set, which holds its account."""
+
+RELEASES = Index("by_release", _key_of_release)
+"""The charge of every release."""
+
+_INDEXES = (DATASETS, RELEASES)
+
+
 class Books:
-    """What a transaction works on: the end of the chain and the accounts that belong to it."""
+    """The accounts and releases of an open ledger, read by the indexes of its last entry."""
 
-    db: sqlite3.Connection
-    head: Head
-    accounts: Accounts
+    def __init__(self, log: Log) -> None:
+        if log.last is None:
+            raise ValueError("a ledger has an entry")
+        self.log = log
 
-    @classmethod
-    def read(cls, db: sqlite3.Connection, seen: Head | None) -> Books:
-        """Return verified books: the accounts have the digest that the last entry holds."""
-        entry = recent(db, seen)
-        rows = states(db)
-        texts = [text for _, text in rows]
-        apart = any(number != place for place, (number, _) in enumerate(rows))
-        if apart or digest(texts) != entry.content.get("accounts"):
-            raise VerificationError(
-                "The accounts of the ledger are not those of its last entry: something else than "
-                f"geodp changed the file; {RESTORE}."
-            )
-        return cls(db, entry.head, Accounts(map(Account.read, texts)))
+    @property
+    def last(self) -> Entry:
+        """The last entry."""
+        last = self.log.last
+        assert last is not None
+        return last
 
-    def enter(self, columns: dict[str, Any], account: Account | None = None) -> Entry:
-        """Add an entry and the state of the account that it changes."""
-        if account is not None:
-            number = self.accounts.put(account)
-            row = [number, account.text()]
-            self.db.execute("INSERT OR REPLACE INTO account VALUES (?, ?)", row)
-        entry = append(self.db, self.head, {**columns, "accounts": self.accounts.digest})
-        self.head = entry.head
-        return entry
+    @property
+    def witness(self) -> Path | None:
+        """Path of the file that keeps the head, too."""
+        path = self.last.content.get("witness")
+        return None if path is None else Path(path)
+
+    @contextmanager
+    def hold_witness(self, *, write: bool = True) -> Iterator[Witness | None]:
+        """Hold the witness, if there is one; it agrees with the last entry."""
+        if self.witness is None:
+            yield None
+            return
+        with Witness.held(self.witness, self.log.path, write=write) as witness:
+            witness.compare(self.last)
+            if write:  # where the last one who charged was killed before that
+                witness.write(self.last.head)
+            yield witness
+
+    def move_witness(self, place: Path, *, compare: bool) -> None:
+        """Enter another witness, and commit.
+
+        Parameters
+        ----------
+        place : Path
+            New file, or one that has the ledger's head already.
+        compare : bool
+            Refuse a ledger that its present witness, or that file, does not agree with.
+        """
+        with ExitStack() as stack:
+            held = list[Witness]()
+            moved = place.exists() and place.stat().st_size > 0
+            if compare and self.witness is not None and (self.witness.exists() or not moved):
+                witness = stack.enter_context(self.hold_witness())
+                if witness is None or place == self.witness:
+                    return
+                held.append(witness)
+            new = stack.enter_context(Witness.held(place, self.log.path, create=True))
+            if compare and not new.is_empty():
+                new.compare(self.last)
+            new.write(self.last.head)
+            self.enter({"kind": "witness", "witness": str(place)})
+            self.log.commit()
+            for witness in (*held, new):  # the former one too, so that copies that have it stop
+                witness.write(self.log.head)
+
+    def account(self, name: str) -> Account:
+        """Return a data set's account; UsageError where there is none of the name."""
+        key = digest_key("dataset", canonical_name(name))
+        with _as_written():
+            entry = DATASETS.find(key, self.last, self.log.fetch)
+            if entry is not None:
+                return Account.read(entry.content)
+        return self.accounts().find(name)
+
+    def accounts(self) -> Accounts:
+        """Return the accounts of all data sets, in the order of their entry."""
+        with _as_written():
+            entries = DATASETS.entries(self.last, self.log.fetch)
+            accounts = [Account.read(entry.content) for entry in entries]
+            return Accounts(sorted(accounts, key=lambda account: account.entered))
 
     def known(self, dataset: str, fingerprint: str) -> Entry | None:
-        """Return the verified entry of a fingerprint that was charged before."""
-        where = "WHERE dataset = ? AND fingerprint = ?"
-        (place,) = self.db.execute(
-            f"SELECT max(sequence) FROM release {where}", [dataset, fingerprint]
-        ).fetchone()
-        if place is None:
-            return None
-        entry = find(self.db, place) if isinstance(place, int) else None
-        said = {} if entry is None else entry.content
-        if (said.get("dataset"), said.get("fingerprint")) != (dataset, fingerprint):
-            raise VerificationError(_RELEASES)
-        return entry
+        """Return the entry of a fingerprint that was charged before."""
+        key = digest_key("release", dataset, fingerprint)
+        with _as_written():
+            return RELEASES.find(key, self.last, self.log.fetch)
+
+    def enter(self, columns: dict[str, Any]) -> Entry:
+        """Add an entry, with the branches of the indexes."""
+        if self.witness is not None:
+            columns = {"witness": str(self.witness), **columns}
+        with _as_written():
+            for index in _INDEXES:
+                columns |= index.columns(columns, self.last, self.log.fetch)
+        return self.log.append(columns)
 
 
-def verify(db: sqlite3.Connection) -> tuple[list[Entry], Accounts]:
-    """Every entry of the chain, and the accounts that follow from them: all sums made again."""
+def verify(log: Log) -> tuple[list[Entry], Accounts]:
+    """Every entry of the chain, and the accounts that follow from them.
+
+    All sums and all branches of the indexes are made again.
+    """
     entries, accounts = list[Entry](), Accounts()
-    for entry in follow(db):
-        accounts.follow(entry.content)
+    by_place = dict[Place, Entry]()
+    witness: Any = None
+    for entry in log.follow():
+        content = entry.content
+        accounts.follow(content)
+        last = entries[-1] if entries else None
+        columns: dict[str, Any] = {}
+        with _as_written():
+            for index in _INDEXES:
+                columns |= index.columns(content, last, by_place.__getitem__)
+        changes = content["kind"] in ("genesis", "witness")
+        agree = columns.items() <= content.items() and (
+            changes or content.get("witness") == witness
+        )
+        if not agree:
+            raise VerificationError(
+                f"Entry {content['sequence']} of the ledger lists other releases, data sets or "
+                "another witness than its entries have."
+            )
+        witness = content.get("witness")
+        by_place[entry.place] = entry
         entries.append(entry)
-    if [(i, account.text()) for i, account in enumerate(accounts)] != states(db):
-        raise VerificationError("The accounts of the ledger are not those of its entries.")
+    if not entries or entries[-1] != log.last:
+        raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
     return entries, accounts
 
 
-def verify_releases(db: sqlite3.Connection, entries: list[Entry]) -> None:
-    """Verify that the list of releases, and no row of another table, is that of the chain."""
-    charges = (entry for entry in entries if entry.content["kind"] == "charge")
-    where = {(e.content["dataset"], e.content["fingerprint"], e.head.sequence) for e in charges}
-    if set(db.execute("SELECT dataset, fingerprint, sequence FROM release")) != where:
-        raise VerificationError(_RELEASES)
-    if db.execute("SELECT count(*) FROM entry").fetchone() != (len(entries),):
-        raise VerificationError("The ledger has rows outside of its chain.")
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """Say in a sentence that an entry, though it has its hash, is none that geodp writes."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise VerificationError(
+            "The ledger's last entries are none that geodp writes: something else than geodp "
+            f"changed the file; {RESTORE}."
+        ) from None
 
 
-def states(db: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Return number and text of every account, as they stand in the file."""
-    return db.execute("SELECT number, state FROM account ORDER BY number").fetchall()
-
-
-def charge_of(entry: Entry, account: Account) -> Charge:
-    """Return what an entry says of a charge to an account."""
-    said = entry.content
-    names = ("at", "dataset", "neighbours", "mechanism", "contribution", "fingerprint", "details")
+def charge_of(entry: Entry) -> Charge:
+    """Return what an entry says of a charge."""
+    content = entry.content
+    names = ("at", "dataset", "unit", "neighbours", "mechanism", "contribution", "fingerprint")
     return Charge(
         ledger=entry.head.ledger,
         sequence=entry.head.sequence,
         hash=entry.head.hash,
-        unit=account.unit,
-        loss=parse(said["loss"]),
-        spent=parse(said["spent"]),
-        cap=account.cap,
-        earlier=said["releases"] - 1,
-        **{name: said[name] for name in names},
+        loss=parse(content["loss"]),
+        spent=parse(content["spent"]),
+        cap=parse(content["cap"]),
+        earlier=content["releases"] - 1,
+        details=content["details"],
+        **{name: content[name] for name in names},
     )
 
 

@@ -1,43 +1,47 @@
 """The budget ledger: what has been spent on every data set, in one file, before noise is drawn.
 
-An SQLite database (see `geodp.privacy.hash_chain`) with one chain of entries: the genesis; every
-data set with its cap; every charge. Each entry holds what its data set has spent since, and a
-digest of the accounts of all data sets (see `geodp.privacy.accounts`).
+A text file (see `geodp.privacy.hash_chain`) with one chain of entries: the genesis; every data set
+with its cap; every charge. Each holds what its data set has spent since, and the branches of two
+indexes (see `geodp.privacy.chain.index`): of the data sets' latest entries, and of the releases.
 
 What a charge guarantees
     `Ledger.charge` adds the new charge to the sum of all earlier ones as an exact fraction,
-    refuses above the cap, and has the charge on disk before it returns, all in one transaction
-    that no other process can interleave with. Because a refused charge draws no noise, the cap
-    bounds the loss of all releases together even when each was chosen in the light of the earlier
-    ones: for pure and approximate losses see Rogers, Roth, Ullman and Vadhan 2016, "Privacy
-    odometers and filters"; for zero-concentrated ones Feldman and Zrnic 2021, "Individual privacy
-    accounting via a Rényi filter". A charge is never taken back, also when its run fails later.
+    refuses above the cap, and has the charge on disk before it returns, all under one lock of the
+    file. Because a refused charge draws no noise, the cap bounds the loss of all releases together
+    even when each was chosen in the light of the earlier ones: for pure and approximate losses see
+    Rogers, Roth, Ullman and Vadhan 2016, "Privacy odometers and filters"; for zero-concentrated
+    ones Feldman and Zrnic 2021, "Individual privacy accounting via a Rényi filter". A charge is
+    never taken back, also when its run fails later.
 
 What a charge reads
-    The last two entries and the accounts: names, caps and sums are taken from nowhere else, and a
-    charge is refused unless the last entry has its hash and the accounts have the digest that it
-    holds. So the work does not grow with the ledger, and damage, stale pages and rows put in from
-    elsewhere change no sum unseen. A `Ledger` also remembers the head that it saw last: the chain
-    must still contain it, and whatever came after it is verified. Changes of older entries change
-    no sum and wait for `Ledger.check`.
+    The last entry, and those that the indexes lead to: the latest of its data set, and the charge
+    of the same release or the entries that show that there is none. Each is named by its hash in
+    the one that leads to it, so caps, sums, and what recognises a replay are verified at every
+    charge, and the work grows with the logarithm of the ledger. Damage, stale sectors and entries
+    put in from elsewhere change no sum and hide no release unseen. A `Ledger` also remembers the
+    head that it saw last: the chain must still contain it, and whatever came after it is verified.
+    Changes of other entries change nothing and wait for `Ledger.check`.
+
+Second names
+    The lock is on the file itself, and all of the ledger is in it: under hard links, bind mounts
+    and new names it is the same ledger, also after a kill. Where locks go by name (Windows), a file
+    with hard links is refused.
 
 What the chain shows
     `Ledger.check` finds every entry that was changed, added or taken out, except that entries cut
     off at the end need a head that was noted elsewhere: each release card carries one. With it,
     the check also finds a file that was replaced by an older copy, and two copies of which each
-    was charged.
+    was charged. A *witness* (`geodp.privacy.chain.witness`) is such a head that every charge
+    compares: with one, such a ledger is refused at its next charge.
 
 What it cannot show
-    Without a noted head, a file cut back to an earlier state looks complete; whoever can write the
-    file can also rewrite all of it, with new hashes. Two copies charged side by side each stay
-    below the cap, and only comparing their heads tells. Names that differ in case, width, blanks
-    or composition are one, but the ledger cannot know that two other names mean the same people,
+    Without a witness or a noted head, a file cut back to an earlier state looks complete, and two
+    copies charged side by side each stay below the cap. Whoever can write the file, and the
+    witness, can also rewrite all of it, with new hashes. Names that read alike are one
+    (`geodp.privacy.names`), but the ledger cannot know that two other names mean the same people,
     nor see a release that was made without it.
 
 Nothing in it depends on the data, provided that fingerprints do not: see `Ledger.charge`.
-
-Keep the ledger on a local disk, as SQLite's locks do not work on some network file systems. A file
-with hard links is refused.
 """
 
 from __future__ import annotations
@@ -45,50 +49,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError
-from geodp.privacy.accounts import (
-    CENTRAL,
-    LOCAL,
-    Accounts,
-    require_neighbours,
-    require_short,
-)
+from geodp.privacy.accounts import CENTRAL, LOCAL, require_neighbours, require_short
 from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import Charge as Charge
-from geodp.privacy.books import (
-    Books,
-    charge_of,
-    replay_of,
-    verify,
-    verify_releases,
-    write_details,
-)
-from geodp.privacy.hash_chain import (
-    ROOT,
-    VERSION,
-    Chain,
-    Head,
-    canonical,
-    recent,
-    texts,
-    verify_file,
-)
+from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
+from geodp.privacy.chain.slots import VERSION
+from geodp.privacy.chain.witness import Witness, resolve_witness
+from geodp.privacy.hash_chain import Chain, Head, Log, canonical
 from geodp.privacy.loss import Loss
-from geodp.privacy.names import require_words
+from geodp.privacy.names import require_one_script, require_words
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.samples import Records, read_records, write_records
-
-_WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
+from geodp.privacy.samples import Records, read_records, require_new_sample, write_records
 
 
 class Ledger:
-    """A ledger file. Every call opens and closes it, so threads and forks may share a `Ledger`.
+    """A ledger file, from `Ledger.open` or `Ledger.create`.
 
-    `Ledger.open` and `Ledger.create` make one.
+    Every call opens and closes it, so threads and forks may share a `Ledger`.
 
     Examples
     --------
@@ -123,30 +105,80 @@ class Ledger:
     def open(cls, path: str | Path) -> Ledger:
         """Open the ledger at ``path``."""
         chain = Chain(path)
-        with chain.transaction("BEGIN"):
+        with chain.transaction():
             return cls(chain)  # or an error, where the file is no ledger
 
     @classmethod
-    def create(cls, path: str | Path) -> Ledger:
-        """Create a ledger; an existing file is refused unless it is empty."""
+    def create(cls, path: str | Path, *, witness: str | Path | None = None) -> Ledger:
+        """Create a ledger, perhaps with a witness (see :meth:`set_witness`), in empty files."""
         ledger = cls(Chain(path))
-        with ledger._chain.transaction("BEGIN IMMEDIATE", new=True) as db:
-            books = Books(db, ROOT, Accounts())
-            books.enter({"kind": "genesis", "version": VERSION})
-        ledger._seen = books.head
+        place = None if witness is None else resolve_witness(witness, ledger.path)
+        with ledger._chain.transaction(new=True) as log, ExitStack() as stack:
+            genesis: dict[str, Any] = {"kind": "genesis", "version": VERSION}
+            held = None
+            if place is not None:
+                genesis["witness"] = str(place)
+                held = stack.enter_context(Witness.held(place, ledger.path, create=True))
+                held.require_empty()
+            log.append(genesis)
+            log.commit()
+            if held is not None:
+                held.write(log.head)
+        ledger._seen = log.head
         return ledger
 
-    @contextmanager
-    def _books(self, begin: str) -> Iterator[Books]:
-        """Open verified books in a transaction.
+    @property
+    def witness(self) -> Path | None:
+        """Path of the file that keeps the head, too, if there is one."""
+        with self._books() as books:
+            return books.witness
 
-        This object remembers their head when it is on disk.
+    def set_witness(self, path: str | Path, *, head: str | None = None) -> None:
+        """Keep the head of the chain in a second file from now on, compared at every charge.
+
+        An older copy, or one of two that are charged, lacks the witness's head and is refused.
+
+        Parameters
+        ----------
+        path : str or Path
+            New file, or the ledger's witness under a new name; best on another disk, and out of
+            the ledger's backups. It has the same path for all who charge.
+        head : str, optional
+            Head of the latest release's card, which must be in the chain: where the ledger's
+            witness is lost, nothing else tells that this ledger is the latest.
+
+        Raises
+        ------
+        VerificationError, OutputError
+            The ledger is not what its witness has seen, or a witness cannot be used.
         """
+        place = resolve_witness(path, self.path)
+        if head is not None:
+            self.check(head, witness=False)
+        with self._transaction(write=True) as log:
+            Books(log).move_witness(place, compare=head is None)
+        self._remember(log.head)
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[Log]:
+        """Open the ledger; it must have the head that this object saw last."""
         seen = self._seen  # before the transaction: others may go on at once
-        with self._chain.transaction(begin) as db:
-            books = Books.read(db, seen)
-            yield books
-        self._remember(books.head)
+        with self._chain.transaction(write=write) as log:
+            if seen is not None:
+                log.require(seen)
+            yield log
+
+    @contextmanager
+    def _books(self, *, write: bool = False) -> Iterator[Books]:
+        """Open verified books; what is entered is on disk, and with the witness, afterwards."""
+        with self._transaction(write=write) as log:
+            books = Books(log)
+            with books.hold_witness() if write else nullcontext() as witness:
+                yield books
+                log.commit()
+                if witness is not None:
+                    witness.write(log.head)
+        self._remember(log.head)
 
     def _remember(self, head: Head) -> None:
         """Keep the latest head that was on disk."""
@@ -167,8 +199,8 @@ class Ledger:
         Parameters
         ----------
         name : str
-            Stands in release cards. Unique also where case, width, blanks and composition of
-            characters are not looked at.
+            Stands in release cards; in one script, and unlike all others: see
+            `geodp.privacy.names`.
         cap : Loss
             Its kind decides which charges add up: under a pure cap pure ones, under a
             zero-concentrated or an approximate cap also pure ones.
@@ -179,12 +211,13 @@ class Ledger:
             Local: only rounds of devices' own reports are charged to it, by :meth:`charge_round`;
             central: only releases of what an office holds. Their losses mean different things.
         """
-        new = Account.open(name, cap, unit, neighbours, model)
-        with self._books("BEGIN IMMEDIATE") as books:
-            books.accounts.require_new(new.name)
-            terms = {"cap": str(cap), "unit": new.unit, "neighbours": neighbours}
-            terms |= {} if model == CENTRAL else {"model": model}
-            books.enter({"kind": "dataset", "name": new.name, **terms}, new)
+        Account.open(name, cap, unit, neighbours, model)  # refused before the ledger is opened
+        require_one_script(name)
+        with self._books(write=True) as books:
+            terms = (unit, neighbours, model, books.last.head.sequence + 1)
+            new = Account.open(name, cap, *terms)
+            books.accounts().require_new(new.name)
+            books.enter({"kind": "dataset", **new.columns()})
         return new
 
     def charge(
@@ -282,55 +315,38 @@ class Ledger:
         require_short(loss)
         terms = {"loss": str(loss), **terms}
         columns: dict[str, Any] = {"fingerprint": fingerprint, "details": write_details(details)}
-        with self._books("BEGIN IMMEDIATE") as books:
-            account = books.accounts.find(dataset)
+        with self._books(write=True) as books:
+            account = books.account(dataset)
             if (known := books.known(account.name, fingerprint)) is not None:
-                return replay_of(charge_of(known, account), terms)
-            if model != account.model:
-                raise UsageError(
-                    f"The budget of {account.name} is kept for {_WHOSE[account.model]}, and losses "
-                    f"of {_WHOSE[model]} do not add to it; charge them to another data set."
-                )
-            if terms["neighbours"] != account.neighbours:
-                raise UsageError(
-                    f"The budget of {account.name} is kept for neighbours {account.neighbours}, "
-                    f"and losses for {terms['neighbours']} do not add to it; publish with the "
-                    "former."
-                )
-            after = account.charge(loss, read_records(terms))
-            columns |= {"dataset": account.name, "spent": str(after.spent)}
-            columns |= {"releases": after.releases}
-            entry = books.enter({"kind": "charge", **terms, **columns}, after)
-            row = [account.name, fingerprint, entry.head.sequence]
-            books.db.execute("INSERT INTO release VALUES (?, ?, ?)", row)
-        return charge_of(entry, after)
+                return replay_of(charge_of(known), terms)
+            account.require(model, terms["neighbours"])
+            records = read_records(terms)
+            after = account.charge(loss, records)
+            require_new_sample(records, account.samples)
+            entry = books.enter({"kind": "charge", **terms, **columns, **after.columns()})
+        return charge_of(entry)
 
     def account(self, dataset: str) -> Account:
         """Return a data set and what it has spent."""
-        with self._books("BEGIN") as books:
-            return books.accounts.find(dataset)
+        with self._books() as books:
+            return books.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
         """All data sets, in the order of their entry."""
-        with self._books("BEGIN") as books:
-            return tuple(books.accounts)
+        with self._books() as books:
+            return tuple(books.accounts())
 
     def charges(self, dataset: str | None = None) -> tuple[Charge, ...]:
         """Return the charges of one data set or of all, in order.
 
         The whole chain is read and verified.
         """
-        with self._books("BEGIN") as books:
-            wanted = {a.name: a for a in books.accounts}
-            if dataset is not None:
-                account = books.accounts.find(dataset)
-                wanted = {account.name: account}
-            entries = verify(books.db)[0]
+        with self._books() as books:
+            name = None if dataset is None else books.account(dataset).name
+            entries, _ = verify(books.log)
         charges = (entry for entry in entries if entry.content["kind"] == "charge")
         return tuple(
-            charge_of(entry, wanted[entry.content["dataset"]])
-            for entry in charges
-            if entry.content["dataset"] in wanted
+            charge_of(entry) for entry in charges if name in (None, entry.content["dataset"])
         )
 
     def spent(self, dataset: str) -> Loss:
@@ -341,13 +357,15 @@ class Ledger:
         """Return what its cap leaves."""
         return self.account(dataset).remaining
 
-    def check(self, head: str | None = None) -> Head:
-        """Verify the whole file: tables, pages, chain, sums, accounts, fingerprints.
+    def check(self, head: str | None = None, *, witness: bool = True) -> Head:
+        """Verify the whole file: chain, sums, indexes, and the witness.
 
         Parameters
         ----------
         head : str, optional
             A hash noted earlier, such as that of a release card; it must still be in the chain.
+        witness : bool
+            Compare the ledger with its witness, if it has one.
 
         Raises
         ------
@@ -355,17 +373,16 @@ class Ledger:
         """
         if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
             raise UsageError("A head has 64 hexadecimal digits, in lower case.")
-        seen = self._seen
-        with self._chain.transaction("BEGIN") as db:
-            verify_file(db)
-            recent(db, seen)
-            entries, _ = verify(db)
-            verify_releases(db, entries)
-        if head is not None and head not in {entry.head.hash for entry in entries}:
-            raise VerificationError(
-                "The noted head is not in this ledger: it is another ledger, an older copy, or "
-                "a copy that was charged separately."
-            )
+        with self._transaction() as log:
+            entries, _ = verify(log)
+            if head is not None and head not in {entry.head.hash for entry in entries}:
+                raise VerificationError(
+                    "The noted head is not in this ledger: it is another ledger, an older copy, or "
+                    "a copy that was charged separately."
+                )
+            if witness:
+                with Books(log).hold_witness(write=False):
+                    pass
         self._remember(entries[-1].head)
         return entries[-1].head
 
@@ -375,10 +392,9 @@ class Ledger:
         The hash of an entry is the SHA-256 of its line without ``hash``: keys sorted, no spaces,
         UTF-8.
         """
-        with self._chain.transaction("BEGIN") as db:
-            rows = [(text, hash_) for _, text, hash_ in texts(db, ROOT.sequence)]
+        with self._chain.transaction() as log:
+            rows = list(log.lines())
         try:
-            lines = [canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows]
+            return iter([canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows])
         except (TypeError, ValueError):
             raise VerificationError("An entry of the ledger is no JSON text any more.") from None
-        return iter(lines)

@@ -1,9 +1,18 @@
-"""Names of data sets and samples, and which of them could be taken for each other."""
+"""Names of data sets and samples, and which of them could be taken for each other.
+
+A new name is written in one script, as Unicode Technical Standard 39 has it ("highly restrictive":
+Latin beside Japanese, Chinese or Korean is one), and must not look like a name in use. Names in use
+are found as they are written, whatever later tables say of them.
+
+Scripts and their extensions are those of fontTools, look-alikes the table of Unicode's
+``confusables.txt`` in confusable-homoglyphs. Both are imported only where a name is new or unknown.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 
 from geodp.errors import UsageError
 
@@ -31,6 +40,112 @@ def canonical_name(name: str, whose: str = "data set") -> str:
     if _INVISIBLE.search(name):
         raise UsageError(f"The name of a {whose} may hold no characters that are not seen.")
     return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
+def require_one_script(name: str, whose: str = "data set") -> None:
+    r"""Refuse a new name that mixes scripts, or has no letter and no digit.
+
+    Characters of all scripts, such as digits and punctuation, are free.
+
+    Examples
+    --------
+    >>> require_one_script("国勢調査 census")
+    >>> require_one_script("\N{CYRILLIC SMALL LETTER ES}ensus")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    geodp.errors.UsageError: ... mixes letters of the scripts Cyrillic and Latin, so that ...
+    """
+    if not "".join(_shown(name)):
+        raise UsageError(f"The name of a {whose} must have a letter or a digit.")
+    scripts = [script for letter in name if (script := _writing_systems(letter))]
+    others = [script for script in scripts if "Latn" not in script]
+    if not scripts or frozenset.intersection(*scripts):
+        return
+    if not others or frozenset(_CJK).intersection(*others):
+        return
+    from fontTools import unicodedata as tables
+
+    codes = {code for letter in name for code in tables.script_extension(letter)}
+    names = sorted(tables.script_name(code) for code in codes - _ANY)
+    raise UsageError(
+        f"The name of a {whose} mixes letters of the scripts {', '.join(names[:-1])} and "
+        f"{names[-1]}, so that it could be taken for another; write it in one (Latin beside "
+        "Japanese, Chinese or Korean is one, too)."
+    )
+
+
+_ANY = frozenset({"Zyyy", "Zinh"})
+"""Codes of characters that all scripts have, and of those that take the script before them."""
+
+_JAPANESE, _CHINESE, _KOREAN = _CJK = ("Jpan", "Hanb", "Kore")
+_SYSTEMS = {
+    "Hani": {_JAPANESE, _CHINESE, _KOREAN},
+    "Hira": {_JAPANESE},
+    "Kana": {_JAPANESE},
+    "Bopo": {_CHINESE},
+    "Hang": {_KOREAN},
+}
+"""Writing systems of several scripts (UTS 39, 5.1)."""
+
+
+def _writing_systems(letter: str) -> frozenset[str]:
+    """Return the scripts and writing systems of a character; none if it is of all."""
+    from fontTools import unicodedata as tables
+
+    codes = tables.script_extension(letter)
+    if codes & _ANY:
+        return frozenset()
+    return frozenset(codes.union(*(_SYSTEMS.get(code, set()) for code in codes)))
+
+
+def look_alike(name: str, others: Iterable[str]) -> str | None:
+    """Return the first of other names that could be taken for a name.
+
+    What differs in case, width, blanks, dashes, points and other punctuation, or in letters and
+    digits that look alike, could be.
+
+    Examples
+    --------
+    >>> look_alike("Census 202l.", ["panel", "census-2021"])
+    'census-2021'
+    """
+    forms = _look(name)
+    pairs = ((other, _look(other)) for other in others)
+    return next((other for other, look in pairs if any(map(str.__eq__, forms, look))), None)
+
+
+def _look(name: str) -> tuple[str, str]:
+    """Return what a name looks like in small letters, and as it is written."""
+    # Digits of other scripts are read as numbers; some look like points, which are left out.
+    digits = "".join(
+        letter if (value := unicodedata.decimal(letter, None)) is None else str(value)
+        for letter in unicodedata.normalize("NFKC", name)
+    )
+    small = unicodedata.normalize("NFKC", digits.casefold())
+    as_small, as_written = (_prototype(form).casefold() for form in (small, digits))
+    return as_small, as_written
+
+
+def _prototype(text: str) -> str:
+    """Return the skeleton of UTS 39, section 4, without what is neither letter nor digit."""
+    from confusable_homoglyphs.confusables import confusables_data as table
+
+    def target(letter: str) -> str:
+        # The table lists the letters that look like a target at the target, and the target at each
+        # of them, where it stands alone.
+        alike = [row["c"] for row in table.get(letter, ())]
+        if len(alike) != 1:
+            return letter
+        if len(table[alike[0]]) > 1:
+            return str(alike[0])
+        return str(max(letter, alike[0], key=lambda form: (len(form), form)))
+
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFD", "".join(_shown("".join(map(target, decomposed)))))
+
+
+def _shown(text: str) -> Iterator[str]:
+    """Yield the letters, marks and digits of a text."""
+    return (letter for letter in text if unicodedata.category(letter)[0] in "LMN")
 
 
 def skeleton(name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.privacy.names import canonical_name, skeleton
+from geodp.privacy.names import canonical_name, look_alike, require_one_script, skeleton
 
 ALL, FRESH, SAME = RECORDS = ("all", "fresh-sample", "same-sample")
 """What a release can have been made from, as its charge declares."""
@@ -75,6 +75,19 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
             f"made from: --records {'|'.join(RECORDS)}, records=."
         )
     return samples
+
+
+def require_new_sample(records: Records, samples: tuple[str, ...]) -> None:
+    """Refuse a new secret sample whose name could be taken for an earlier one's."""
+    if not isinstance(records, SecretSample):
+        return
+    require_one_script(records.name, "sample")
+    if (near := look_alike(records.name, samples)) is not None:
+        raise UsageError(
+            f"The name of the sample {records.name} reads like {near}, of which a table is charged "
+            "already, and losses of two tables of one sample do not add up; choose a name that "
+            "differs in more than punctuation or letters that look alike."
+        )
 
 
 def write_records(records: Records) -> dict[str, str]:

@@ -84,7 +84,6 @@ ELSEWHERE = {
     "tests/laws/test_local_tree.py": "mechanisms/local/clamping",
     "tests/privacy/noise/test_noise.py": "kernels/noise",
     "tests/mechanisms/central/test_filter.py": "privacy/noise/geometric",
-    "tests/privacy/test_ledger_attacks.py": "privacy/books privacy/names",
     "tests/table/test_card.py": (
         "release/card table/charged table/stated/domain table/stated/error table/stated/release"
     ),

@@ -11,7 +11,6 @@ from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.privacy.accounts import Account, Accounts
-from geodp.privacy.hash_chain import canonical
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
@@ -44,11 +43,13 @@ def entries(ledger):
 
 def test_what_does_not_declare_its_records_has_the_entries_that_it_always_had(ledger):
     charge(ledger, 1)
-    names = {"accounts", "at", "contribution", "dataset", "details", "fingerprint", "hash", "kind"}
-    names |= {"ledger", "loss", "mechanism", "neighbours", "previous", "releases", "sequence"}
-    assert {*entries(ledger)[-1]} <= names | {"spent"}
-    text = Account("census", "person", "add-remove-one", CAP, CAP).text()
-    assert [*json.loads(text)] == ["cap", "name", "neighbours", "releases", "spent", "unit"]
+    names = {"at", "by_dataset", "by_release", "cap", "contribution", "dataset", "details"}
+    names |= {"entered", "fingerprint", "hash", "kind", "ledger", "loss", "mechanism"}
+    names |= {"neighbours", "previous", "releases", "sequence", "spent", "unit"}
+    assert {*entries(ledger)[-1]} == names
+    columns = Account("census", "person", "add-remove-one", CAP, CAP).columns()
+    numbers = {"cap", "dataset", "entered", "neighbours", "releases", "spent", "unit"}
+    assert {*columns} == numbers
 
 
 def test_after_a_secret_sample_every_charge_declares_its_records(ledger):
@@ -128,9 +129,19 @@ def test_a_chain_that_breaks_the_rules_is_found(ledger):
 def test_accounts_are_read_as_they_are_written(ledger):
     charge_threshold(FOUND, ledger, "census", "a")
     account = ledger.account("census")
-    assert Account.read(account.text()) == account
-    assert json.loads(account.text())["samples"] == ["a"]
-    assert canonical(json.loads(account.text())) == account.text()
+    assert account.columns()["samples"] == ["a"]
+    assert Account.read(json.loads(json.dumps(account.columns()))) == account
+    local = Account.open("phones", CAP, "person", "replace-one", "local", 7)
+    assert Account.read(json.loads(json.dumps(local.columns()))) == local
+
+
+def test_a_sample_whose_name_looks_like_an_earlier_one_is_refused(ledger):
+    charge_threshold(FOUND, ledger, "census", "autumn 2021")
+    before = ledger.check()
+    for name, words in (("autumn 202l", "reads like"), ("\u0430utumn", "mixes letters")):
+        with pytest.raises(UsageError, match=words):
+            charge_threshold(FOUND, ledger, "census", name)
+    assert ledger.check() == before
 
 
 def test_releases_declare_their_records(ledger):

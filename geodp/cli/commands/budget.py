@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ledger = click.option(
     "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
 )
+_witness_help = "Second file that keeps the ledger's head; best on another disk."
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
@@ -50,6 +51,7 @@ def budget() -> None:
     show_default=True,
     help="local: for rounds of devices' own reports (geodp local), and nothing else.",
 )
+@click.option("--witness", type=click.Path(path_type=Path), help=_witness_help)
 @_json
 def init(
     file: Path,
@@ -57,17 +59,16 @@ def init(
     unit: str,
     neighbours: str | None,
     model: str,
+    witness: Path | None,
     as_json: bool,
     **amounts: str | None,
 ) -> None:
     """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
-    from geodp.privacy.ledger import Ledger
+    from geodp.privacy.names import require_one_script
 
     cap = _cap(**amounts)
-    try:
-        ledger = Ledger.create(file)
-    except UsageError:  # the file exists
-        ledger = Ledger.open(file)
+    require_one_script(dataset)  # before a ledger is made
+    ledger = _create(file, witness)
     relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
     account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=relation, model=model)
     if as_json:
@@ -104,20 +105,44 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
 @budget.command()
 @_ledger
 @click.option("--head", help="Hash of an earlier head, such as a release card's.")
+@click.option("--no-witness", is_flag=True, help="Of a copy that is elsewhere: the chain alone.")
 @_json
-def check(file: Path, head: str | None, as_json: bool) -> None:
+def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None:
     """Verify the whole ledger; exit code 3 if it was changed, cut back or replaced.
 
-    Note the head that is printed. With an earlier one as --head, the check also finds that the
-    file was replaced by an older copy or that a copy was charged elsewhere.
+    Note the head that is printed. With an earlier one as --head, or with a witness, the check also
+    finds that the file was replaced by an older copy or that a copy was charged elsewhere.
     """
-    end = _open(file).check(head)
+    ledger = _open(file)
+    end, witness = ledger.check(head, witness=not no_witness), ledger.witness
     if as_json:
         plain = {"ledger": end.ledger, "entries": end.sequence + 1, "head": end.hash}
-        click.echo(json.dumps(plain, indent=1))
+        compared = None if witness is None or no_witness else str(witness)
+        click.echo(json.dumps({**plain, "witness": compared}, ensure_ascii=False, indent=1))
         return
     _say(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
     _say(f"head    {end.hash}")
+    if witness is not None and no_witness:
+        _say(f"witness {witness} was not compared")
+    elif witness is not None:
+        _say(f"witness {witness} agrees")
+
+
+@budget.command()
+@_ledger
+@click.argument("witness", type=click.Path(path_type=Path))
+@click.option("--head", help="If the former witness is lost: head on the latest release's card.")
+def witness(file: Path, witness: Path, head: str | None) -> None:
+    """Keep the ledger's head in a second file, WITNESS, and compare it at every charge.
+
+    A ledger that was restored from a backup, or a copy of which the other was charged, is then
+    refused at its next charge. Keep the file on another disk, out of the ledger's backups, under
+    one path for all who charge. Say this again to move it; the former one is compared first.
+    """
+    ledger = _open(file)
+    ledger.set_witness(witness, head=head)
+    kept = ledger.witness
+    _say(f"{file}: every charge is compared with {kept}.")
 
 
 @budget.command()
@@ -141,6 +166,21 @@ def export(file: Path, output: Path | None) -> None:
 
 
 COMMANDS = (budget,)
+
+
+def _create(file: Path, witness: Path | None) -> Ledger:
+    """Make the ledger, or open it if it is there."""
+    from geodp.privacy.ledger import Ledger
+
+    try:
+        ledger = Ledger.open(file)
+    except UsageError:  # absent, empty, left unfinished, or another file, which this says again
+        return Ledger.create(file, witness=witness)
+    if witness is not None and ledger.witness != witness.resolve():
+        raise UsageError(
+            f"{file} exists with another witness or none; geodp budget witness gives it this one."
+        )
+    return ledger
 
 
 def _open(file: Path) -> Ledger:

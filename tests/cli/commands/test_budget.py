@@ -82,9 +82,60 @@ def test_exit_codes(ledger, monkeypatch, code, arguments):
 
 def test_commands_on_a_broken_ledger(tmp_path):
     busy = used_ledger(tmp_path)
-    forge(busy.path, "UPDATE entry SET content = replace(content, '1/5', '1/9') WHERE sequence = 6")
-    for command in ("show", "check"):
-        done = geodp_budget(command, "--ledger", busy.path)
-        assert done.exception.exit_code == 3
-        assert "entry 6" in str(done.exception)
+    forge(busy.path, 5, lambda text: text.replace("1/5", "1/9"))
+    done = geodp_budget("check", "--ledger", busy.path)
+    assert done.exception.exit_code == 3
+    assert "entry 5" in str(done.exception)
+    done = geodp_budget("show", "--ledger", busy.path)
+    assert done.exception.exit_code == 3
+    assert "is damaged" in str(done.exception)
     assert geodp_budget("export", "--ledger", busy.path).exit_code == 0
+
+
+def test_a_witness_is_set_when_a_ledger_is_made_and_moved(tmp_path):
+    file, witness, new = (tmp_path / name for name in ("office.ledger", "witness", "new"))
+    more = ["--ledger", file, "--dataset", "census", "--epsilon", "1"]
+    assert geodp_budget("init", *more, "--witness", witness).exit_code == 0
+    made = charge(Ledger.open(file))
+    assert f"witness {witness} agrees" in geodp_budget("check", "--ledger", file).stdout
+    plain = json.loads(geodp_budget("check", "--ledger", file, "--json").stdout)
+    assert (plain["head"], plain["witness"]) == (made.hash, str(witness))
+    moved = geodp_budget("witness", "--ledger", file, new)
+    assert moved.stdout == f"{file}: every charge is compared with {new}.\n"
+    assert Ledger.open(file).witness == new
+    # The same option again is fine, and never gives a ledger another witness in passing.
+    more = ["--ledger", file, "--dataset", "trips", "--epsilon", "1"]
+    refused = geodp_budget("init", *more, "--witness", witness)
+    assert "geodp budget witness gives it this one" in str(refused.exception)
+    assert geodp_budget("init", *more, "--witness", new).exit_code == 0
+
+
+def test_a_restored_ledger_is_told_by_check_and_by_the_next_command(tmp_path):
+    file, witness = tmp_path / "office.ledger", tmp_path / "witness"
+    more = ["--ledger", file, "--dataset", "census", "--epsilon", "1"]
+    assert geodp_budget("init", *more, "--witness", witness).exit_code == 0
+    older = file.read_bytes()
+    head = charge(Ledger.open(file)).hash
+    latest = file.read_bytes()
+    file.write_bytes(older)
+    for arguments in (["check"], ["init", "--dataset", "trips", "--epsilon", "1"]):
+        done = geodp_budget(arguments[0], "--ledger", file, *arguments[1:])
+        assert done.exception.exit_code == 3
+        assert head in str(done.exception)
+    assert "was not compared" in geodp_budget("check", "--ledger", file, "--no-witness").stdout
+    file.write_bytes(latest)
+    witness.unlink()
+    done = geodp_budget("check", "--ledger", file)
+    assert done.exception.exit_code == 3
+    assert "geodp budget witness" in str(done.exception)
+    done = geodp_budget("witness", "--ledger", file, "--head", head, tmp_path / "new")
+    assert done.exit_code == 0
+    assert geodp_budget("check", "--ledger", file).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["\u0441ensus", "..."])
+def test_a_name_that_is_refused_leaves_no_ledger(tmp_path, name):
+    file = tmp_path / "office.ledger"
+    done = geodp_budget("init", "--ledger", file, "--dataset", name, "--epsilon", "1")
+    assert done.exception.exit_code == 2
+    assert not file.exists()

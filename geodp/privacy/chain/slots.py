@@ -1,0 +1,90 @@
+"""The opening of a ledger's file: its version, and two slots that say where the last entry lies.
+
+The slots are used in turn and lie in sectors of their own, so a write that power cuts short leaves
+one of them whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from geodp.errors import UsageError
+
+VERSION = 3
+
+SECTOR = 4096
+START = 3 * SECTOR
+"""Where the first entry begins, behind the version and two slots."""
+
+_MAGIC = b"geodp ledger "
+_SQLITE = b"SQLite format 3\0"  # versions 1 and 2
+_HASH = 64
+
+
+class Place(NamedTuple):
+    """Where an entry begins in the file, and its hash."""
+
+    start: int
+    hash: str
+
+
+def read_opening(file: BinaryIO) -> bytes:
+    """Return what stands before the first entry, or all of a shorter file."""
+    file.seek(0)
+    opening = b""
+    while len(opening) < START and (piece := file.read(START - len(opening))):
+        opening += piece
+    return opening
+
+
+def empty_ledger() -> bytes:
+    """Return what a ledger without entries holds: its version, and two empty slots."""
+    version = _MAGIC + b"%d\n" % VERSION
+    return version.ljust(START - 1) + b"\n"
+
+
+def format_slot(place: Place) -> bytes:
+    """Return the line of a slot: place, hash, and a check of both."""
+    text = f"{place.start:020d} {place.hash}"
+    return f"{text} {hashlib.sha256(text.encode()).hexdigest()[:16]}\n".encode()
+
+
+def parse_slot(opening: bytes, number: int) -> Place | None:
+    """Return the place of a slot that is whole."""
+    content = opening[(number + 1) * SECTOR :]
+    with suppress(ValueError):
+        start, stated = int(content[:20]), content[21 : 21 + _HASH].decode()
+        place = Place(start, stated)
+        if content.startswith(format_slot(place)):
+            return place
+    return None
+
+
+def recognise(opening: bytes, path: Path) -> None:
+    """Refuse a file that is no ledger of this version."""
+    version: int | None = None
+    if opening.startswith(_MAGIC):
+        with suppress(ValueError):
+            version = int(opening[len(_MAGIC) : SECTOR])
+    elif opening.startswith(_SQLITE) and opening[68:72] == b"geod":
+        version = int.from_bytes(opening[60:64], "big")
+    if version is None or len(opening) < START:
+        raise no_ledger(path)
+    if version > VERSION:
+        raise UsageError(
+            f"{path} is a ledger of version {version}, and this geodp reads version {VERSION}; "
+            "use the geodp that wrote it, or a newer one."
+        )
+    if version < VERSION:
+        raise UsageError(
+            f"{path} is a ledger of version {version}, and this geodp keeps version {VERSION}; "
+            "begin a new one whose caps are what remains by the geodp that wrote it."
+        )
+
+
+def no_ledger(path: Path) -> UsageError:
+    """Return the error for a file that is none."""
+    return UsageError(f"{path} is not a ledger; geodp budget init makes one.")

@@ -1,0 +1,170 @@
+"""A second place that keeps a ledger's head, so that an older or doubled ledger is found at once.
+
+A witness is a text file of lines ``SEQUENCE LEDGER HASH``; its last whole line is the head of the
+ledger's chain. The ledger holds the witness's path in its entries, so whoever charges compares.
+
+The order of writes
+    The ledger's entry is on the disk before the witness has its line, and the caller hears of the
+    charge after both. So whoever is killed in between leaves a ledger that is one entry ahead of
+    its witness, and that entry is the witness's successor: nothing was published from it, the
+    charge stays, and the next one brings the witness up. A ledger that was set back, or a copy of
+    which the other was charged, lacks the witness's head instead, and is refused. The witness is
+    locked from the comparison until it has its line, so of two copies that are charged at the same
+    time one is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from geodp.errors import OutputError, UsageError, VerificationError
+from geodp.privacy.chain.locked_file import NOTHING, open_locked, sync, sync_folder, write_at
+from geodp.privacy.hash_chain import ROOT, Entry, Head
+
+_LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{32}) ([0-9a-f]{64})")
+_LONGEST = 200
+
+
+class Witness:
+    """An open, locked witness file.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute, without symbolic links.
+    ledger : Path
+        Of the ledger, for errors.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path, ledger: Path) -> None:
+        self._file, self._path, self._ledger = file, path, ledger
+
+    @classmethod
+    @contextmanager
+    def held(
+        cls, path: Path, ledger: Path, *, write: bool = True, create: bool = False
+    ) -> Iterator[Witness]:
+        """Open a witness and keep all others out until the block ends.
+
+        Raises
+        ------
+        VerificationError
+            It is not there.
+        OutputError
+            It cannot be opened, or others use it.
+        """
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(open_locked(path, write=write, create=create))
+            except (FileNotFoundError, NotADirectoryError):
+                raise VerificationError(
+                    f"The witness of {ledger}, {path}, does not exist, so it cannot be told "
+                    "whether the ledger is the latest; nothing was charged. Put the file or its "
+                    "disk back; if it is lost, say geodp budget witness with a new file and, as "
+                    "--head, the head on the card of the latest release."
+                ) from None
+            except OSError as error:
+                raise OutputError(
+                    f"The witness of {ledger}, {path}, cannot be used ({error.strerror}); "
+                    f"{NOTHING}."
+                ) from None
+            yield cls(file, path, ledger)
+
+    def require_empty(self) -> None:
+        """Refuse a file that has been written to, for a new ledger."""
+        if not self.is_empty():
+            raise UsageError(
+                f"{self._path} exists and is not empty; choose a new file for the witness of a new "
+                "ledger."
+            )
+
+    def is_empty(self) -> bool:
+        """Tell whether it has no line yet."""
+        return os.fstat(self._file.fileno()).st_size == 0
+
+    def compare(self, last: Entry) -> None:
+        """Refuse a ledger that lacks the witness's head, or went on without the witness.
+
+        Parameters
+        ----------
+        last : Entry
+            The ledger's last one.
+        """
+        sequence, ledger, stated = self._read()
+        head = last.head
+        if ledger not in ("", head.ledger):
+            raise VerificationError(
+                f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}."
+            )
+        if (sequence, stated) == (head.sequence, head.hash):
+            return
+        if (sequence + 1, stated) == (head.sequence, last.content["previous"]):
+            return  # whoever made the last entry was killed before the witness had it
+        if sequence < head.sequence:
+            raise VerificationError(
+                f"{self._ledger} went on without its witness {self._path}, which ends at entry "
+                f"{sequence}: the witness was set back, or the ledger is a copy that was charged "
+                f"elsewhere; {NOTHING}. Put the latest witness back, or check the ledger against "
+                "the card of the latest release: geodp budget witness --head."
+            )
+        raise VerificationError(
+            f"{self._ledger} is not the ledger that its witness {self._path} has seen: it was set "
+            f"back to an older copy, or is a copy while the other was charged; {NOTHING}. Restore "
+            f"the copy that has the head {stated}."
+        )
+
+    def write(self, head: Head) -> None:
+        """Add the ledger's head; it is on the disk when this returns."""
+        line = b"%d %s %s\n" % (head.sequence, head.ledger.encode(), head.hash.encode())
+        content = self._tail()
+        if content.endswith(line):
+            return
+        end = self._file.seek(0, os.SEEK_END)
+        whole = not content or content.endswith(b"\n")
+        try:
+            write_at(self._file, end, line if whole else b"\n" + line)
+            sync(self._file)
+            if end == 0:
+                sync_folder(self._path)
+        except OSError as error:
+            raise OutputError(
+                f"The witness of {self._ledger}, {self._path}, cannot be written "
+                f"({error.strerror}); the ledger has the charge, but publish nothing: run the same "
+                "command again once the witness can be written."
+            ) from None
+
+    def _read(self) -> tuple[int, str, str]:
+        """Return number, ledger and hash of the last whole line; those of no entry if empty."""
+        content = self._tail()
+        lines = content[: content.rfind(b"\n") + 1].splitlines()  # without an unfinished one
+        if not lines:
+            return ROOT.sequence, ROOT.ledger, ROOT.hash
+        found = _LINE.fullmatch(lines[-1])
+        if found is None:
+            raise VerificationError(
+                f"{self._path} is damaged, or is not the witness of a ledger; {NOTHING}. Put the "
+                f"latest copy of the witness of {self._ledger} back."
+            )
+        return int(found[1]), found[2].decode(), found[3].decode()
+
+    def _tail(self) -> bytes:
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(max(0, size - 2 * _LONGEST))
+        return self._file.read(2 * _LONGEST)
+
+
+def resolve_witness(path: str | Path, ledger: Path) -> Path:
+    """Return a witness's path as a ledger keeps it: absolute, without symbolic links."""
+    place = Path(path).resolve()
+    try:
+        str(place).encode()
+    except UnicodeEncodeError:
+        raise UsageError("The path of a witness must be text.") from None
+    if place == ledger:
+        raise UsageError(f"{place} is the ledger itself; keep its witness in another place.")
+    return place

@@ -1,0 +1,179 @@
+"""Names in one script, and names that look alike."""
+
+import subprocess
+import sys
+import unicodedata
+from fractions import Fraction as F
+
+import pytest
+from fontTools import unicodedata as tables
+
+from geodp.errors import UsageError
+from geodp.privacy import ledger as ledgers
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.names import look_alike, require_one_script
+from tests.ledgers import charge, small_ledger
+
+FINE = [
+    "census",
+    "Zensus 2022 (Zürich)",
+    "国勢調査 census",
+    "国勢調査・2020（確報）",
+    "ガザ Gaza がざ",
+    "注音ㄅㄆ 漢字 census",
+    "인구 조사 人口 census",
+    "перепись 2020",
+    "απογραφή",
+    "תעודה",
+    "تعداد ٢٠٢٠",
+    "census ー",
+    "2020",
+    "día ½",
+]
+MIXED = {
+    "сensus": "Cyrillic and Latin",
+    "cеnsus": "Cyrillic and Latin",
+    "Ρopulation": "Greek and Latin",
+    "перепись ー": "Cyrillic, Hiragana and Katakana",
+    "国勢調査 перепись": "Cyrillic and Han",
+    "ㄅ ア": "Bopomofo and Katakana",
+    "한 ア": "Hangul and Katakana",
+    "αβ census ガ": "Greek, Katakana and Latin",
+    "cens\u0585s": "Armenian and Latin",
+}
+ALIKE = [
+    ("census", "census."),
+    ("census", "census。"),
+    ("census", "CENSUS!"),
+    ("census-2020", "census 2020"),
+    ("census-2020", "census_2020"),
+    ("census 2020", "census 2O2O"),
+    ("census 2021", "census 202l"),
+    ("census 2021", "census 202I"),
+    ("panel", "paneI"),
+    ("modern", "modem"),
+    ("сосо", "coco"),
+    ("ΟΚΤ", "OKT"),
+    ("カ", "力"),
+    ("ロ", "口"),
+    ("ニ", "二"),
+    ("ガザ", "ｶﾞｻﾞ"),
+    ("تعداد ٢٠٢٠", "تعداد 2020"),
+    ("census", "cen\u00adsus"),
+]
+DIFFERENT = [
+    ("census 2020", "census 2021"),
+    ("census 10", "census 11"),
+    ("resume", "résumé"),
+    ("a", "b"),
+    ("تعداد ٢٠٢٠", "تعداد ٢٢"),
+    ("east", "west"),
+    ("東京", "京都"),
+]
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_names_in_one_script_are_entered(tmp_path, name):
+    ledger = small_ledger(tmp_path)
+    if name == "census":
+        return
+    ledger.add_dataset(name, PureDP(1))
+    assert charge(ledger, dataset=name).dataset == unicodedata.normalize("NFC", name)
+    ledger.check()
+
+
+@pytest.mark.parametrize(("name", "scripts"), MIXED.items())
+def test_names_in_several_scripts_are_refused(tmp_path, name, scripts):
+    ledger = small_ledger(tmp_path)
+    before = ledger.check()
+    with pytest.raises(UsageError, match=f"mixes letters of the scripts {scripts}, so"):
+        ledger.add_dataset(name, PureDP(1))
+    assert ledger.check() == before
+
+
+@pytest.mark.parametrize("name", ["...", "- -", "?!", "※"])
+def test_a_name_without_a_letter_is_refused(tmp_path, name):
+    with pytest.raises(UsageError, match="must have a letter or a digit"):
+        small_ledger(tmp_path).add_dataset(name, PureDP(1))
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_names_that_look_alike_are_one(tmp_path, one, other):
+    ledger = Ledger.create(tmp_path / "ledger")
+    assert look_alike(one, ["x", other]) == other
+    assert look_alike(other, [one]) == one
+    ledger.add_dataset(one, PureDP(1))
+    with pytest.raises(UsageError, match=r"reads like|mixes|characters"):
+        ledger.add_dataset(other, PureDP(1))
+    assert len(ledger.accounts()) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_names_that_differ_have_caps_of_their_own(tmp_path, one, other):
+    ledger = Ledger.create(tmp_path / "ledger")
+    for name in (one, other):
+        ledger.add_dataset(name, PureDP(1))
+    assert [account.name for account in ledger.accounts()] == [one, other]
+
+
+def test_names_in_use_stay_usable_whatever_the_rules_say_of_them(tmp_path, monkeypatch):
+    """Such as those that a later table of look-alikes brings together."""
+    ledger = Ledger.create(tmp_path / "ledger")
+    with monkeypatch.context() as patch:
+        patch.setattr(ledgers, "require_one_script", lambda name: None)
+        patch.setattr("geodp.privacy.accounts.look_alike", lambda name, others: None)
+        for name in ("census", "сensus", "census.", "..."):
+            ledger.add_dataset(name, PureDP(F(1)))
+    for number, name in enumerate(("census", "сensus", "census.", "...")):
+        assert not charge(Ledger.open(ledger.path), dataset=name, number=number).replay
+        assert Ledger.open(ledger.path).account(name).releases == 1
+    assert Ledger.open(ledger.path).check().sequence == 8
+
+
+def test_a_name_that_is_not_there_tells_the_one_that_looks_like_it(tmp_path):
+    ledger = small_ledger(tmp_path)
+    for name in ("сensus", "census.", "ceNSUS"):
+        with pytest.raises(UsageError, match="it has census: write the name so"):
+            charge(ledger, dataset=name)
+    with pytest.raises(UsageError, match="geodp budget show lists"):
+        charge(ledger, dataset="trips")
+
+
+def test_every_letter_of_every_script_stands_alone():
+    """No single character, and no pair of one script, is mixed."""
+    for point in range(0x20, 0x30000, 7):
+        letter = chr(point)
+        if letter.isprintable() and letter.isalnum():
+            require_one_script(letter)
+            if tables.script_extension(letter) == {"Cyrl"}:
+                with pytest.raises(UsageError, match="mixes"):
+                    require_one_script(f"a{letter}")
+
+
+def test_looking_like_another_goes_both_ways():
+    """For every pair of the table, from either side."""
+    from confusable_homoglyphs.confusables import confusables_data as table
+
+    for letter, rows in list(table.items())[::37]:
+        for row in rows[:2]:
+            one, other = f"x{letter}x", f"x{row['c']}x"
+            assert look_alike(one, [one]) == one
+            assert bool(look_alike(one, [other])) == bool(look_alike(other, [one]))
+
+
+def test_charging_imports_no_tables(tmp_path):
+    """They are for names that are new or not there."""
+    ledger = small_ledger(tmp_path)
+    code = f"""
+import sys
+from fractions import Fraction
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+Ledger.open({str(ledger.path)!r}).charge(
+    "census", PureDP(Fraction(1, 5)), mechanism="topdown", neighbours="add-remove-one",
+    contribution=1, fingerprint="00" * 32,
+)
+assert not {{"fontTools", "confusable_homoglyphs"}} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
