@@ -36,7 +36,7 @@ def fixed_table(grid):
     rank = np.unique(np.linspace(0, grid.size - 1, number).astype(np.int64))
     key = np.sort(grid.domain.keys_of_ranks(rank))
     count = 5 + (np.arange(key.size, dtype=np.int64) * 37) % 211
-    return CountTable.of_cells(grid, key, count, bound=1)
+    return CountTable.of_cells(grid, key, count)
 
 
 def fixed_key():

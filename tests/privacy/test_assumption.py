@@ -1,5 +1,7 @@
 """Bounds and assumptions: who answers for what."""
 
+from typing import get_args
+
 import pytest
 
 from geodp.errors import UsageError
@@ -7,6 +9,7 @@ from geodp.privacy.assumption import (
     ANSWERS,
     Assumption,
     ContributionBound,
+    StatedBy,
     describe_bound,
     name_layout,
 )
@@ -38,9 +41,19 @@ def test_an_event_keeps_who_answers_for_its_bound(bound):
         assert bound.layout in said
 
 
-def test_the_three_answers_are_three_sentences():
-    assert len({describe_bound(bound.enforced, bound.layout) for bound in BOUNDS}) == 3
-    assert len({*ANSWERS.values()}) == len(ANSWERS)
+def test_what_cards_say_word_by_word():
+    assert [describe_bound(bound.enforced, bound.layout) for bound in BOUNDS] == [
+        "vouched for by the operator",
+        "enforced by geodp on the records",
+        "stated by the layout census (Census of 2020), for one table of its publisher",
+    ]
+    assert [bound.assume("trip").sentence for bound in BOUNDS] == [
+        "One trip adds at most 2 to the sum of all counts. The operator vouches for it.",
+        "One trip adds at most 3 to the sum of all counts. geodp enforces it on the records.",
+        "One trip adds at most 1 to the sum of all counts. The layout of one table of its publisher "
+        "states it: census (Census of 2020).",
+    ]
+    assert {*ANSWERS} == {*get_args(StatedBy)}
 
 
 @pytest.mark.parametrize("wrong", [(0,), (-1, "geodp"), (1, "operator", "x"), (1, "layout")])
@@ -65,7 +78,9 @@ def test_several_tables_have_the_largest_bound_and_the_weakest_answer(several, e
 def test_devices_answer_for_their_reports():
     assumption = LocalReports("grr", 1, "person", "week", 7).assumption
     assert assumption.stated_by == "device"
-    assert "one report a week" in assumption.statement
+    assert assumption.sentence == (
+        "Each person sends at most one report a week. Each device sees to it."
+    )
 
 
 def test_a_source_stands_behind_the_sentence():
