@@ -1,13 +1,16 @@
 """Files of the operator's folder: whatever changes there is seen, with what it can show."""
 
 import json
+import os
 import shutil
 
 import pytest
 
 from geodp.errors import VerificationError
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
+from geodp.io.verify import files
 from geodp.io.verify.files import ask_restricted
+from geodp.privacy.access import has_owners
 from tests.command import geodp
 
 PLACE = ["--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "--value", "n"]
@@ -92,6 +95,43 @@ def test_the_command_ends_with_3_after_a_change(releases, tmp_path, name):
     found, code = restricted_check(tmp_path / "out")
     assert (found["ok"], code) == (False, 3)
     assert found["detail"] == "restricted/run.json was changed: its SHA-256 differs."
+
+
+@pytest.mark.skipif(not has_owners(), reason="this system has no permission bits")
+@pytest.mark.parametrize("bits", [0o040, 0o020, 0o010, 0o004, 0o002, 0o001])
+@pytest.mark.parametrize("name", [".", "run.json", "README.txt", SUMS])
+def test_a_restricted_folder_that_others_may_enter_is_seen(releases, tmp_path, name, bits):
+    shutil.copytree(releases["table"], tmp_path / "out")
+    path = tmp_path / "out" / "restricted" / name
+    assert ask_restricted(tmp_path / "out" / "public", None) == (
+        "readable by its owner only, and as it was written"
+    )
+    path.chmod(path.stat().st_mode | bits)
+    with pytest.raises(VerificationError, match="is open to others"):
+        ask_restricted(tmp_path / "out" / "public", None)
+
+
+def test_what_is_said_where_it_cannot_be_asked(releases, tmp_path, monkeypatch):
+    shutil.copytree(releases["table"], tmp_path / "out")
+    public, hidden = tmp_path / "out" / "public", tmp_path / "out" / "restricted"
+    monkeypatch.setattr(files, "has_owners", lambda: False)
+    assert ask_restricted(public, None) == (
+        "as it was written; who may read it is not checked, as this system has no permission bits"
+    )
+    monkeypatch.setattr(files, "has_owners", lambda: True)
+    modes = []
+    monkeypatch.setattr(files.os, "access", lambda _path, mode: modes.append(mode))
+    for path in (hidden, *hidden.iterdir()):
+        path.chmod(0o700)
+    assert ask_restricted(public, None) == (
+        "readable by its owner only, who is somebody else: its files are not checked"
+    )
+    assert modes == [os.R_OK | os.X_OK]
+    (hidden / "run.json").unlink()
+    shutil.copytree(public, tmp_path / "out" / "copy")
+    assert ask_restricted(tmp_path / "out" / "copy", None) == "not here"
+    shutil.rmtree(hidden)
+    assert ask_restricted(public, None) == "not here"
 
 
 def test_no_digest_of_a_restricted_file_is_public(releases):

@@ -8,6 +8,7 @@ import pytest
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.mechanisms import mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.levels import STREAMS, Step, steps_of
 from geodp.mechanisms.parts.marginals import list_marginals
 from geodp.privacy.key import Stream
@@ -125,3 +126,29 @@ def test_a_grid_of_one_part_spends_all_on_the_map():
     method = mechanism("parts")
     event = method.event(grid, Terms.of(epsilon=1, contribution=1))
     assert method.event_of_map(split_grid(grid), event).epsilon == 1
+
+
+def test_the_map_spends_rho_alone_where_all_of_it_states_a_delta():
+    grid = GRIDS[2, 3]
+    method = mechanism("parts")
+    for terms in ({"rho": Fraction(1, 7), "delta": "1e-6"}, {"epsilon": 1, "delta": "1e-6"}):
+        event = method.event(grid, Terms.of(contribution=1, **terms))
+        own = method.event_of_map(split_grid(grid), event)
+        assert event.rho is not None
+        assert own.rho == event.rho / 2
+        assert (own.epsilon, own.delta) == (None, None)
+
+
+@pytest.mark.parametrize("share", ["1/100", "1/2", "99/100"])
+def test_the_least_share_is_that_of_the_widest_noise(share):
+    grid, method = GRIDS[2, 3], mechanism(f"parts:share={share}")
+    event = method.event(grid, Terms.of(epsilon=1, contribution=1))
+    joint = split_grid(grid)
+    shares = [part * Fraction(share) for part in Pyramid().levels(joint.map).shares]
+    schedule = method.schedule(grid)
+    for levels in range(1, len(schedule.strides) + 1):
+        shares += schedule.shares(levels)
+    assert method.least_share(grid, event) == min(shares)
+    one = grid_of(1)
+    own = method.event_of_map(split_grid(one), event)
+    assert method.least_share(one, event) == Pyramid().least_share(split_grid(one).map, own)
