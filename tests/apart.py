@@ -22,3 +22,13 @@ def exit_code(function, *arguments):
     child.start()
     child.join()
     return child.exitcode
+
+
+def exit_codes(function, calls):
+    """Call a function in as many processes side by side as there are lists of arguments."""
+    children = [SERVER.Process(target=function, args=arguments) for arguments in calls]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    return [child.exitcode for child in children]

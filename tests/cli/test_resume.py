@@ -224,7 +224,7 @@ def test_an_interrupted_release_is_completed_by_its_own_call_alone(office, tmp_p
 
     monkeypatch.setattr(staged_release, "keep", watch)
     interrupt(monkeypatch, staged_release, "write_public", "publish", first, *office)
-    (waiting,) = (path for path in tmp_path.iterdir() if ".partial-" in path.name)
+    (waiting,) = (path for path in tmp_path.iterdir() if path.name.endswith(".partial"))
     before = (waiting / "restricted" / "released.npz").read_bytes()
     for name, more in PUBLISH.items():
         given = [tmp_path / more[0]] if name == "inputs" else [first]

@@ -340,7 +340,17 @@ WRITTEN = {
 """Releases that these read, by folder."""
 
 PARAMETERS = {
-    *("budget init", "key", "local plan", "local open", "local blend", "plan", "methods", "sql"),
+    *(
+        "budget init",
+        "budget witness",
+        "key",
+        "local plan",
+        "local open",
+        "local blend",
+        "plan",
+        "methods",
+        "sql",
+    ),
     *("mesh encode", "mesh decode", "doctor", "warmup"),
 }
 """What takes parameters and public files, and nothing of anybody."""

@@ -50,8 +50,8 @@ def test_what_cards_say_word_by_word():
     assert [bound.assume("trip").sentence for bound in BOUNDS] == [
         "One trip adds at most 2 to the sum of all counts. The operator vouches for it.",
         "One trip adds at most 3 to the sum of all counts. geodp enforces it on the records.",
-        "One trip adds at most 1 to the sum of all counts. The layout of one table of its publisher "
-        "states it: census (Census of 2020).",
+        "One trip adds at most 1 to the sum of all counts. The layout of one table of its "
+        "publisher states it: census (Census of 2020).",
     ]
     assert {*ANSWERS} == {*get_args(StatedBy)}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EWOULDBLOCK
@@ -21,47 +22,68 @@ OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def hold(folder: Path, patience: float = 0) -> Iterator[None]:
     """Hold a folder; the lock follows it through its names and ends with the process.
+
+    Parameters
+    ----------
+    folder : Path
+    patience : float
+        Seconds to wait for whoever holds it.
 
     Raises
     ------
     BlockingIOError
-        Another run holds it.
+        Another run holds it, or has just put another folder in its place.
     OSError
         There is no such folder; or, where the lock is a file, it cannot be made.
     """
-    with _hold_itself(folder) if OPENS_FOLDERS else _hold_file(folder):
+    with _hold_itself(folder, patience) if OPENS_FOLDERS else _hold_file(folder, patience):
         yield
 
 
 @contextmanager
-def _hold_itself(folder: Path) -> Iterator[None]:
-    import fcntl  # POSIX
-
+def _hold_itself(folder: Path, patience: float) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # a file system without locks: two runs at once are then up to the operator
+        _lock(handle, time.monotonic() + patience)
+        if not os.path.samestat(os.fstat(handle), os.stat(folder)):
+            raise _held(folder)
         yield
     finally:
         os.close(handle)
 
 
+def _lock(handle: int, deadline: float) -> None:
+    import fcntl  # POSIX
+
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+            continue
+        except OSError:
+            pass  # a file system without locks: two runs at once are then up to the operator
+        return
+
+
+def _held(folder: Path) -> BlockingIOError:
+    return BlockingIOError(EWOULDBLOCK, os.strerror(EWOULDBLOCK), str(folder))
+
+
 @contextmanager
-def _hold_file(folder: Path) -> Iterator[None]:
+def _hold_file(folder: Path, patience: float) -> Iterator[None]:
     """Hold the file that stands for a folder, which goes with the lock."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(name_lock(folder), timeout=0, thread_local=False)
+    lock = FileLock(name_lock(folder), timeout=patience, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
-        raise BlockingIOError(EWOULDBLOCK, os.strerror(EWOULDBLOCK), str(folder)) from None
+        raise _held(folder) from None
     try:
         yield
     finally:
@@ -73,12 +95,14 @@ def name_lock(folder: Path) -> Path:
 
     Examples
     --------
-    >>> print(name_lock(Path("maps", ".out.partial-0123abcd")).name)
+    >>> print(name_lock(Path("maps", ".out.replaced-0123abcd")).name)
     .out.lock-0123abcd
+    >>> print(name_lock(Path("maps", ".out.partial")).name)
+    ..out.partial.lock
     >>> print(name_lock(Path("maps", "out")).name)
     .out.lock
     """
-    found = re.fullmatch(r"(.+)\.(?:partial|replaced|lock)(-[0-9a-f]{8})", folder.name)
+    found = re.fullmatch(r"(.+)\.(?:replaced|lock)(-[0-9a-f]{8})", folder.name)
     return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
 
 

@@ -6,11 +6,11 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, sync, sync_all
@@ -34,16 +34,25 @@ CHECK = "check.json"
 KEPT = Path("restricted", WAITING)
 """Where a charged table waits in a staged folder until its release is complete."""
 
+A_LOOK = 0.5
+"""Seconds to wait for others who look whether a table waits."""
+
+LAST_STEPS = 30.0
+"""Seconds to wait for a run whose release is in its place and that takes its last steps."""
+
 
 @contextmanager
 def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
     """Yield a hidden folder beside ``target`` that takes its place when the block ends well.
 
+    The folder has one name for each target, and one run at a time has it: whoever comes while
+    another run works for the same target is refused before it has cost anything. Whether the target
+    may be replaced is asked again when the name is taken, as another run may just have ended.
+
     Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
     charged table that is kept in it (:mod:`geodp.io.folder.kept`). A release that is replaced stays
     until the new one is complete. What a killed run left behind (a partial folder, a replaced
-    release) is removed or put back by the next run for the same target; folders of runs that are
-    still alive are locked and left alone.
+    release) is removed or put back by the next run for the same target.
 
     Before the block begins, the file system has shown that it takes folders and files, puts them
     on the disk and renames them.
@@ -76,19 +85,22 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
         require_free(final, overwrite=overwrite)
         made = _make_parents(final.parent)
         try:
-            _recover(final)
-            require_free(final, overwrite=overwrite)  # also what was just put back
-            partial = _begin(final, locks, resume=resume)
+            partial = _take_name(final, locks)
             try:
+                _recover(final)
+                _require_waiting(partial, final, resume=resume)
+                require_free(final, overwrite=overwrite)  # also what was just put there
+                if not resume:
+                    _try(partial)
+                    _try_to_move(final)
                 yield partial
                 sync_all(partial)
                 require_free(final, overwrite=overwrite)
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
-                locks.close()  # where file handles are short, removing needs this one
-                if not _give_up(partial):
-                    left.append(partial)
+                if (rest := _give_up(partial, locks)) is not None:
+                    left.append(rest)
                 raise
         except BaseException:
             for folder in reversed(made):
@@ -104,32 +116,39 @@ def _make_parents(folder: Path) -> list[Path]:
     return missing
 
 
-def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
-    """Return the locked folder to fill.
+def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
+    """Take the hidden folder of a target, which one run at a time has; return it.
 
-    It is a new one that has been tried, or that of an interrupted run.
+    It is a new one or that of a run that was killed, in which nothing is left but a kept table.
+    Raises BlockingIOError where another run has it.
     """
-    if resume:
-        partial = find_interrupted(final)
-        if partial is None:
-            raise UsageError(
-                f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
-                "between its charge and its end."
-            )
-        locks.enter_context(hold(partial))
-        _strip(partial)
-        return partial
-    require_uninterrupted(final)
-    partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
-    partial.mkdir()
-    try:
-        locks.enter_context(hold(partial))
-        _try(partial)
-        _try_to_move(final, partial)
-    except BaseException:
-        _remove(partial)
-        raise
+    partial = _partial(final)
+    with contextlib.suppress(FileExistsError):
+        partial.mkdir()
+    locks.enter_context(hold(partial, patience=A_LOOK))
+    _strip(partial)
     return partial
+
+
+def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
+    """Raise UsageError where a kept table waits and is not resumed, or the other way round."""
+    if not resume and (partial / KEPT).is_file():
+        raise _waits(partial)
+    if resume and not (partial / KEPT).is_file():
+        raise UsageError(
+            f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
+            "between its charge and its end."
+        )
+
+
+def _partial(final: Path) -> Path:
+    """Name the folder in which runs for a target work."""
+    return final.with_name(f".{final.name}.partial")
+
+
+def _beside(final: Path, what: str) -> Path:
+    """Make up a hidden name beside a target that no other run has: removed, replaced."""
+    return final.with_name(f".{final.name}.{what}-{token_hex(4)}")
 
 
 def _try(folder: Path) -> None:
@@ -145,64 +164,69 @@ def _try(folder: Path) -> None:
     shutil.rmtree(after)
 
 
-def _try_to_move(final: Path, partial: Path) -> None:
+def _try_to_move(final: Path) -> None:
     """Move a release that is to be replaced aside and back, where an open file would keep it there.
 
     A run that is killed between the two leaves what `_recover` puts back.
     """
     if not OPENS_FOLDERS and is_release(final):
-        aside = _aside(final, partial)
+        aside = _beside(final, "replaced")
         with hold(final):
             move(final, aside)
             move(aside, final)
 
 
-def _aside(final: Path, partial: Path) -> Path:
-    """Return where a release waits while another takes its place."""
-    return final.parent / partial.name.replace(".partial-", ".replaced-")
-
-
 def find_interrupted(target: str | Path) -> Path | None:
     """Return the folder beside a target in which a charged table waits; None where there is none.
 
-    Runs that are alive are left out. Raises UsageError where there are several.
+    That of a run that is alive is left out.
     """
-    found = []
-    for partial in _find_leftovers(Path(os.path.realpath(target)), "partial"):
-        with contextlib.suppress(OSError), hold(partial):
-            if (partial / KEPT).is_file():
-                found.append(partial)
-    if len(found) > 1:
-        raise UsageError(
-            f"Several interrupted releases wait: {', '.join(map(str, found))}. Move all but one "
-            "to another place."
-        )
-    return found[0] if found else None
+    partial = _partial(Path(os.path.realpath(target)))
+    with contextlib.suppress(OSError), hold(partial):
+        if (partial / KEPT).is_file():
+            return partial
+    return None
 
 
 def require_uninterrupted(target: str | Path) -> None:
     """Raise UsageError where an interrupted release waits, which a new one would waste."""
     if (found := find_interrupted(target)) is not None:
-        raise UsageError(
-            f"An interrupted release, which was charged, waits in {found}: repeat its command with "
-            "--resume, which costs nothing, or remove that folder to give it up."
-        )
+        raise _waits(found)
 
 
-def _give_up(partial: Path) -> bool:
-    """Remove a folder that was not completed, but for a kept table; return whether it is so."""
-    if not (partial / KEPT).is_file():
-        return _remove(partial)
-    with contextlib.suppress(OSError):
-        _strip(partial)
-    return True
+def _waits(partial: Path) -> UsageError:
+    """Return the error for a target whose interrupted release was charged."""
+    return UsageError(
+        f"An interrupted release, which was charged, waits in {partial}: repeat its command with "
+        "--resume, which costs nothing, or remove that folder to give it up."
+    )
+
+
+def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
+    """Remove a folder that was not completed, but for a kept table; return what could not be.
+
+    The name is given back only when nothing of this run is left under it, as the next run may take
+    it at once; the folder is removed under another name.
+    """
+    if (partial / KEPT).is_file():
+        with contextlib.suppress(OSError):
+            _strip(partial)
+        locks.close()
+        return None
+    removed = partial.with_name(f"{partial.name.removesuffix('partial')}removed-{token_hex(4)}")
+    try:
+        move(partial, removed)
+    except OSError:
+        removed = partial
+    locks.close()  # where file handles are short, removing needs this one
+    return None if _remove(removed) else removed
 
 
 def _strip(partial: Path) -> None:
-    """Leave nothing but the kept table in a folder."""
-    hidden = partial / KEPT.parent
-    for path in [*partial.iterdir(), *hidden.iterdir()]:
-        if path not in (hidden, partial / KEPT):
+    """Leave nothing but a kept table in a folder."""
+    kept = partial / KEPT
+    for path in [*partial.iterdir(), *(kept.parent.iterdir() if kept.is_file() else ())]:
+        if path != kept and not (path == kept.parent and kept.is_file()):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -277,11 +301,11 @@ def _exchange(partial: Path, final: Path) -> None:
 
     With the rename the run is complete: whatever fails or interrupts afterwards changes nothing.
     """
-    aside = _aside(final, partial)
+    aside = _beside(final, "replaced")
     replaces = final.exists() and any(final.iterdir())
     with commits():
         if replaces:
-            with hold(final):
+            with hold(final, patience=LAST_STEPS):
                 move(final, aside)
                 try:
                     move(partial, final)
@@ -298,17 +322,15 @@ def _exchange(partial: Path, final: Path) -> None:
 
 
 def _recover(final: Path) -> None:
-    """Put back or remove what killed runs left beside ``final``, but for a charged table."""
+    """Put back or remove what killed runs left beside a target, whose name this run has."""
     for aside in _find_leftovers(final, "replaced"):
-        with contextlib.suppress(BlockingIOError), hold(aside):
+        with contextlib.suppress(OSError), hold(aside):
             if final.exists():
                 remove_release(aside)
             else:
                 move(aside, final)
-    for partial in _find_leftovers(final, "partial"):
-        with contextlib.suppress(OSError), hold(partial):  # somebody else's may stay
-            if not (partial / KEPT).is_file():
-                shutil.rmtree(partial)
+    for removed in _find_leftovers(final, "removed"):
+        _remove(removed)
     if not OPENS_FOLDERS:
         for lock in _find_leftovers(final, "lock"):
             with contextlib.suppress(OSError), hold(lock):

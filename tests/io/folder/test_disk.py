@@ -21,6 +21,7 @@ pytestmark = [
 ]
 MONTHS = ("2024-01", "2024-02")
 GRID = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
+GRID += ["--contribution", "1"]
 BUDGET = ["--ledger", "office.ledger", "--dataset", "census"]
 
 
@@ -140,13 +141,16 @@ def test_a_run_that_ends_after_its_charge_goes_on_free(office):
 
 
 def test_a_living_run_is_left_alone_and_what_a_dead_one_left_is_removed(office):
-    partial = office.folder / ".beside.partial-0123abcd"
+    partial = office.folder / ".beside.partial"
     partial.mkdir()
     (office.folder / ".beside.lock-4567abcd").touch()
+    before = office.charges()
     with FileLock(disk.name_lock(partial)):
-        assert office.publish("beside")[0] == 0
+        code, _, err = office.publish("beside")
+        assert (code, office.charges()) == (1, before)
+        assert "another run writes to the same folder" in err
         assert partial.exists()
-    assert office.publish("beside", "--overwrite")[0] == 0
+    assert office.publish("beside")[0] == 0
     assert office.hidden() == []
 
 

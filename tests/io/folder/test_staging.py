@@ -2,12 +2,16 @@ import errno
 import json
 import os
 import signal
+import threading
+import time
 
 import pytest
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.folder import staging
+from geodp.io.folder.disk import hold
 from geodp.io.folder.manifest import sha256, sums_text
-from geodp.io.folder.staging import is_release, stage
+from geodp.io.folder.staging import find_interrupted, is_release, require_free, stage
 from geodp.privacy.access import has_owners
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code
@@ -52,7 +56,7 @@ def test_the_folder_appears_complete(tmp_path):
     target = tmp_path / "deep" / "er" / "out"
     with stage(target) as folder:
         assert folder.parent == target.parent
-        assert folder.name.startswith(".out.partial-")
+        assert folder.name == ".out.partial"
         fill(folder, "new")
         assert not target.exists()
     assert text_of(target) == "new"
@@ -202,7 +206,7 @@ def test_the_old_release_comes_back_if_the_new_one_cannot_take_its_place(tmp_pat
     rename = os.rename
 
     def refuse(source, destination):
-        if ".partial-" in str(source):
+        if str(source).endswith(".partial"):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         rename(source, destination)
 
@@ -241,14 +245,84 @@ def test_what_killed_runs_left_is_removed(tmp_path):
     assert os.listdir(tmp_path) == [target.name]
 
 
-def test_a_living_run_is_left_alone(tmp_path):
+def test_one_run_at_a_time_has_the_name_of_a_target(tmp_path):
     target = tmp_path / "out"
     with stage(target, overwrite=True) as first:
         fill(first, "first")
-        put(target, "second")
-        assert first.exists()
-        assert text_of(target) == "second"
+        with (
+            pytest.raises(OutputError, match="another run writes to the same folder"),
+            stage(target, overwrite=True),
+        ):
+            raise AssertionError("a second run began")
+        assert find_interrupted(target) is None
     assert text_of(target) == "first"
+    put(target, "second", overwrite=True)
+    assert text_of(target) == "second"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_who_takes_the_name_after_a_run_has_ended_is_asked_again(tmp_path, monkeypatch):
+    """Between the first question and the name, another run may have put its release there."""
+    target, asked = tmp_path / "out", []
+
+    def ask(*given, **more):
+        require_free(*given, **more)
+        if not asked:
+            asked.append(given)
+            put(target, "first")
+
+    monkeypatch.setattr(staging, "require_free", ask)
+    with pytest.raises(UsageError, match="use --overwrite"), stage(target):
+        raise AssertionError("the release of another run would be in the way")
+    assert text_of(target) == "first"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_run_waits_for_the_last_steps_of_the_one_that_it_replaces(tmp_path):
+    target = tmp_path / "out"
+    put(target, "first")
+    with stage(target, overwrite=True) as folder:
+        fill(folder, "second")
+        holding, told = threading.Event(), []
+
+        def last_steps():
+            with hold(target):
+                holding.set()
+                time.sleep(0.3)
+                told.append(text_of(target))
+
+        thread = threading.Thread(target=last_steps)
+        thread.start()
+        holding.wait()
+    thread.join()
+    assert told == ["first"]
+    assert text_of(target) == "second"
+
+
+def test_a_folder_that_is_given_up_leaves_its_name_at_once(tmp_path, monkeypatch):
+    """Whoever takes the name next does not see what is left being removed."""
+    target, seen = tmp_path / "out", []
+
+    def remove(folder):
+        seen.append((folder.name, (tmp_path / ".out.partial").exists()))
+        return removed(folder)
+
+    removed = staging._remove
+    monkeypatch.setattr(staging, "_remove", remove)
+
+    def fail():
+        with stage(target) as folder:
+            fill(folder, "first")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    ((name, there),) = seen
+    assert name.startswith(".out.removed-")
+    assert not there
+    assert os.listdir(tmp_path) == []
+    (tmp_path / ".out.removed-0123abcd" / "public").mkdir(parents=True)
+    put(target, "second")
     assert os.listdir(tmp_path) == ["out"]
 
 
