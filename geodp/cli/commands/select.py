@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,13 +23,14 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.running import describe_call, tell_if_kept
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
 if TYPE_CHECKING:
     from geodp.release.select.question import Question
-    from geodp.release.select.selected import Selected
+    from geodp.table.selected import SelectionCard
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,6 +55,12 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
     records,
     click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
     click.option("--overwrite", is_flag=True, help="Replace an earlier release."),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Complete an interrupted run of the same command from what it was charged for; "
+        "nothing is read, drawn or charged.",
+    ),
     click.option(
         "--allow-empty",
         is_flag=True,
@@ -133,15 +140,31 @@ def _run(options: dict[str, Any], question: Question) -> None:
     """Choose, write, and say what was chosen."""
     require_known(click.get_current_context())
     complete_with_commit()
-    with progress.show(sys.stderr):
-        selected, written = _choose(options, question)
-    click.echo(_say(options, selected, written))
+    call = {"question": repr(question), **describe_call(options)}
+    with progress.show(sys.stderr), tell_if_kept(options["output"]):
+        choose = _resume if options["resume"] else _choose
+        card, written = choose(options, question, call)
+    click.echo(_say(options, card, written))
 
 
-def _choose(options: dict[str, Any], question: Question) -> tuple[Selected, dict[str, list[str]]]:
+def _resume(
+    options: dict[str, Any], _question: Question, call: Mapping[str, str]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
+    """Complete an interrupted run; nothing is read, drawn or charged."""
+    from geodp.io.folder.selection import stage_selection
+
+    place = {"overwrite": options["overwrite"], "resume": True}
+    with stage_selection(None, options["output"], **place) as staged:
+        card, run = staged.kept(call)
+        return card, staged.write(card, run)
+
+
+def _choose(
+    options: dict[str, Any], question: Question, call: Mapping[str, str]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
     """Read, charge, draw and write; whatever can be refused before the charge is."""
     from geodp.io.folder.selection import stage_selection
-    from geodp.io.folder.staging import require_free
+    from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
     from geodp.release.select.selected import prepare
@@ -154,6 +177,7 @@ def _choose(options: dict[str, Any], question: Question) -> tuple[Selected, dict
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
     require_free(output, overwrite=overwrite)
+    require_uninterrupted(output)
     progress.begin("Reading")
     table = read(options, grid, key)
     given = {name: options[name] for name in ("mechanism", "allow_empty", "dataset", "records")}
@@ -166,29 +190,31 @@ def _choose(options: dict[str, Any], question: Question) -> tuple[Selected, dict
     outline = prepared.outline.card()
     with hold_stops(), stage_selection(outline, output, overwrite=overwrite) as place:
         selected = prepared.release()
-        return selected, place.write(selected.card(), run)
+        card = selected.card()
+        if selected.charge is not None:
+            place.keep(card, run, call)
+        return card, place.write(card, run)
 
 
-def _say(options: dict[str, Any], selected: Selected, written: dict[str, list[str]]) -> str:
+def _say(options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]]) -> str:
     """Return the last words of a run."""
-    card = selected.card()
     below = None if card.false_hot_spots is None else card.false_hot_spots.count
     if options["as_json"]:
         document = {
             "output": str(options["output"]),
             **written,
-            "chosen": [dict(one) for one in selected.chosen],
-            "epsilon": str(selected.event.epsilon),
-            "mechanism": selected.event.mechanism,
-            "private": selected.event.is_private,
+            "chosen": [dict(one) for one in card.chosen],
+            "epsilon": card.guarantee.epsilon,
+            "mechanism": card.guarantee.mechanism,
+            "private": card.private,
             "false_hot_spots_below": below,
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    chosen = [" ".join(map(str, one.values())) for one in selected.chosen]
+    chosen = [" ".join(map(str, one.values())) for one in card.chosen]
     lines = []
     if below is not None:
         lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
     lines.append(f"Published in {public}; for the operator only: {restricted}")
-    lines.append(selected.event.words)
+    lines.append(card.guarantee.in_words)
     return "\n".join([*chosen, *map(translate_message, lines)])

@@ -126,11 +126,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
         raise UsageError(
             f"{folder / KEPT} cannot be read back; restore it, or remove {folder} to give it up."
         ) from None
-    named = {*found["call"], *call}
-    other = sorted(n for n in named if found["call"].get(n) != call.get(n))
-    if other:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
-        raise UsageError(f"The interrupted run had other {options}; repeat its command, {again}")
+    require_same_call(found["call"], call, folder)
     for name, value in _making(grid).items():
         if made[name] != value:
             raise UsageError(
@@ -138,6 +134,17 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
             )
     table = ReleasedTable(grid, key, count, event)
     return Kept(table, public_facts=facts, measured=measured, **found)
+
+
+def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: Path) -> None:
+    """Raise UsageError where an interrupted run was asked for something else, option by option."""
+    other = sorted(name for name in {*kept, *call} if kept.get(name) != call.get(name))
+    if other:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        raise UsageError(
+            f"The interrupted run had other {options}; repeat its command, or remove {folder} to "
+            "give it up."
+        )
 
 
 def _making(grid: Grid) -> dict[str, str]:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from geodp.errors import UsageError, VerificationError
+from geodp.io.folder.disk import sync
+from geodp.io.folder.kept import require_same_call
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import RUN, json_text, make_restricted, write_restricted
-from geodp.io.folder.staging import CARD, require_free, require_own, stage
+from geodp.io.folder.publication import (
+    RUN,
+    json_text,
+    make_restricted,
+    write_private,
+    write_restricted,
+)
+from geodp.io.folder.staging import CARD, KEPT, require_free, require_own, stage
+from geodp.io.opening import read_json
 from geodp.table.selected import SelectionCard
 
 
@@ -30,29 +40,64 @@ class StagedSelection:
     folder: Path
     target: Path
 
+    def keep(
+        self, card: SelectionCard, restricted: dict[str, Any], call: Mapping[str, str]
+    ) -> None:
+        """Keep what was charged and drawn until the selection is complete."""
+        document = {"card": card.to_json(), "restricted": restricted, "call": dict(call)}
+        draft = (self.folder / KEPT).with_suffix(".draft")
+        with suppress(OSError):  # then it is in memory only, and may be written yet
+            write_private(draft, json_text(document))
+            sync(draft)
+            os.rename(draft, self.folder / KEPT)
+            sync((self.folder / KEPT).parent)
+
+    def kept(self, call: Mapping[str, str]) -> tuple[SelectionCard, dict[str, Any]]:
+        """Return the card that an interrupted run for the same call has kept, and its run.json.
+
+        Raises UsageError for another call, or a file that is not what was written.
+        """
+        try:
+            document = read_json(self.folder / KEPT)
+            card = SelectionCard.from_json(document["card"])
+            restricted, before = dict(document["restricted"]), dict(document["call"])
+        except (OSError, ValueError, LookupError, TypeError, VerificationError):
+            raise UsageError(
+                f"{self.folder / KEPT} cannot be read back; restore it, or remove {self.folder} to "
+                "give it up."
+            ) from None
+        require_same_call(before, call, self.folder)
+        return card, restricted
+
     def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
         _write_card(card, self.folder / "public")
         write_restricted(self.folder / "restricted", RUN, restricted)
         return {
-            part: [str(self.target / part / n) for n in sorted(os.listdir(self.folder / part))]
+            part: [
+                str(self.target / part / name)
+                for name in sorted(os.listdir(self.folder / part))
+                if name != KEPT.name
+            ]
             for part in ("public", "restricted")
         }
 
 
 @contextmanager
 def stage_selection(
-    outline: SelectionCard, path: str | Path, *, overwrite: bool
+    outline: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
 ) -> Iterator[StagedSelection]:
     """Yield a :class:`StagedSelection` that takes the place of ``path`` when the block ends well.
 
     Parameters
     ----------
-    outline : SelectionCard
-        As long as the one to come; it is written to try the disk.
+    outline : SelectionCard or None
+        As long as the one to come; it is written to try the disk. None to resume.
     path : path
     overwrite : bool
         Allow ``path`` to hold an earlier release.
+    resume : bool
+        Go on in the folder of the interrupted run that kept its card.
 
     Raises
     ------
@@ -61,10 +106,11 @@ def stage_selection(
     """
     require_free(path, overwrite=overwrite)
     require_own(path)
-    with stage(path, overwrite=overwrite) as folder:
+    with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "public").mkdir()
-        make_restricted(folder, path)
-        _write_card(outline, folder / "public")
+        make_restricted(folder, path, again=resume)
+        if outline is not None:
+            _write_card(outline, folder / "public")
         yield StagedSelection(folder, Path(path))
 
 

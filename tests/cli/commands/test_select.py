@@ -1,6 +1,7 @@
 """The command line's selections: what is said, charged, replayed and refused."""
 
 import json
+import shutil
 
 import pytest
 
@@ -99,6 +100,7 @@ def test_a_kept_key_completes_what_was_lost_after_the_charge(tmp_path, ledger, m
     assert not (tmp_path / "out").exists()
     before = geodp("budget", "show", "--json", *ledger[:2]).stdout
     assert '"1/2"' in before
+    shutil.rmtree(tmp_path / ".out.partial")  # what waited is given up, and drawn again
     assert select("top", tmp_path / "out", "--k", 5, *ledger, *kept).returncode == 0
     assert geodp("budget", "show", "--json", *ledger[:2]).stdout == before
 
