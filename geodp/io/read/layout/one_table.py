@@ -22,10 +22,9 @@ class OneTable:
     """
 
     def __init__(self) -> None:
-        self._header: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-        self._value = -1
-        self._tables = 0
-        self._layouts: tuple[Preset, ...] = ()
+        self._header: tuple[tuple[str, ...], ...] | None = None
+        self._values: list[int] = []
+        self._layout: Preset | None = None
 
     def add(self, table: Table, values: Sequence[int]) -> None:
         """Take in the header of another table.
@@ -36,40 +35,32 @@ class OneTable:
         values : sequence of int
             Positions of the columns of counts.
         """
-        labels = tuple(getattr(table, "labels", ()))
-        header = tuple(table.columns), labels
-        self._tables += 1
-        if self._tables == 1:
-            self._header = header
-            self._value = values[0]
-            self._layouts = _layouts_of(*header, values)
-        elif header != self._header or list(values) != [self._value]:
-            self._layouts = ()
-        else:
-            sheets = (one for one in self._layouts if match(one.sheets, table.columns))
-            self._layouts = tuple(sheets)
+        columns, labels = tuple(table.columns), tuple(getattr(table, "labels", ()))
+        if self._header is None:
+            self._header, self._values = (columns, labels), [*values]
+            self._layout = _find_layout(columns, labels, values)
+        elif self._layout is not None:
+            same = (columns, labels) == self._header and [*values] == self._values
+            if not (same and match(self._layout.sheets, columns)):
+                self._layout = None
 
     def bound(self) -> ContributionBound | None:
         """Return the bound that the layout states; None where these are not one table of one."""
-        if len(self._layouts) != 1:
+        layout = self._layout
+        if layout is None or layout.contribution is None:
             return None
-        (layout,) = self._layouts
-        assert layout.contribution is not None  # as all of them state one
         return ContributionBound(layout.contribution, "layout", f"{layout.name} ({layout.title})")
 
 
-def _layouts_of(
+def _find_layout(
     columns: Sequence[str], labels: Sequence[str], values: Sequence[int]
-) -> tuple[Preset, ...]:
-    """List the layouts with such a header that state a contribution for this column of counts."""
-    if len(values) != 1:
-        return ()
-    (value,) = values
-    title = labels[value].strip() if labels else ""
-    names = [*columns, *(label.strip() for label in labels)]
+) -> Preset | None:
+    """Find the one layout with such a header that states a contribution for these counts."""
     fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]
-    if len(fitting) != 1 or fitting[0].contribution is None:
-        return ()
-    counted = match(str(fitting[0].options["value"]), names)
-    chosen = {columns[value].strip(), title} - {""}
-    return tuple(fitting) if chosen & {one.strip() for one in counted} else ()
+    if len(values) != 1 or len(fitting) != 1 or fitting[0].contribution is None:
+        return None
+    (value,), (layout,) = values, fitting
+    titles = {columns[value].strip(), labels[value].strip() if labels else ""} - {""}
+    names = [*columns, *(label.strip() for label in labels)]
+    counted = {name.strip() for name in match(str(layout.options["value"]), names)}
+    return layout if titles & counted else None
