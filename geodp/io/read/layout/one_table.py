@@ -41,7 +41,8 @@ class OneTable:
             self._layout = _find_layout(columns, labels, values)
         elif self._layout is not None:
             same = (columns, labels) == self._header and [*values] == self._values
-            if not (same and match(self._layout.sheets, columns)):
+            sheets = self._layout.sheets
+            if not (same and sheets and match(sheets, columns)):
                 self._layout = None
 
     def bound(self) -> ContributionBound | None:

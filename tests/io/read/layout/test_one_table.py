@@ -124,6 +124,15 @@ def test_tables_without_an_id_are_one_only_alone(tmp_path):
     assert geodp.read_table(frame.rename(columns={"x_mp_1km": "x"}), **asked).bound is None
 
 
+def test_a_column_without_a_name_is_no_id_of_a_table(tmp_path):
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4_337_000, 2_689_000, 4_341_000, 2_693_000))
+    for path in (one := zensus(tmp_path, "one", 4_337_000), zensus(tmp_path, "two", 4_338_000)):
+        path.write_text("".join(f"{line};\n" for line in path.read_text().splitlines()))
+    asked = {"grid": grid, "code": "GITTER_ID_1km", "value": "Einwohner"}
+    assert geodp.read_table(one, **asked).bound is not None
+    assert geodp.read_table([one, tmp_path / "two.csv"], **asked).bound is None
+
+
 def test_every_door_asks_the_same_of_a_table_that_nobody_knows(tmp_path):
     frame = pandas.DataFrame({"mesh_code": ["53394611"], "total_population": [12]})
     grid = grid_of_primaries(code_system("jis:basic"), [5339])
