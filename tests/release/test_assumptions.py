@@ -57,6 +57,14 @@ def test_masks_priors_and_totals_are_listed_with_their_sources():
         table(totals.grid), epsilon=1, contribution=1, totals=totals,
         prior=table(totals.grid, COUNTS[::-1]), prior_source="Census of 2015",
     )  # fmt: skip
+    sentences = [one.statement for one in release.card().guarantee.assumptions]
+    assert sentences == [
+        "One person adds at most 1 to the sum of all counts.",
+        "The grid and the domain were chosen without the records.",
+        "The table of regions is public and was not made from the records.",
+        "The prior is public, or a release that was charged itself.",
+        "The totals that the release meets exactly were public before.",
+    ]
     assert listed(release)[2:] == [
         ("table of regions", "operator", "Atlas"),
         ("prior", "operator", "Census of 2015"),
@@ -135,8 +143,11 @@ def test_a_charged_release_needs_no_words_and_an_uncharged_one_does(tmp_path):
     charged = geodp.publish(table(counts=COUNTS + 3), epsilon="1/4", contribution=1, **held)
     plain = geodp.publish(table(counts=COUNTS + 3), epsilon="1/4", contribution=1)
     release = geodp.publish(table(), epsilon="1/4", contribution=1, prior=charged)
-    assert "charged itself" in release.prior.source
-    assert "data set census" in release.prior.source
+    stated = charged.charge.describe()
+    assert release.prior.source == (
+        f"an earlier release that was charged itself: entry {stated['sequence']} of the ledger "
+        f"{stated['ledger']}, data set census"
+    )
     with pytest.raises(UsageError, match="Where was the prior published"):
         geodp.publish(table(), epsilon="1/4", contribution=1, prior=plain)
     charged.write(tmp_path / "before")
