@@ -217,7 +217,7 @@ def own_release(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -
     """Return a release of the earlier census under the same budget."""
     event = Measurement.of(METHOD.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
     found = METHOD.release(before, event, secret_of("an earlier release"))
-    return Prior.of(now.grid, found, "our own release of that year")
+    return Prior(now.grid, found.key, found.count, 1, "our own release of that year")
 
 
 def moved(how: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Made:

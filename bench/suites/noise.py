@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -94,7 +95,7 @@ def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
 
 def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     """Time the exact draw with words at hand, with full blocks, and with a block for each draw."""
-    source = NodeNoise(NoiseKey.generate(), 1, law)
+    source = NodeNoise(NoiseKey(os.urandom(32)), 1, law)
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
     words, node = source.words(address), np.arange(WORDS * GROUPS, dtype=np.uint64)
 

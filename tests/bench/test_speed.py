@@ -87,9 +87,9 @@ def blocks_drawn(run):
     drawn = []
 
     def counted(draw):
-        def counting(key, stream, address, *counter):
+        def counting(key, stream, address, *counter, **law):
             drawn.append(address.size)
-            return draw(key, stream, address, *counter)
+            return draw(key, stream, address, *counter, **law)
 
         return counting
 

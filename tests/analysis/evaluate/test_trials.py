@@ -58,7 +58,7 @@ def test_what_a_process_compiles_is_counted_also_where_nothing_is_kept(tmp_path)
         "print(CACHE.folder)\n"
         "for _ in range(2):\n"
         "    before = count_compiled()\n"
-        "    geodp.publish(table, epsilon=1, method='laplace')\n"
+        "    geodp.publish(table, epsilon=1, contribution=1, method='laplace')\n"
         "    print(count_compiled() == before)\n"
     )
     file = tmp_path / "file"

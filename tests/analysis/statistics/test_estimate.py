@@ -163,7 +163,7 @@ def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
 def test_inhabited_cells_by_measurements_of_all_cells():
     table = villages(1)
     given = {"epsilon": 2, "key": KEY, "contribution": 1}
-    release = geodp.publish(table, measurements="cell", **given, contribution=1)
+    release = geodp.publish(table, measurements="cell", **{"contribution": 1, **given})
     names = ["inhabited", "cells:1-19"]
     true = [table.key.size, int((table.count < 20).sum())]
     for one, people in zip(estimate_statistics(release, names), true, strict=True):
@@ -171,7 +171,7 @@ def test_inhabited_cells_by_measurements_of_all_cells():
         assert abs(one.bias - (one.value - people)) < 0.3 * abs(one.value - people)
         assert one.low < people < one.high < 1.25 * people
     upper = geodp.publish(
-        table, measurements=16, **given, contribution=1
+        table, measurements=16, **{"contribution": 1, **given}
     )  # cells were visited, not all measured
     assert estimate_statistics(upper, names)[0].basis != MEASURED
 

@@ -35,7 +35,7 @@ def test_a_document_has_what_python_says(folders):
 def test_measurements_of_all_cells_are_used(tmp_path):
     key = geodp.NoiseKey(bytes(32))
     given = {"epsilon": 2, "key": key, "contribution": 1, "measurements": "cell"}
-    release = geodp.publish(villages(1), **given, contribution=1)
+    release = geodp.publish(villages(1), **{"contribution": 1, **given})
     release.write(tmp_path / "now")
     document = document_of(tmp_path / "now", "--statistic", "inhabited", "--json")
     twin = geodp.statistics.estimate_statistics(release, ["inhabited"])
@@ -53,7 +53,7 @@ def test_a_line_for_each_statistic(folders):
 def test_a_median_below_the_offices_limit_is_not_printed(tmp_path):
     key = geodp.NoiseKey(bytes(32))
     given = {"epsilon": 50, "key": key, "contribution": 1, "metadata": {"display_below": 300}}
-    geodp.publish(villages(1), **given, contribution=1).write(tmp_path / "now")
+    geodp.publish(villages(1), **{"contribution": 1, **given}).write(tmp_path / "now")
     asked = (tmp_path / "now", "--statistic", "median", "--statistic", "top-100")
     median, top = run(*asked).stdout.splitlines()[1:]
     few, many = document_of(*asked, "--json")["statistics"]

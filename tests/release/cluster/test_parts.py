@@ -149,7 +149,7 @@ def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     files, terms = split(table, tmp_path / "files", 2), {**ONCE, "key": kept(), "parts": 4}
     terms["method"] = "topdown"  # the released cells lie where the true ones are
     write(cluster(2), files, out, **terms)
-    released = geodp.publish(table, **ONCE, key=kept(), method="topdown", contribution=1)
+    released = geodp.publish(table, key=kept(), method="topdown", **{"contribution": 1, **ONCE})
     dense = np.moveaxis(released.table.to_dense(), -1, 0)[:, ::-1]
     with rasterio.open(out / "public" / "population.vrt") as raster:
         assert raster.crs.to_epsg() == 3035
@@ -267,7 +267,7 @@ def test_progress_reaches_its_end(cluster, tmp_path):
     assert told == [(i, 11) for i in range(1, 12)] + [(12, 12)]  # the tile is known later
     told.clear()
     files = split(town(500), tmp_path / "more", 2)
-    publish(cluster(2), files, method="topdown", **terms, contribution=1)
+    publish(cluster(2), files, method="topdown", **{"contribution": 1, **terms})
     assert told == [(i, 8) for i in range(1, 9)]
 
 
@@ -292,7 +292,7 @@ def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, sta
 def test_the_driver_brings_the_table_of_any_number_of_parts(cluster, tmp_path):
     files = split(town(2000), tmp_path / "files", 2)
     found = [
-        publish(cluster(2), files, **ONCE, key=kept(), parts=parts, contribution=1).table
+        publish(cluster(2), files, key=kept(), parts=parts, **{"contribution": 1, **ONCE}).table
         for parts in (1, 30)
     ]
     assert found[0].key.tolist() == found[1].key.tolist()

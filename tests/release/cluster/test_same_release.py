@@ -52,7 +52,12 @@ def test_workers_and_partitions_do_not_show(
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
     release = publish(
-        cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE, contribution=1
+        cluster(workers),
+        files,
+        method=method,
+        key=kept(),
+        parts=parts,
+        **{"contribution": 1, **ONCE},
     )
     assert sha256(release.table) == alone[method]
 
@@ -75,7 +80,9 @@ def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, s
     client = cluster(2)
     files = split(town(), tmp_path, 7)
     cluster.kill(2, task, state)
-    release = publish(client, files, method=method, key=kept(), parts=8, **ONCE, contribution=1)
+    release = publish(
+        client, files, method=method, key=kept(), parts=8, **{"contribution": 1, **ONCE}
+    )
     assert cluster.killed(2)
     assert sha256(release.table) == alone[method]
 
@@ -102,14 +109,14 @@ def test_a_prior_tells_workers_what_it_tells_one_machine(
     """Of one level all workers tell together, or of several."""
     terms = {name: value for name, value in {**ONCE, **PRIOR, **terms}.items() if value}
     terms["method"] = method
-    whole = geodp.publish(town(), key=kept(), **terms, contribution=1)
+    whole = geodp.publish(town(), key=kept(), **{"contribution": 1, **terms})
     plain = {name: terms[name] for name in terms if "prior" not in name}
-    assert sha256(geodp.publish(town(), key=kept(), **plain, contribution=1).table) != sha256(
-        whole.table
-    )
+    assert sha256(
+        geodp.publish(town(), key=kept(), **{"contribution": 1, **plain}).table
+    ) != sha256(whole.table)
     files, told = split(town(), tmp_path, partitions), []
     terms["progress"] = lambda done, of: told.append((done, of))
-    release = publish(cluster(workers), files, key=kept(), parts=5, **terms, contribution=1)
+    release = publish(cluster(workers), files, key=kept(), parts=5, **{"contribution": 1, **terms})
     assert sha256(release.table) == sha256(whole.table)
     assert release.card() == whole.card()
     assert told[-1][0] == told[-1][1] == len(told)
@@ -123,10 +130,10 @@ def test_a_prior_tells_workers_what_it_tells_one_machine(
 )
 def test_a_killed_worker_does_not_show_in_what_is_learned(cluster, tmp_path, task, state):
     terms = {**ONCE, **PRIOR, "method": "pyramid:setting=flat"}
-    whole = geodp.publish(town(), key=kept(), **terms, contribution=1)
+    whole = geodp.publish(town(), key=kept(), **{"contribution": 1, **terms})
     client, files = cluster(2), split(town(), tmp_path, 3)
     cluster.kill(2, task, state)
-    release = publish(client, files, key=kept(), parts=4, **terms, contribution=1)
+    release = publish(client, files, key=kept(), parts=4, **{"contribution": 1, **terms})
     assert cluster.killed(2)
     assert sha256(release.table) == sha256(whole.table)
     assert release.card() == whole.card()
@@ -134,7 +141,7 @@ def test_a_killed_worker_does_not_show_in_what_is_learned(cluster, tmp_path, tas
 
 def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
     files = split(town(), tmp_path, 3)
-    found = [publish(cluster(2), files, parts=4, **ONCE, contribution=1) for _ in range(2)]
+    found = [publish(cluster(2), files, parts=4, **{"contribution": 1, **ONCE}) for _ in range(2)]
     assert sha256(found[0].table) != sha256(found[1].table)
     assert found[0].event.key_origin == "entropy"
 
@@ -148,9 +155,9 @@ def test_a_mask_and_gaussian_noise(cluster, tmp_path):
     dense[30:] = 0
     table = geodp.CountTable.from_dense(dense, grid)
     terms = {"rho": "1/2", "delta": "1e-6", "neighbours": "replace-one", "contribution": 3}
-    whole = geodp.publish(table, key=kept(), **terms, contribution=1)
+    whole = geodp.publish(table, key=kept(), **{"contribution": 1, **terms})
     files = split(table, tmp_path / "some", 3)
-    release = publish(cluster(2), files, key=kept(), parts=5, **terms, contribution=1)
+    release = publish(cluster(2), files, key=kept(), parts=5, **{"contribution": 1, **terms})
     assert sha256(release.table) == sha256(whole.table)
     assert release.event == whole.event
     assert release.card() == whole.card()
@@ -188,11 +195,13 @@ def test_tables_with_codes(cluster, tmp_path):
             cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5, contribution=1
         )
     options["duplicates"] = "sum"
-    whole = geodp.publish(geodp.read_table(paths, **options), key=kept(), **ONCE, contribution=1)
+    whole = geodp.publish(
+        geodp.read_table(paths, **options), key=kept(), **{"contribution": 1, **ONCE}
+    )
     files = Partitions.of_tables(paths, **options)
     with pytest.raises(UsageError, match="summed duplicates"):
         publish(None, files, epsilon=1, key=kept(), parts=5)
-    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE, contribution=1)
+    found = publish(cluster(2), files, key=kept(), parts=5, **{"contribution": 1, **ONCE})
     assert sha256(found.table) == sha256(whole.table)
     assert found.card() == whole.card()
 
@@ -226,13 +235,12 @@ def test_persons_in_several_files_are_bounded(
     monkeypatch.setattr("geodp.release.cluster.run.PERSONS", files + 4)
     paths = trips(tmp_path / "trips", files)
     terms = {"method": method, "epsilon": 1, "key": kept()}
-    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms, contribution=1)
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms)
     found = publish(
         cluster(workers),
         Partitions.of_points(paths, **TRIPS, **BOUNDS),
         parts=5,
         **terms,
-        contribution=1,
     )
     assert sha256(found.table) == sha256(whole.table)
     assert found.event.enforced
@@ -250,13 +258,13 @@ def test_a_killed_worker_does_not_show_in_persons(cluster, tmp_path, task, state
     client, paths = cluster(2), trips(tmp_path / "trips", 4)
     terms = {"epsilon": 1, "key": kept()}
     whole = geodp.publish(
-        geodp.read_points(paths, **TRIPS, **BOUNDS), method="pyramid", **terms, contribution=1
+        geodp.read_points(paths, **TRIPS, **BOUNDS),
+        method="pyramid",
+        **terms,
     )
     cluster.kill(2, task, state)
     files = Partitions.of_points(paths, **TRIPS, **BOUNDS)
-    assert sha256(publish(client, files, parts=4, **terms, contribution=1).table) == sha256(
-        whole.table
-    )
+    assert sha256(publish(client, files, parts=4, **terms).table) == sha256(whole.table)
     assert cluster.killed(2)
 
 
@@ -265,8 +273,10 @@ def test_records_without_persons_need_a_contribution(cluster, tmp_path):
     files = Partitions.of_points(paths, **TRIPS)
     with pytest.raises(UsageError, match="--person"):
         publish(None, files, epsilon=1)
-    whole = geodp.publish(geodp.read_points(paths, **TRIPS), key=kept(), **ONCE, contribution=1)
-    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE, contribution=1)
+    whole = geodp.publish(
+        geodp.read_points(paths, **TRIPS), key=kept(), **{"contribution": 1, **ONCE}
+    )
+    found = publish(cluster(2), files, key=kept(), parts=5, **{"contribution": 1, **ONCE})
     assert sha256(found.table) == sha256(whole.table)
     assert found.card() == whole.card()
 
@@ -289,20 +299,19 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(1)))
     key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
     spent = {"epsilon": "3/4", "contribution": 1, "ledger": ledger, "dataset": "census"}
-    whole = geodp.publish(town(), key=key, **spent, contribution=1)
+    whole = geodp.publish(town(), key=key, **{"contribution": 1, **spent})
     files = split(town(), tmp_path / "files", 2)
-    release = publish(cluster(2), files, parts=4, key=key, **spent, contribution=1)
+    release = publish(cluster(2), files, parts=4, key=key, **{"contribution": 1, **spent})
     assert sha256(release.table) == sha256(whole.table)
     with pytest.raises(BudgetError):
-        publish(cluster(2), files, parts=4, **spent, contribution=1)
+        publish(cluster(2), files, parts=4, **{"contribution": 1, **spent})
     with pytest.raises(UsageError, match="do not add up"):
         publish(
             cluster(2),
             files,
             parts=4,
             records="same-sample",
-            **{**spent, "epsilon": "1/8"},
-            contribution=1,
+            **{"contribution": 1, **{**spent, "epsilon": "1/8"}},
         )
 
 
@@ -325,7 +334,7 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
 def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
     files = split(town(100), tmp_path, 2)
     with pytest.raises(UsageError, match=message):
-        publish(None, files, **{**ONCE, **change}, contribution=1)
+        publish(None, files, **{"contribution": 1, **{**ONCE, **change}})
     with pytest.raises(UsageError, match="Give Partitions"):
         publish(None, files.paths, epsilon=1, contribution=1)
 
@@ -338,14 +347,14 @@ def test_files_that_are_refused(cluster, tmp_path):
         Partitions.of_keys("/no/such/file", grid=GRID)
     os.utime(files.paths[1], ns=(1, 1))
     with pytest.raises(InputError, match=r"1.parquet: The file has changed since the run began"):
-        publish(cluster(2), files, **ONCE, contribution=1)
+        publish(cluster(2), files, **{"contribution": 1, **ONCE})
     bad = tmp_path / "bad.parquet"
     pq.write_table(pa.table({"key": [1, 2**40], "count": [1, 1]}), bad)
     with pytest.raises(InputError, match=r"bad.parquet, row 2: The key is no cell"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE, contribution=1)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **{"contribution": 1, **ONCE})
     pq.write_table(pa.table({"key": [1, 2], "count": [1, None]}), bad)
     with pytest.raises(InputError, match="missing"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE, contribution=1)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **{"contribution": 1, **ONCE})
 
 
 def labelled(sizes, attributes):
@@ -361,15 +370,19 @@ def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attribute
     grid, dense = labelled(9, attributes)
     total = split(geodp.CountTable.from_dense(dense, grid), tmp_path / "total", 3)
     with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum"):
-        publish(cluster(2), total, parts=5, **ONCE, contribution=1)
+        publish(cluster(2), total, parts=5, **{"contribution": 1, **ONCE})
     dense[0, 0, 0] += 1
     dense[29, 39, 0] -= 1  # sums over all cells stay equal
     assert dense.min() == 0
     table = geodp.CountTable.from_dense(dense, grid)
     release = publish(
-        cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE, contribution=1
+        cluster(2),
+        split(table, tmp_path / "parts", 3),
+        parts=5,
+        key=kept(),
+        **{"contribution": 1, **ONCE},
     )
-    alone = geodp.publish(table, method="pyramid", key=kept(), **ONCE, contribution=1)
+    alone = geodp.publish(table, method="pyramid", key=kept(), **{"contribution": 1, **ONCE})
     assert release.card() == alone.card()
     said = [w.filename for w in recwarn if "small labels" in str(w.message)]
     assert said == ([__file__] * 3 if attributes == "below" else [])  # once for every call
@@ -384,9 +397,9 @@ def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(1)))
     spent = {"epsilon": 1, "ledger": ledger, "dataset": "census", "parts": 3}
     with pytest.raises(UsageError, match="allow_empty"):
-        publish(cluster(2), files, **spent, contribution=1)
+        publish(cluster(2), files, **{"contribution": 1, **spent})
     assert ledger.charges("census") == ()
-    release = publish(cluster(2), files, allow_empty=True, **spent, contribution=1)
+    release = publish(cluster(2), files, allow_empty=True, **{"contribution": 1, **spent})
     assert MET not in release.public_facts
     rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})
     counted = publish(cluster(2), rows, epsilon=1, parts=3, contribution=1)  # a row, of nobody
