@@ -61,6 +61,14 @@ ALIKE = [
     ("ガザ", "ｶﾞｻﾞ"),
     ("تعداد ٢٠٢٠", "تعداد 2020"),
     ("census", "cen\u00adsus"),
+    ("census-2020", "census—2020"),
+    ("census 2020", "census―2020"),
+    ("census 2020", "census|2020"),
+    ("データ", "デ—タ"),
+    ("データ", "デ-タ"),
+    ("income", "i\u0307ncome"),
+    ("income", "İncome"),
+    ("café", "cafe\u0301\u0301"),
 ]
 DIFFERENT = [
     ("census 2020", "census 2021"),
@@ -70,6 +78,8 @@ DIFFERENT = [
     ("تعداد ٢٠٢٠", "تعداد ٢٢"),
     ("east", "west"),
     ("東京", "京都"),
+    ("ビール", "ビル"),
+    ("統計一", "統計"),
 ]
 
 
@@ -92,7 +102,7 @@ def test_names_in_several_scripts_are_refused(tmp_path, name, scripts):
     assert ledger.check() == before
 
 
-@pytest.mark.parametrize("name", ["...", "- -", "?!", "※"])
+@pytest.mark.parametrize("name", ["...", "- -", "?!", "※", "\u0301"])
 def test_a_name_without_a_letter_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="must have a letter or a digit"):
         small_ledger(tmp_path).add_dataset(name, PureDP(1))
