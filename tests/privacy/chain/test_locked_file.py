@@ -9,7 +9,7 @@ import pytest
 
 from geodp.errors import OutputError, UsageError
 from geodp.privacy.chain import locked_file
-from geodp.privacy.chain.locked_file import is_at, open_locked, real_path, write_at
+from geodp.privacy.chain.locked_file import is_at, open_locked, real_path, sync_folder, write_at
 
 posix = pytest.mark.skipif(
     locked_file.fcntl is None, reason="locks on files themselves are of POSIX"
@@ -29,6 +29,7 @@ def test_one_writer_keeps_all_others_out(path, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     with open_locked(path, write=True) as file:
         file.write(b"C")
+        assert path.read_bytes() == b"Content"  # nothing waits in a buffer when it is flushed
         for write in (True, False):
             with (
                 pytest.raises(OutputError, match="in use by others"),
@@ -98,6 +99,14 @@ def test_a_fork_that_leaves_the_block_does_not_take_the_lock_from_its_parent(pat
     finally:
         if child == 0:
             os._exit(0)
+
+
+@posix
+def test_the_folder_of_a_new_file_is_flushed(path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    sync_folder(path)
+    assert flushed == [path.parent.stat().st_ino]
 
 
 @posix

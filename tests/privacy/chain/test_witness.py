@@ -282,6 +282,8 @@ def test_a_witness_is_moved_and_its_former_place_stops_copies(ledger, place, tmp
     copy = Ledger.open(shutil.copy(ledger.path, tmp_path / "copy"))
     ledger.set_witness(tmp_path / "new")
     assert ledger.witness == tmp_path / "new"
+    assert last(tmp_path / "new") == last(place)
+    assert last(place)[2] == ledger.check().hash  # both have the entry of the move
     charge(ledger, TENTH)
     assert last(tmp_path / "new")[2] == ledger.check().hash
     with pytest.raises(VerificationError, match="copy while the other was charged"):
@@ -365,6 +367,15 @@ def test_a_head_writes_to_no_file_that_is_not_the_ledgers_witness(ledger, tmp_pa
             ledger.set_witness(tmp_path / name, head=latest.hash)
         assert (tmp_path / name).read_bytes() == before
     other.add_dataset("census", PureDP(F(1)))
+
+
+@pytest.mark.skipif(locked_file.fcntl is None, reason="locks by name are of one alone")
+def test_a_check_only_reads_the_witness(ledger, place, monkeypatch):
+    monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
+    with locked_file.open_locked(place, write=False):
+        ledger.check()
+        with pytest.raises(OutputError, match="in use by others"):
+            charge(ledger, TENTH)
 
 
 def test_another_name_of_the_ledger_or_the_witness_is_recognised(
