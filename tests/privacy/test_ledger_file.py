@@ -64,3 +64,13 @@ def test_who_may_not_read_is_told_so(ledger, monkeypatch):
 
 def test_the_file_says_what_it_is(ledger):
     assert ledger.path.read_bytes().startswith(b"geodp ledger 3\n")
+
+
+def test_details_that_json_cannot_hold_are_refused(ledger):
+    nested: list = []
+    for _ in range(100_000):
+        nested = [nested]
+    for value in (nested, object(), float("nan"), "\udc80"):
+        with pytest.raises(UsageError, match="details must be plain values"):
+            charge(ledger, details={"x": value})
+    assert ledger.check().sequence == 1

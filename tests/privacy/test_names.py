@@ -110,7 +110,7 @@ def test_a_name_without_a_letter_is_refused(tmp_path, name):
 
 @pytest.mark.parametrize("mark", "\u034f\u115f\u3164\u180e\u200b\u202e\u2060\ufe0f\U000e01ef")
 def test_characters_that_are_not_seen_are_refused(mark):
-    with pytest.raises(UsageError, match="not seen|printable"):
+    with pytest.raises(UsageError, match=r"not seen|printable"):
         canonical_name(f"cen{mark}sus")
 
 
