@@ -313,8 +313,10 @@ def test_a_lost_witness_needs_the_head_of_the_latest_card(ledger, place, tmp_pat
     place.unlink()
     with pytest.raises(VerificationError, match="does not exist"):
         ledger.set_witness(tmp_path / "new")
-    with pytest.raises(VerificationError, match="does not exist"):
-        ledger.set_witness(place)
+    (tmp_path / "empty").touch()
+    for new in (place, tmp_path / "empty"):
+        with pytest.raises(VerificationError, match="does not exist"):
+            ledger.set_witness(new)
     assert not place.exists()
     with pytest.raises(VerificationError, match="noted head is not in this ledger"):
         copy.set_witness(tmp_path / "newer", head=latest.hash)
