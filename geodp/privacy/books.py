@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -80,18 +81,28 @@ class Books:
         place : Path
             New file, or one that has the ledger's head already.
         compare : bool
-            Refuse a ledger that its present witness, or that file, does not agree with.
+            Refuse a ledger that its present witness, or that file, does not agree with; otherwise
+            they may be lost or older, but have seen nothing that the ledger lacks.
         """
         with ExitStack() as stack:
-            held = list[Witness]()
-            moved = place.exists() and place.stat().st_size > 0
-            if compare and self.witness is not None and (self.witness.exists() or not moved):
+            held, former = list[Witness](), self.witness
+            if compare and former == place:
+                stack.enter_context(self.hold_witness())
+                return
+            there = former is not None and os.path.exists(former)
+            filled = os.path.exists(place) and os.path.getsize(place) > 0
+            if former is None or (there and filled and os.path.samefile(former, place)):
+                pass  # the file itself is compared below
+            elif compare and (there or not filled):
                 witness = stack.enter_context(self.hold_witness())
-                if witness is None or place == self.witness:
-                    return
-                held.append(witness)
+                held += [] if witness is None else [witness]
+            elif there:
+                old = Witness.held(former, self.log.path, write=False)
+                stack.enter_context(old).require_within(self.log.follow())
             new = stack.enter_context(Witness.held(place, self.log.path, create=True))
-            if compare and not new.is_empty():
+            if not compare:
+                new.require_within(self.log.follow())
+            elif not new.is_empty():
                 new.compare(self.last)
             new.write(self.last.head)
             self.enter({"kind": "witness", "witness": str(place)})
@@ -209,6 +220,6 @@ def write_details(details: dict[str, Any]) -> str:
     try:
         text = canonical(details)
         text.encode()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise UsageError("details must be plain values that JSON can hold.") from None
     return text

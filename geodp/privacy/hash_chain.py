@@ -17,8 +17,9 @@ How an entry is added
 What a reader takes for the last entry
     That of the newest intact slot, and those whole entries behind it that continue the chain: their
     writer was killed before it wrote the slot, or the slot is damaged. So an entry counts as soon
-    as it is whole, and no damage to one place of the file lets one be overlooked. What is no whole
-    entry behind the last one was never flushed, and is overwritten.
+    as it is whole, and no damage to one place of the file lets one be overlooked. It may not be on
+    the disk yet, so the next one who may write flushes it, before a replay is answered from it.
+    What is no whole entry behind the last one was never flushed, and is overwritten.
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from geodp.errors import GeodpError, OutputError, UsageError, VerificationError
-from geodp.privacy.chain.locked_file import NOTHING, is_at, open_locked, sync, sync_folder, write_at
+from geodp.privacy.chain.locked_file import (
+    NOTHING,
+    is_at,
+    open_locked,
+    real_path,
+    sync,
+    sync_folder,
+    write_at,
+)
 from geodp.privacy.chain.slots import (
     SECTOR,
     START,
@@ -112,7 +121,7 @@ class Chain:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).resolve()
+        self.path = real_path(path)
 
     @contextmanager
     def transaction(self, *, write: bool = False, new: bool = False) -> Iterator[Log]:
@@ -147,6 +156,7 @@ class Log:
         self.path = path
         self._file = file
         self._pending: dict[int, tuple[Entry, bytes]] = {}
+        self._in_slot = False
 
     @property
     def head(self) -> Head:
@@ -170,10 +180,11 @@ class Log:
         places = [place for n in (0, 1) if (place := parse_slot(opening, n)) is not None]
         if places:
             log.last = log.fetch(max(places))
+            log._in_slot = True
         elif opening != empty_ledger():
             raise _damaged(path)
         while (more := log._entry_at(log.head.end)) is not None and _continues(more, log.head):
-            log.last = more
+            log.last, log._in_slot = more, False
         if log.last is None:  # who made it was killed
             raise no_ledger(path)
         return log
@@ -242,20 +253,22 @@ class Log:
         return self.last
 
     def commit(self) -> None:
-        """Write the appended entries, and return when they are on the disk."""
-        if not self._pending:
+        """Write the appended entries; all entries are on the disk when this returns."""
+        if not self._pending and self._in_slot:
             return
         if not is_at(self._file, self.path):
             raise OutputError(
                 f"{self.path} was removed, renamed or replaced while it was charged; {NOTHING}."
             )
-        start = min(self._pending)
+        start = min(self._pending, default=self.head.end)
         try:
             if start == START:
                 write_at(self._file, 0, empty_ledger())
             self._file.truncate(start)  # what one who was killed left of an entry
             write_at(self._file, start, b"".join(line for _, line in self._pending.values()))
             sync(self._file)
+            if not self._in_slot:  # a new file, or one whose maker may have been killed
+                sync_folder(self.path)
         except OSError:
             self._withdraw(start)
             raise
@@ -268,8 +281,6 @@ class Log:
         try:
             write_at(self._file, place, format_slot(Place(head.start, head.hash)))
             sync(self._file)
-            if head.sequence == 0:
-                sync_folder(self.path)
         except OSError as error:
             raise OutputError(
                 f"{self.path} cannot be written any more ({error.strerror}); the charge is in it, "
@@ -305,11 +316,11 @@ class Log:
     def _line(self, start: int) -> bytes:
         """Return a line without its end; what is behind the last end of a line is none."""
         self._file.seek(start)
-        line = b""
+        pieces = list[bytes]()
         while piece := self._file.read(_PIECE):
-            line += piece
-            if (length := line.find(b"\n", len(line) - len(piece))) >= 0:
-                return line[:length]
+            pieces.append(piece)
+            if b"\n" in piece:
+                return b"".join(pieces).partition(b"\n")[0]
         return b""
 
 
@@ -329,7 +340,7 @@ def _damaged(path: Path) -> VerificationError:
 
 def _sentence(path: Path, error: OSError, write: bool) -> GeodpError:
     """Return what an error of the system means for the person who meets it."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return no_ledger(path)
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:

@@ -145,7 +145,8 @@ class Ledger:
             the ledger's backups. It has the same path for all who charge.
         head : str, optional
             Head of the latest release's card, which must be in the chain: where the ledger's
-            witness is lost, nothing else tells that this ledger is the latest.
+            witness is lost or was set back, nothing else tells that this ledger is the latest.
+            A witness that is there and has seen what the ledger lacks is still believed.
 
         Raises
         ------
@@ -175,7 +176,8 @@ class Ledger:
             books = Books(log)
             with books.hold_witness() if write else nullcontext() as witness:
                 yield books
-                log.commit()
+                if write:
+                    log.commit()
                 if witness is not None:
                     witness.write(log.head)
         self._remember(log.head)

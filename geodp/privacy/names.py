@@ -21,6 +21,11 @@ _INVISIBLE = re.compile(
 )
 """Characters that Python calls printable and nobody sees."""
 
+_UNSEEN_MARK = re.compile("(?<=[ij])\u0307|([\u0300-\u036f])(?=\\1)")
+"""Marks that nobody sees (UTS 39, 5.4): a point on an i or j, and the same mark again."""
+
+_DASH = re.compile("[-\u2010-\u2015\u2212\u2500\u2501\uff0d]")
+
 
 def require_words(text: str, what: str) -> None:
     """Refuse what is no short line of printable characters."""
@@ -54,7 +59,7 @@ def require_one_script(name: str, whose: str = "data set") -> None:
     Traceback (most recent call last):
     geodp.errors.UsageError: ... mixes letters of the scripts Cyrillic and Latin, so that ...
     """
-    if not "".join(_shown(name)):
+    if not any(unicodedata.category(letter)[0] in "LN" for letter in name):
         raise UsageError(f"The name of a {whose} must have a letter or a digit.")
     scripts = [script for letter in name if (script := _writing_systems(letter))]
     others = [script for script in scripts if "Latn" not in script]
@@ -109,20 +114,24 @@ def look_alike(name: str, others: Iterable[str]) -> str | None:
     'census-2021'
     """
     forms = _look(name)
-    pairs = ((other, _look(other)) for other in others)
-    return next((other for other, look in pairs if any(map(str.__eq__, forms, look))), None)
+    return next((other for other in others if forms & _look(other)), None)
 
 
-def _look(name: str) -> tuple[str, str]:
-    """Return what a name looks like in small letters, and as it is written."""
+def _look(name: str) -> set[str]:
+    """Return what a name looks like: as written and in small letters, each read in two ways.
+
+    Punctuation is read as the letters that it looks like (a dash as the long vowel of Kana, a bar
+    as an l), and left out.
+    """
     # Digits of other scripts are read as numbers; some look like points, which are left out.
     digits = "".join(
         letter if (value := unicodedata.decimal(letter, None)) is None else str(value)
         for letter in unicodedata.normalize("NFKC", name)
     )
     small = unicodedata.normalize("NFKC", digits.casefold())
-    as_small, as_written = (_prototype(form).casefold() for form in (small, digits))
-    return as_small, as_written
+    read = (_DASH.sub("\u2014", text) for text in (small, digits))
+    bare = ("".join(_shown(text)) for text in (small, digits))
+    return {_prototype(text).casefold() for text in (*read, *bare)}
 
 
 def _prototype(text: str) -> str:
@@ -139,8 +148,8 @@ def _prototype(text: str) -> str:
             return str(alike[0])
         return str(max(letter, alike[0], key=lambda form: (len(form), form)))
 
-    decomposed = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFD", "".join(_shown("".join(map(target, decomposed)))))
+    decomposed = "".join(map(target, unicodedata.normalize("NFD", text)))
+    return unicodedata.normalize("NFD", "".join(_shown(_UNSEEN_MARK.sub("", decomposed))))
 
 
 def _shown(text: str) -> Iterator[str]:

@@ -360,6 +360,61 @@ def test_a_charge_whose_process_ends_counts_as_soon_as_it_is_whole(tmp_path, mon
     assert charge(Ledger.open(ledger.path), number=1).replay
 
 
+@pytest.mark.parametrize("step", STEPS)
+def test_a_replay_of_what_a_killed_writer_left_is_flushed_before_it_is_told(
+    tmp_path, monkeypatch, step
+):
+    """Its writer may have been killed before the flush, so that power could take it back."""
+    ledger = small_ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        breaking(patch, step, SystemExit())
+        with pytest.raises(SystemExit):
+            charge(ledger, number=1)
+    left, flushed = ledger.path.read_bytes(), []
+
+    def sync(file):
+        flushed.append(ledger.path.read_bytes())
+        locked_file.sync(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hash_chain, "sync", sync)
+        Ledger.open(ledger.path).accounts()
+        assert not flushed  # a reader writes nothing
+        assert charge(Ledger.open(ledger.path), number=1).replay
+        if "slot" in step:  # written after the flush of the entry
+            assert not flushed
+        else:
+            assert flushed[0] == left
+            assert flushed[1] == ledger.path.read_bytes() != left
+            assert charge(Ledger.open(ledger.path), number=1).replay
+            assert len(flushed) == 2
+
+
+def test_a_long_entry_is_read_in_one_pass(tmp_path, monkeypatch):
+    """Putting all pieces together again for each one takes the square of its length."""
+    ledger = small_ledger(tmp_path)
+    charge(ledger, details={"x": "y" * 2_000_000})
+    copied = []
+
+    class Counted(bytes):
+        def __radd__(self, other):
+            copied.append(len(other))
+            return other + bytes(self)
+
+    with ledger._chain.transaction() as log:
+        file = log._file
+
+        class File:
+            seek = file.seek
+
+            def read(self, size):
+                return Counted(file.read(size))
+
+        log._file = File()
+        assert log.fetch(log.last.place) == log.last
+    assert not copied
+
+
 def test_a_charge_that_can_neither_be_written_nor_withdrawn_is_told(tmp_path, monkeypatch):
     ledger = small_ledger(tmp_path)
 

@@ -45,6 +45,14 @@ def test_every_error_of_the_file_is_a_sentence(ledger, monkeypatch, code, error,
         assert re.search(r"nothing was charged, so publish nothing\b", str(caught.value))
 
 
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("loop", "x" * 300):
+        for use in (Ledger.open, Ledger.create):
+            with pytest.raises(OutputError, match="cannot be used"):
+                use(tmp_path / name)
+
+
 def test_who_may_not_read_is_told_so(ledger, monkeypatch):
     def opened(*arguments, **options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -56,3 +64,13 @@ def test_who_may_not_read_is_told_so(ledger, monkeypatch):
 
 def test_the_file_says_what_it_is(ledger):
     assert ledger.path.read_bytes().startswith(b"geodp ledger 3\n")
+
+
+def test_details_that_json_cannot_hold_are_refused(ledger):
+    nested: list = []
+    for _ in range(100_000):
+        nested = [nested]
+    for value in (nested, object(), float("nan"), "\udc80"):
+        with pytest.raises(UsageError, match="details must be plain values"):
+            charge(ledger, details={"x": value})
+    assert ledger.check().sequence == 1

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.privacy import ledger as ledgers
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.names import look_alike, require_one_script
+from geodp.privacy.names import canonical_name, look_alike, require_one_script
 from tests.ledgers import charge, small_ledger
 
 FINE = [
@@ -61,6 +61,14 @@ ALIKE = [
     ("ガザ", "ｶﾞｻﾞ"),
     ("تعداد ٢٠٢٠", "تعداد 2020"),
     ("census", "cen\u00adsus"),
+    ("census-2020", "census—2020"),
+    ("census 2020", "census―2020"),
+    ("census 2020", "census|2020"),
+    ("データ", "デ—タ"),
+    ("データ", "デ-タ"),
+    ("income", "i\u0307ncome"),
+    ("income", "İncome"),
+    ("café", "cafe\u0301\u0301"),
 ]
 DIFFERENT = [
     ("census 2020", "census 2021"),
@@ -70,6 +78,8 @@ DIFFERENT = [
     ("تعداد ٢٠٢٠", "تعداد ٢٢"),
     ("east", "west"),
     ("東京", "京都"),
+    ("ビール", "ビル"),
+    ("統計一", "統計"),
 ]
 
 
@@ -92,10 +102,22 @@ def test_names_in_several_scripts_are_refused(tmp_path, name, scripts):
     assert ledger.check() == before
 
 
-@pytest.mark.parametrize("name", ["...", "- -", "?!", "※"])
+@pytest.mark.parametrize("name", ["...", "- -", "?!", "※", "\u0301"])
 def test_a_name_without_a_letter_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="must have a letter or a digit"):
         small_ledger(tmp_path).add_dataset(name, PureDP(1))
+
+
+@pytest.mark.parametrize("mark", "\u034f\u115f\u3164\u180e\u200b\u202e\u2060\ufe0f\U000e01ef")
+def test_characters_that_are_not_seen_are_refused(mark):
+    with pytest.raises(UsageError, match=r"not seen|printable"):
+        canonical_name(f"cen{mark}sus")
+
+
+def test_a_name_has_200_characters_at_most():
+    assert canonical_name("x" * 200) == "x" * 200
+    with pytest.raises(UsageError, match="1 to 200"):
+        canonical_name("x" * 201)
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)

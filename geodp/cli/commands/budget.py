@@ -64,12 +64,14 @@ def init(
     **amounts: str | None,
 ) -> None:
     """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
+    from geodp.privacy.ledger import Account
     from geodp.privacy.names import require_one_script
 
     cap = _cap(**amounts)
-    require_one_script(dataset)  # before a ledger is made
-    ledger = _create(file, witness)
     relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
+    Account.open(dataset, cap, unit, relation, model)  # refused before a ledger is made
+    require_one_script(dataset)
+    ledger = _create(file, witness)
     account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=relation, model=model)
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
@@ -170,13 +172,14 @@ COMMANDS = (budget,)
 
 def _create(file: Path, witness: Path | None) -> Ledger:
     """Make the ledger, or open it if it is there."""
+    from geodp.privacy.chain.witness import resolve_witness
     from geodp.privacy.ledger import Ledger
 
     try:
         ledger = Ledger.open(file)
     except UsageError:  # absent, empty, left unfinished, or another file, which this says again
         return Ledger.create(file, witness=witness)
-    if witness is not None and ledger.witness != witness.resolve():
+    if witness is not None and ledger.witness != resolve_witness(witness, ledger.path):
         raise UsageError(
             f"{file} exists with another witness or none; geodp budget witness gives it this one."
         )

@@ -2,7 +2,8 @@
 
 On POSIX systems the lock is on the file itself (``flock`` on its inode): hard links, bind mounts of
 the file and renames are other names of one lock. It belongs to the open file, not to the process,
-so threads exclude each other too, and closing another handle of the file does not drop it.
+so threads exclude each other too, and closing another handle of the file does not drop it. A fork
+has it too: the process that took it gives it back for both, or its end and that of its forks do.
 
 Elsewhere (Windows) the lock is a file beside it, found by name, so a file with hard links is
 refused there.
@@ -60,7 +61,7 @@ def open_locked(path: Path, *, write: bool, create: bool = False) -> Iterator[Bi
     OSError
         It cannot be opened.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline, process = time.monotonic() + PATIENCE, os.getpid()
     with nullcontext() if fcntl else _hold_name(path, create):
         while True:
             with _open(path, write, create) as file:
@@ -75,8 +76,15 @@ def open_locked(path: Path, *, write: bool, create: bool = False) -> Iterator[Bi
                     if time.monotonic() > deadline:
                         raise _busy(path)
                 finally:
-                    if fcntl:  # A fork that has the handle too must not keep the lock.
+                    # A fork that has the handle too must not keep the lock, and one that leaves
+                    # this block must not take it from the process that goes on in it.
+                    if fcntl and os.getpid() == process:
                         fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def real_path(path: str | Path) -> Path:
+    """Return an absolute path without symbolic links, also of what cannot be opened."""
+    return Path(os.path.realpath(path))
 
 
 def is_at(file: BinaryIO, path: Path) -> bool:
@@ -143,6 +151,8 @@ def _open(path: Path, write: bool, create: bool) -> BinaryIO:
                 f"{path} has another name (a hard link), and on this system locks go by name; "
                 "remove that name, or make a copy and keep that one alone."
             )
+        if fcntl:  # so that no read of a file system that heeds it ends before the file does
+            os.set_blocking(handle, True)
         return os.fdopen(handle, "r+b" if write else "rb", buffering=0)
     except BaseException:
         os.close(handle)

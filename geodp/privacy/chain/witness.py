@@ -17,16 +17,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from geodp.errors import OutputError, UsageError, VerificationError
-from geodp.privacy.chain.locked_file import NOTHING, open_locked, sync, sync_folder, write_at
+from geodp.privacy.chain.locked_file import (
+    NOTHING,
+    open_locked,
+    real_path,
+    sync,
+    sync_folder,
+    write_at,
+)
 from geodp.privacy.hash_chain import ROOT, Entry, Head
 
 _LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{32}) ([0-9a-f]{64})")
+_BEGUN = re.compile(rb"\d{0,18}( [0-9a-f]{0,32}( [0-9a-f]{0,64})?)?")
+"""What a kill leaves of a first line."""
+
 _LONGEST = 200
 
 
@@ -95,12 +105,8 @@ class Witness:
         last : Entry
             The ledger's last one.
         """
-        sequence, ledger, stated = self._read()
+        sequence, stated = self._read_of(last.head.ledger)
         head = last.head
-        if ledger not in ("", head.ledger):
-            raise VerificationError(
-                f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}."
-            )
         if (sequence, stated) == (head.sequence, head.hash):
             return
         if (sequence + 1, stated) == (head.sequence, last.content["previous"]):
@@ -112,7 +118,32 @@ class Witness:
                 f"elsewhere; {NOTHING}. Put the latest witness back, or check the ledger against "
                 "the card of the latest release: geodp budget witness --head."
             )
-        raise VerificationError(
+        raise self._lacking(stated)
+
+    def require_within(self, entries: Iterable[Entry]) -> None:
+        """Refuse a ledger that lacks the witness's head, which may be an earlier one of it.
+
+        Parameters
+        ----------
+        entries : iterable of Entry
+            All of the ledger.
+        """
+        heads = [entry.head for entry in entries]
+        sequence, stated = self._read_of(heads[0].ledger)
+        if (sequence, stated) not in {(head.sequence, head.hash) for head in (ROOT, *heads)}:
+            raise self._lacking(stated)
+
+    def _read_of(self, ledger: str) -> tuple[int, str]:
+        """Return number and hash of the last whole line, which is of a ledger or none."""
+        sequence, named, stated = self._read()
+        if named not in (ROOT.ledger, ledger):
+            raise VerificationError(
+                f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}."
+            )
+        return sequence, stated
+
+    def _lacking(self, stated: str) -> VerificationError:
+        return VerificationError(
             f"{self._ledger} is not the ledger that its witness {self._path} has seen: it was set "
             f"back to an older copy, or is a copy while the other was charged; {NOTHING}. Restore "
             f"the copy that has the head {stated}."
@@ -121,12 +152,12 @@ class Witness:
     def write(self, head: Head) -> None:
         """Add the ledger's head; it is on the disk when this returns."""
         line = b"%d %s %s\n" % (head.sequence, head.ledger.encode(), head.hash.encode())
-        content = self._tail()
-        if content.endswith(line):
-            return
-        end = self._file.seek(0, os.SEEK_END)
-        whole = not content or content.endswith(b"\n")
         try:
+            content = self._tail()
+            if content.endswith(line):
+                return
+            end = self._file.seek(0, os.SEEK_END)
+            whole = not content or content.endswith(b"\n")
             write_at(self._file, end, line if whole else b"\n" + line)
             sync(self._file)
             if end == 0:
@@ -142,9 +173,9 @@ class Witness:
         """Return number, ledger and hash of the last whole line; those of no entry if empty."""
         content = self._tail()
         lines = content[: content.rfind(b"\n") + 1].splitlines()  # without an unfinished one
-        if not lines:
+        if not lines and _BEGUN.fullmatch(content.rstrip(b"\0")):
             return ROOT.sequence, ROOT.ledger, ROOT.hash
-        found = _LINE.fullmatch(lines[-1])
+        found = _LINE.fullmatch(lines[-1]) if lines else None
         if found is None:
             raise VerificationError(
                 f"{self._path} is damaged, or is not the witness of a ledger; {NOTHING}. Put the "
@@ -160,11 +191,12 @@ class Witness:
 
 def resolve_witness(path: str | Path, ledger: Path) -> Path:
     """Return a witness's path as a ledger keeps it: absolute, without symbolic links."""
-    place = Path(path).resolve()
+    place = real_path(path)
     try:
         str(place).encode()
     except UnicodeEncodeError:
         raise UsageError("The path of a witness must be text.") from None
-    if place == ledger:
+    # Also under another name: a lock on it would wait for the one on the ledger.
+    if place == ledger or (place.exists() and ledger.exists() and place.samefile(ledger)):
         raise UsageError(f"{place} is the ledger itself; keep its witness in another place.")
     return place

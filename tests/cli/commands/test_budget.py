@@ -133,9 +133,18 @@ def test_a_restored_ledger_is_told_by_check_and_by_the_next_command(tmp_path):
     assert geodp_budget("check", "--ledger", file).exit_code == 0
 
 
-@pytest.mark.parametrize("name", ["\u0441ensus", "..."])
-def test_a_name_that_is_refused_leaves_no_ledger(tmp_path, name):
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--dataset", "\u0441ensus"],
+        ["--dataset", "..."],
+        ["--dataset", "census", "--unit", ""],
+        ["--dataset", "census", "--neighbours", "friends"],
+        ["--dataset", "census", "--model", "local", "--neighbours", "add-remove-one"],
+    ],
+)
+def test_a_data_set_that_is_refused_leaves_no_ledger(tmp_path, more):
     file = tmp_path / "office.ledger"
-    done = geodp_budget("init", "--ledger", file, "--dataset", name, "--epsilon", "1")
+    done = geodp_budget("init", "--ledger", file, "--epsilon", "1", *more)
     assert done.exception.exit_code == 2
     assert not file.exists()

@@ -9,7 +9,7 @@ import pytest
 
 from geodp.errors import OutputError, UsageError
 from geodp.privacy.chain import locked_file
-from geodp.privacy.chain.locked_file import is_at, open_locked, write_at
+from geodp.privacy.chain.locked_file import is_at, open_locked, real_path, sync_folder, write_at
 
 posix = pytest.mark.skipif(
     locked_file.fcntl is None, reason="locks on files themselves are of POSIX"
@@ -29,6 +29,7 @@ def test_one_writer_keeps_all_others_out(path, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     with open_locked(path, write=True) as file:
         file.write(b"C")
+        assert path.read_bytes() == b"Content"  # nothing waits in a buffer when it is flushed
         for write in (True, False):
             with (
                 pytest.raises(OutputError, match="in use by others"),
@@ -80,6 +81,40 @@ def test_a_fork_does_not_keep_the_lock(path, monkeypatch):
         os.waitpid(child, 0)
 
 
+@posix
+def test_a_fork_that_leaves_the_block_does_not_take_the_lock_from_its_parent(path, monkeypatch):
+    monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
+    child = -1
+    try:
+        with open_locked(path, write=True):
+            child = os.fork()
+            if child == 0:
+                raise SystemExit
+            os.waitpid(child, 0)
+            with (
+                pytest.raises(OutputError, match="in use by others"),
+                open_locked(path, write=True),
+            ):
+                pass
+    finally:
+        if child == 0:
+            os._exit(0)
+
+
+@posix
+def test_the_folder_of_a_new_file_is_flushed(path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    sync_folder(path)
+    assert flushed == [path.parent.stat().st_ino]
+
+
+@posix
+def test_no_read_ends_before_the_file_does(path):
+    with open_locked(path, write=False) as file:
+        assert os.get_blocking(file.fileno())
+
+
 def test_a_file_is_made_only_where_it_is_to_be_made(tmp_path):
     with pytest.raises(FileNotFoundError), open_locked(tmp_path / "new", write=True):
         pass
@@ -129,6 +164,14 @@ def test_what_is_no_regular_file_is_refused(tmp_path):
         pass
     with pytest.raises(UsageError, match="not a regular file"), open_locked(NULL, write=False):
         pass
+
+
+def test_the_path_of_what_cannot_be_opened_is_told_too(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert real_path(tmp_path / "link") == tmp_path / "file"
+    assert real_path(tmp_path / "loop") == tmp_path / "loop"
+    assert real_path(str(tmp_path / ("x" * 300))) == tmp_path / ("x" * 300)
 
 
 def test_all_bytes_are_written_also_where_few_are_at_once(tmp_path):

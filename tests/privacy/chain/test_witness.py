@@ -282,6 +282,8 @@ def test_a_witness_is_moved_and_its_former_place_stops_copies(ledger, place, tmp
     copy = Ledger.open(shutil.copy(ledger.path, tmp_path / "copy"))
     ledger.set_witness(tmp_path / "new")
     assert ledger.witness == tmp_path / "new"
+    assert last(tmp_path / "new") == last(place)
+    assert last(place)[2] == ledger.check().hash  # both have the entry of the move
     charge(ledger, TENTH)
     assert last(tmp_path / "new")[2] == ledger.check().hash
     with pytest.raises(VerificationError, match="copy while the other was charged"):
@@ -311,8 +313,10 @@ def test_a_lost_witness_needs_the_head_of_the_latest_card(ledger, place, tmp_pat
     place.unlink()
     with pytest.raises(VerificationError, match="does not exist"):
         ledger.set_witness(tmp_path / "new")
-    with pytest.raises(VerificationError, match="does not exist"):
-        ledger.set_witness(place)
+    (tmp_path / "empty").touch()
+    for new in (place, tmp_path / "empty"):
+        with pytest.raises(VerificationError, match="does not exist"):
+            ledger.set_witness(new)
     assert not place.exists()
     with pytest.raises(VerificationError, match="noted head is not in this ledger"):
         copy.set_witness(tmp_path / "newer", head=latest.hash)
@@ -328,6 +332,71 @@ def test_a_witness_that_was_set_back_is_set_anew_with_a_head(ledger, place, tmp_
     shutil.copy(older, place)
     ledger.set_witness(place, head=latest.hash)
     charge(ledger, TENTH, number=2)
+    assert last(place)[2] == ledger.check().hash
+
+
+def test_a_witness_that_is_there_is_believed_also_beside_a_head(ledger, place, tmp_path):
+    """A head on an older card is in a restored ledger, too; what the witness saw is not."""
+    noted = charge(ledger, TENTH, number=0)
+    older = shutil.copy(ledger.path, tmp_path / "older")
+    charge(ledger, TENTH, number=1)
+    shutil.copy(older, ledger.path)
+    seen = place.read_bytes()
+    moved = shutil.copy(place, tmp_path / "moved")
+    for new in (tmp_path / "new", place, Path(moved)):
+        with pytest.raises(VerificationError, match="is not the ledger that its witness"):
+            reopened(ledger).set_witness(new, head=noted.hash)
+    assert place.read_bytes() == Path(moved).read_bytes() == seen
+    place.unlink()
+    with pytest.raises(VerificationError, match="is not the ledger that its witness"):
+        reopened(ledger).set_witness(moved, head=noted.hash)
+    with pytest.raises(VerificationError, match="does not exist"):
+        charge(reopened(ledger), TENTH, number=2)
+
+
+def test_a_head_writes_to_no_file_that_is_not_the_ledgers_witness(ledger, tmp_path):
+    latest = charge(ledger, TENTH, number=0)
+    other = Ledger.create(tmp_path / "other.ledger", witness=tmp_path / "other")
+    (tmp_path / "key").write_text("a key\n")
+    (tmp_path / "half").write_text("a key without an end")
+    for name, words in {
+        "other": "of another ledger",
+        "key": "not the witness",
+        "half": "not the witness",
+    }.items():
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(VerificationError, match=words):
+            ledger.set_witness(tmp_path / name, head=latest.hash)
+        assert (tmp_path / name).read_bytes() == before
+    other.add_dataset("census", PureDP(F(1)))
+
+
+@pytest.mark.skipif(locked_file.fcntl is None, reason="locks by name are of one alone")
+def test_a_check_only_reads_the_witness(ledger, place, monkeypatch):
+    monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
+    with locked_file.open_locked(place, write=False):
+        ledger.check()
+        with pytest.raises(OutputError, match="in use by others"):
+            charge(ledger, TENTH)
+
+
+def test_another_name_of_the_ledger_or_the_witness_is_recognised(
+    ledger, place, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
+    (tmp_path / "link").hardlink_to(ledger.path)
+    (tmp_path / "empty").touch()
+    (tmp_path / "same").hardlink_to(tmp_path / "empty")
+    with pytest.raises(UsageError, match="is the ledger itself"):
+        ledger.set_witness(tmp_path / "link")
+    with pytest.raises(UsageError, match="is the ledger itself"):
+        Ledger.create(tmp_path / "empty", witness=tmp_path / "same")
+    (tmp_path / "second").hardlink_to(place)
+    for head in (None, ledger.check().hash):
+        ledger.set_witness(tmp_path / "second", head=head)
+        ledger.set_witness(place, head=head)
+    assert ledger.witness == place
+    charge(ledger, TENTH, number=0)
     assert last(place)[2] == ledger.check().hash
 
 
