@@ -161,7 +161,9 @@ class NoiseKey:
             return
         if not draws:
             raise UndeclaredDrawError("A draw must name its stream and its law.")
-        (Draws(READING) if self._draws is None else self._draws).require(*draws)
+        allowed = READING if self._draws is None else self._draws.own
+        if not allowed.issuperset(draws):
+            Draws(allowed).require(*draws)
 
     def fingerprint(self, digest: bytes) -> str:
         """64 hexadecimal digits that recognise a replay in a ledger.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from geodp.kernels.pyramid.layout import Desk, Levels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
 from geodp.privacy.key import NoiseKey, Stream, expose
+from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
 
@@ -104,6 +106,11 @@ class Walk:
         noise = [NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws)]
         levels = descent.levels([one.stream for one in noise])
         return cls(table, edges, prefix_sums(table), descent, tuple(noise), levels)
+
+    @cached_property
+    def draws(self) -> tuple[Draw, ...]:
+        """What is drawn on all levels."""
+        return tuple(one.source for one in self.noise)
 
     def roots(self, roots: NDArray[np.uint64]) -> tuple[Front, Reals]:
         """Measure roots; those above 0, and their numbers in [0, 1)."""
@@ -294,7 +301,7 @@ class Run:
         tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
         record = np.empty(0 if self.columns else RECORDS[0], np.uint64)
         out = self._out(PUT if self.columns else 0)
-        with expose(walk.noise[0].key, *(one.source for one in walk.noise)) as words:
+        with expose(walk.noise[0].key, *walk.draws) as words:
             while True:
                 why = passes.first_pass(words, tree, goal, top, desk, progress, record, out)
                 if why == layout.DECIDE:

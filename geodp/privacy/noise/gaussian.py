@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 
 from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
@@ -47,7 +47,7 @@ class DiscreteGaussian(Law):
         """Return the law of a squared sigma; its table is built once."""
         return cls(sigma2)
 
-    @property
+    @cached_property
     def identity(self) -> tuple[str, Fraction]:
         """Name and sigma2."""
         return "discrete Gaussian", self.sigma2

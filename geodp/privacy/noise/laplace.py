@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, count
 
 from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
@@ -44,7 +44,7 @@ class DiscreteLaplace(Law):
         """Return the law of a scale; its table is built once."""
         return cls(scale)
 
-    @property
+    @cached_property
     def identity(self) -> tuple[str, Fraction]:
         """Name and scale."""
         return LAPLACE, self.scale
