@@ -46,7 +46,7 @@ def main() -> int:
             for method in given.methods:
                 start = time.monotonic()
                 terms = {"method": method, **ONCE, "key": kept()}
-                alone = sha256(geodp.publish(table, **terms, contribution=1).table)
+                alone = sha256(geodp.publish(table, **{"contribution": 1, **terms}).table)
                 said(f"{method:8} one machine", alone, alone, start)
                 for workers in given.workers:
                     for number, partitions in files.items():
@@ -57,7 +57,10 @@ def main() -> int:
                             if kill:
                                 clusters.kill(workers, *kill)
                             found = publish(
-                                client, partitions, parts=given.parts, **terms, contribution=1
+                                client,
+                                partitions,
+                                parts=given.parts,
+                                **{"contribution": 1, **terms},
                             )
                             what = f"{method:8} {workers} workers, {number:3} partitions"
                             if kill:

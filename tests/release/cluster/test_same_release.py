@@ -199,7 +199,7 @@ def test_tables_with_codes(cluster, tmp_path):
         geodp.read_table(paths, **options), key=kept(), **{"contribution": 1, **ONCE}
     )
     files = Partitions.of_tables(paths, **options)
-    with pytest.raises(UsageError, match="summed duplicates"):
+    with pytest.raises(UsageError, match="--contribution N"):
         publish(None, files, epsilon=1, key=kept(), parts=5)
     found = publish(cluster(2), files, key=kept(), parts=5, **{"contribution": 1, **ONCE})
     assert sha256(found.table) == sha256(whole.table)
@@ -289,9 +289,7 @@ def test_records_that_are_refused(cluster, tmp_path):
     paths = trips(tmp_path / "trips", 2)
     pq.write_table(pa.table({"x": [1.5], "y": [1.5], "id": [""]}), paths[1])
     with pytest.raises(InputError, match=r"1.parquet, row \d+: Column id: the person is missing"):
-        publish(
-            cluster(2), Partitions.of_points(paths, **TRIPS, **BOUNDS), epsilon=1, contribution=1
-        )
+        publish(cluster(2), Partitions.of_points(paths, **TRIPS, **BOUNDS), epsilon=1)
 
 
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
@@ -324,7 +322,7 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
         ({"contribution": 0}, "contribution must be"),
         ({"measurements": True}, "counts alone"),
         ({"totals": None}, "counts alone"),
-        ({**PRIOR, "prior_source": None}, "needs its source"),
+        ({**PRIOR, "prior_source": None}, "Where was the prior published"),
         ({**PRIOR, "prior": None}, "goes with a prior only"),
         ({**PRIOR, "prior": OTHER}, "of another grid"),
         ({**PRIOR, "method": "topdown"}, "topdown takes no prior"),

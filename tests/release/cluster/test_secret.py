@@ -235,12 +235,11 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
         release = publish(
             client,
             files,
-            **ONCE,
             key=own,
             parts=6,
             key_folder=hidden,
             progress=look,
-            contribution=1,
+            **{"contribution": 1, **ONCE},
         )
         assert list(hidden.iterdir()) == []
         memories = [memory(process.pid) for process in running]
@@ -345,9 +344,8 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
         publish(
             cluster(2),
             split(town(), tmp_path / "files", 2),
-            **ONCE,
             key_folder=hidden,
-            contribution=1,
+            **{"contribution": 1, **ONCE},
         )
     assert list(hidden.iterdir()) == []
 
@@ -356,4 +354,4 @@ def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     nowhere = nullcontext(KeyFile("/no/such/key"))
     monkeypatch.setattr("geodp.release.cluster.run.key_file", lambda key, folder: nowhere)
     with pytest.raises(UsageError, match="Give a key_folder"):
-        publish(cluster(2), split(town(), tmp_path, 2), **ONCE, parts=2, contribution=1)
+        publish(cluster(2), split(town(), tmp_path, 2), parts=2, **{"contribution": 1, **ONCE})

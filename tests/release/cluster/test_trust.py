@@ -83,7 +83,7 @@ def test_a_real_scheduler_on_all_interfaces_is_refused(tmp_path):
     (address,) = asyncio.run(ask())
     assert address.startswith("tcp://0.0.0.0:")  # what Dask says of such a listener
     with pytest.raises(UsageError, match="others can reach it"):
-        publish(stand_in(scheduler=address), files, **ONCE, contribution=1)
+        publish(stand_in(scheduler=address), files, **{"contribution": 1, **ONCE})
     with pytest.raises(UsageError, match="others can reach it"):
         write(stand_in(scheduler=address), files, tmp_path / "out", **ONCE)
     assert not (tmp_path / "out").exists()
@@ -95,10 +95,12 @@ def test_a_second_client_is_refused_until_it_is_gone(cluster, tmp_path):
         distributed.Client(client.scheduler.address),
         pytest.raises(UsageError, match="1 other client"),
     ):
-        publish(client, files, **ONCE, key=kept(), contribution=1)
+        publish(client, files, key=kept(), **{"contribution": 1, **ONCE})
     with distributed.Client(client.scheduler.address):
-        vouched = publish(client, files, **ONCE, key=kept(), trust_cluster=True, contribution=1)
-    alone = publish(client, files, **ONCE, key=kept(), contribution=1)
+        vouched = publish(
+            client, files, key=kept(), trust_cluster=True, **{"contribution": 1, **ONCE}
+        )
+    alone = publish(client, files, key=kept(), **{"contribution": 1, **ONCE})
     assert vouched.table.count.tolist() == alone.table.count.tolist()
 
 
