@@ -63,7 +63,7 @@ class Mask:
     source: str
 
     def __post_init__(self) -> None:
-        if not self.source.strip():
+        if not self.source.strip() or not self.source.isprintable():
             raise UsageError("A mask needs its public source in words; it is published.")
 
     @property

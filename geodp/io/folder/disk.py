@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from errno import EWOULDBLOCK
 from pathlib import Path
 
+HANDLES = 32
+"""Files that are open at once while a release is written, and while a partial one is removed."""
+
 OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 """Whether this system opens folders, as POSIX does."""
 
@@ -80,6 +83,16 @@ def name_lock(folder: Path) -> Path:
     """
     found = re.fullmatch(r"(.+)\.(?:partial|replaced|lock)(-[0-9a-f]{8})", folder.name)
     return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
+
+
+def require_handles() -> None:
+    """Raise the system's OSError where a process may not open as many files as a release takes.
+
+    Later it would stop a run that has been charged, and keep what it has written from being removed.
+    """
+    with contextlib.ExitStack() as opened:
+        for _ in range(HANDLES):
+            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
 
 
 def sync(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import RUN, json_text, make_restricted, write_restricted
+from geodp.io.folder.publication import RUN, card_bytes, make_restricted, write_restricted
 from geodp.io.folder.staging import CARD, require_free, require_own, stage
 from geodp.table.selected import SelectionCard
 
@@ -69,7 +69,7 @@ def stage_selection(
 
 
 def _write_card(card: SelectionCard, folder: Path) -> None:
-    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
+    (folder / CARD).write_bytes(card_bytes(card.to_json()))
     (folder / SUMS).write_text(
         sums_text({CARD: sha256(folder / CARD)}), encoding="utf-8", newline="\n"
     )

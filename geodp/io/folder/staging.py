@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, sync, sync_all
+from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, require_handles, sync, sync_all
 from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
 from geodp.io.folder.stopping import commits
-from geodp.io.opening import read_json
+from geodp.io.opening import is_utf8, read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
 from geodp.table.selected import SELECTION_SCHEMA
 from geodp.table.series import SERIES_SCHEMA
@@ -30,6 +30,9 @@ INDEX = "series.json"
 CHECK = "check.json"
 """Name of what was read inside ``restricted``, where nothing has been published yet."""
 
+
+LONGEST_FILE = 255
+"""Bytes of a file's name that file systems take."""
 
 KEPT = Path("restricted", WAITING)
 """Where a charged table waits in a staged folder until its release is complete."""
@@ -74,15 +77,16 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     left: list[Path] = []
     with _explain(final, left), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
+        require_handles()
         made = _make_parents(final.parent)
         try:
             _recover(final)
-            require_free(final, overwrite=overwrite)  # also what was just put back
+            _require_free(final, overwrite=overwrite)  # also what was just put back
             partial = _begin(final, locks, resume=resume)
             try:
                 yield partial
                 sync_all(partial)
-                require_free(final, overwrite=overwrite)
+                _require_free(final, overwrite=overwrite)
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
@@ -120,7 +124,7 @@ def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
         _strip(partial)
         return partial
     require_uninterrupted(final)
-    partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
+    partial = _name_partial(final)
     partial.mkdir()
     try:
         locks.enter_context(hold(partial))
@@ -130,6 +134,11 @@ def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
         _remove(partial)
         raise
     return partial
+
+
+def _name_partial(final: Path) -> Path:
+    """Return a new name for the folder in which a release is staged."""
+    return final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
 
 
 def _try(folder: Path) -> None:
@@ -243,8 +252,41 @@ def is_check(folder: Path) -> bool:
 
 
 def require_free(target: str | Path, *, overwrite: bool) -> None:
-    """Raise UsageError where `stage` must not put a folder."""
-    final = Path(os.path.realpath(target))
+    """Raise UsageError where `stage` must not, or could not, put a folder."""
+    try:
+        final = Path(os.path.realpath(target))
+        _require_name(final)
+        _require_free(final, overwrite=overwrite)
+    except OSError as error:
+        raise UsageError(
+            f"A release cannot be written to {target} ({error.strerror}); choose another folder."
+        ) from None
+
+
+def _require_name(final: Path) -> None:
+    """Raise UsageError, or the system's OSError, for a place that no release can have.
+
+    The system is asked for the longest names of a run: of its staged folder, and of files in it.
+    """
+    if not is_utf8(final):
+        raise UsageError(
+            f"The name of {final}, or of a folder above it, is not UTF-8, and libraries that write "
+            "a release take no other name; choose another folder."
+        )
+    partial = _name_partial(final)
+    files = partial / "public" / ("x" * LONGEST_FILE)
+    there = next(folder for folder in (*final.parents, final) if os.path.lexists(folder))
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    # Of a path whose first folders are missing a system does not look at the names behind them.
+    names = (*final.parts[len(there.parts) :], partial.name)
+    for path in (files, *(there / name for name in names)):
+        with contextlib.suppress(FileNotFoundError):
+            path.lstat()
+
+
+def _require_free(final: Path, *, overwrite: bool) -> None:
+    """Raise UsageError where something is in the place of a release that must not be replaced."""
     if final.exists() and not final.is_dir():
         raise UsageError(f"{final} is a file; give the name of a new folder.")
     if final == Path.cwd():
@@ -332,6 +374,8 @@ def _explain(final: Path, left: list[Path]) -> Iterator[None]:
         reason = str(error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason:
             why = "the disk is full, or the quota is used up"
+        elif error.errno in (errno.EMFILE, errno.ENFILE):
+            why = "too few files may be open at once; allow the run more of them (ulimit -n 256)"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             where = Path(error.filename).parent if error.filename else final.parent
             why = f"the folder {where} may not be written to"

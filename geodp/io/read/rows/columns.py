@@ -131,7 +131,7 @@ def open_tables(
     if encoding is not None:
         try:
             ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")
-        except LookupError:
+        except (LookupError, ValueError):  # no such encoding, or none that is one of texts
             ascii_alike = False
         if not ascii_alike:
             raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
