@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
-from geodp.errors import UsageError
+from geodp.errors import UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
@@ -125,8 +125,6 @@ def _recipe_line(name: str, value: Any) -> str:
     Such a file is always asked for with its source, which the recipe has: without the file it is
     refused, and not forgotten.
     """
-    from geodp.io.opening import is_utf8
-
     line = f"{name} = {_toml(value)}"
     if is_utf8(line):
         return line

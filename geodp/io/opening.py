@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, is_utf8
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -81,24 +81,6 @@ def require_regular(path: str | os.PathLike[str]) -> None:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError(NOT_REGULAR, file=str(path))
-
-
-def is_utf8(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is UTF-8; names of other bytes have surrogates in Python.
-
-    Old archives from Japan unpack to such names on Linux. Python opens them, GDAL and what writes
-    releases do not.
-
-    Examples
-    --------
-    >>> is_utf8("人口.csv"), is_utf8("\\udc90l\\udc8c\\udcfb.csv")
-    (True, False)
-    """
-    try:
-        os.fspath(path).encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def require_utf8(path: str | os.PathLike[str]) -> None:

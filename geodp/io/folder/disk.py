@@ -88,7 +88,7 @@ def name_lock(folder: Path) -> Path:
 def require_handles() -> None:
     """Raise the system's OSError where a process may not open as many files as a release takes.
 
-    Later it would stop a run that has been charged, and keep what it has written from being removed.
+    Later it would stop a run that has been charged, and keep what it wrote from being removed.
     """
     with contextlib.ExitStack() as opened:
         for _ in range(HANDLES):

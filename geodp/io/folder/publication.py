@@ -123,7 +123,5 @@ def write_private(path: Path, text: str) -> None:
     them (``\\udc90``): ``os.fsencode`` of what is read back is the name.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(
-        handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
-    ) as file:
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(text)

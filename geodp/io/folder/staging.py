@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from geodp.errors import OutputError, UsageError
+from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, require_handles, sync, sync_all
 from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
 from geodp.io.folder.stopping import commits
-from geodp.io.opening import is_utf8, read_json
+from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
 from geodp.table.selected import SELECTION_SCHEMA
 from geodp.table.series import SERIES_SCHEMA

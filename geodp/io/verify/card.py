@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from geodp.errors import UsageError, VerificationError, printable
+from geodp.errors import UsageError, VerificationError, is_utf8, printable
 from geodp.io.folder.staging import CARD
-from geodp.io.opening import is_utf8, read_json, strange_entry
+from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.selected import SELECTION_SCHEMA, SelectionCard

@@ -165,7 +165,7 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(UsageError, match="is a file"):
         put(tmp_path / "out", "new", overwrite=True)
-    with pytest.raises(OutputError, match="not a folder"):
+    with pytest.raises(UsageError, match="Not a directory"):
         put(tmp_path / "out" / "below", "new")
 
 
