@@ -1,5 +1,6 @@
 """What cannot be carried out is one sentence, before anything is charged, and leaves nothing."""
 
+import contextlib
 import io
 import json
 import os
@@ -20,6 +21,7 @@ import geodp as package
 from geodp import METHODS, cli
 from geodp.errors import UsageError
 from geodp.io.folder import staged_release
+from geodp.io.folder.publication import card_bytes
 from geodp.io.folder.staging import require_free
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
@@ -294,6 +296,31 @@ def test_labels_that_are_not_utf8_are_refused_before_the_charge(office):
     call = ["publish", "sexes.csv", *MESH, "--axis", f"sex=f,{NAME}", "--column", "sex=sex"]
     call += [*office, "--output", "out"]
     refused(office, *call, code=2, words="The name and the labels of an attribute must be UTF-8")
+
+
+def test_a_card_with_a_text_that_is_not_utf8_is_refused():
+    assert json.loads(card_bytes({"source": "人口"})) == {"source": "人口"}
+    with pytest.raises(UsageError, match="is not UTF-8; write it in UTF-8"):
+        card_bytes({"source": NAME})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(24, "Too many open files"), "Too few files may be open at once"),
+        (OSError(13, "Permission denied", "maps/a.csv"), "maps/a.csv cannot be used (Permission"),
+        (UnicodeEncodeError("utf-8", NAME, 0, 1, "a value"), "is not UTF-8, and a library takes"),
+        (UnicodeEncodeError("ascii", "人", 0, 1, "a value"), "unforeseen UnicodeEncodeError"),
+        (OSError("a value"), "unforeseen OSError"),
+    ],
+)
+def test_what_the_system_refuses_is_a_sentence_without_values(error, words, capsys):
+    with contextlib.suppress(type(error)):
+        raise error
+    assert cli._explain(error, 0) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+    assert "a value" not in line
 
 
 def test_the_screen_takes_every_name(monkeypatch):
