@@ -17,7 +17,10 @@ from errno import EWOULDBLOCK
 from pathlib import Path
 
 HANDLES = 32
-"""Files that are open at once while a release is written, and while a partial one is removed."""
+"""Files that are open at once while a release is written, :data:`SPARE` among them."""
+
+SPARE = 8
+"""Files that are open at once while a partial release is removed: one a folder in another."""
 
 OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 """Whether this system opens folders, as POSIX does."""
@@ -85,14 +88,21 @@ def name_lock(folder: Path) -> Path:
     return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
 
 
-def require_handles() -> None:
-    """Raise the system's OSError where a process may not open as many files as a release takes.
+@contextmanager
+def hold_handles() -> Iterator[None]:
+    """Hold handles for removing a folder, where a process may open as many as a release takes.
 
-    Later it would stop a run that has been charged, and keep what it wrote from being removed.
+    Raises
+    ------
+    OSError
+        It may open fewer. Later that would stop a run which has been charged.
     """
-    with contextlib.ExitStack() as opened:
-        for _ in range(HANDLES):
-            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+    with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as opened:
+            for number in range(HANDLES):
+                stack = held if number < SPARE else opened
+                stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        yield
 
 
 def sync(path: Path) -> None:

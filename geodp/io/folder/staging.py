@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError, is_utf8
-from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, require_handles, sync, sync_all
+from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
 from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
@@ -77,7 +77,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     left: list[Path] = []
     with _explain(final, left), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
-        require_handles()
+        locks.enter_context(hold_handles())
         made = _make_parents(final.parent)
         try:
             _recover(final)
@@ -90,7 +90,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
-                locks.close()  # where file handles are short, removing needs this one
+                locks.close()  # where file handles are short, removing needs these
                 if not _give_up(partial):
                     left.append(partial)
                 raise

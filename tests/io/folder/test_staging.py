@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.folder import staging
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.folder.staging import is_release, stage
 from geodp.privacy.access import has_owners
@@ -260,22 +261,32 @@ def use_up(held, target):
             held.append(os.open(folder / "public" / "release.json", os.O_RDONLY))
 
 
-def test_what_cannot_be_removed_is_named(tmp_path):
-    """Removing a folder takes file handles too, and there are none left."""
+def test_handles_that_run_out_leave_nothing(tmp_path):
+    """Removing a folder takes file handles too, which are held for it."""
     resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     held = []
     highest = max(map(int, os.listdir("/dev/fd")))
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 20, limits[1]))
-        with pytest.raises(OutputError, match="Too many open files") as caught:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 60, limits[1]))
+        with pytest.raises(OutputError, match="too few files may be open at once") as caught:
             use_up(held, tmp_path / "out")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         for handle in held:
             os.close(handle)
-    (folder,) = tmp_path.iterdir()
-    assert "left behind" not in str(caught.value)
+    assert "could not be removed" not in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(staging, "_remove", lambda folder: False)
+        with (
+            pytest.raises(OutputError, match="disk is full") as caught,
+            stage(tmp_path / "out") as folder,
+        ):
+            raise OSError(errno.ENOSPC, "No space left on device")
     assert f"{folder} could not be removed" in str(caught.value)
     put(tmp_path / "out", "new")  # the next run removes it
     assert os.listdir(tmp_path) == ["out"]
