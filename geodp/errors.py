@@ -6,6 +6,7 @@ quotes a count or the text of a data row: messages reach screens and shared logs
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -124,6 +125,24 @@ def printable(text: str) -> str:
         mark.encode("unicode_escape").decode() if category(mark) in _STEERING else mark
         for mark in text
     )
+
+
+def is_utf8(text: str | os.PathLike[str]) -> bool:
+    """Return whether a text or a path is UTF-8; other bytes are surrogates in Python.
+
+    Old archives from Japan unpack to such names on Linux. Python opens them; GDAL, Arrow and public
+    files take none.
+
+    Examples
+    --------
+    >>> is_utf8("人口.csv"), is_utf8("\\udc90l\\udc8c\\udcfb.csv")
+    (True, False)
+    """
+    try:
+        os.fspath(text).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def why_without(library: str, what: str) -> str | None:

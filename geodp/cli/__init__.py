@@ -5,7 +5,10 @@ Nothing heavy is imported here or at the top of a command's module, so that ``--
 
 from __future__ import annotations
 
+import errno
 import gc
+import io
+import logging
 import os
 import pkgutil
 import signal
@@ -64,6 +67,9 @@ for _command in _find_commands():
 SAID = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)
 """Warnings that are meant for people."""
 
+ROOTS = ("builtins", "geodp")
+"""Packages whose other warnings are shown: rasterio's, for one, come with its own line of code."""
+
 INTERRUPTED, TERMINATED = 130, 143
 """The exit codes after Ctrl-C and after SIGTERM."""
 
@@ -107,8 +113,17 @@ class _Signals:
             ask(KeyboardInterrupt())
 
 
+def _is_shown(category: type[Warning]) -> bool:
+    """Return whether the screen shows a warning that is not meant for people."""
+    root = category.__module__.partition(".")[0]
+    return root in ROOTS or bool(os.environ.get("GEODP_TRACEBACK"))
+
+
 def _as_sentences() -> None:
-    """Tell what is meant for people as a sentence, without the line of code that it comes from."""
+    """Tell what is meant for people as a sentence, without the line of code that it comes from.
+
+    What other libraries warn of, in classes of their own, is shown with GEODP_TRACEBACK alone.
+    """
     shown, said = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -116,10 +131,36 @@ def _as_sentences() -> None:
             if str(message) not in said:  # once, however many steps look at the same release
                 click.echo(f"Note: {printable(str(message))}", err=True)
             said.add(str(message))
-        else:
+        elif _is_shown(category):
             shown(message, category, *where, **more)
 
     warnings.showwarning = show
+
+
+def _open_streams() -> None:
+    """Have the screen take every name of a file.
+
+    A name that is not UTF-8 is written as Python and JSON escape it (``\\udc90``), as is what the
+    encoding of the screen lacks.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a closed one is None
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_libraries() -> None:
+    """Keep what libraries log, and what they cannot raise, off the screen: it may quote data.
+
+    GDAL's errors are logged by rasterio, with a traceback where one of its messages is no text;
+    geodp has a sentence of its own for each. With GEODP_TRACEBACK all is shown.
+    """
+    if not os.environ.get("GEODP_TRACEBACK"):
+        logging.getLogger().addHandler(logging.NullHandler())
+        sys.unraisablehook = _ignore
+
+
+def _ignore(_report: Any) -> None:
+    """Show nothing of an exception that could not be raised."""
 
 
 def _end(code: int) -> NoReturn:
@@ -146,6 +187,8 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
+    _open_streams()
+    _silence_libraries()
     _as_sentences()
     choose_language(geodp)
     try:
@@ -165,6 +208,37 @@ SHORT = (
 )
 
 
+NO_FOLDER = "The current folder does not exist any more; go to one that does (cd) and run it again."
+
+FEW_FILES = "Too few files may be open at once; allow the run more of them (ulimit -n 256)."
+
+NOT_UTF8 = (
+    "The name of a file, or of a folder above it, is not UTF-8, and a library takes no such name; "
+    "rename it."
+)
+
+
+def _why_refused(error: Exception) -> str | None:
+    """Return what the system refused, or the name that a library did not take; None of others.
+
+    It names a path of the operator at most, and nothing of the data.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        wrong = str(error.object)[error.start : error.end]
+        return NOT_UTF8 if any("\udc80" <= mark <= "\udcff" for mark in wrong) else None
+    if not isinstance(error, OSError) or error.strerror is None:
+        return None
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return FEW_FILES
+    try:
+        os.getcwd()
+    except OSError:
+        return NO_FOLDER
+    if isinstance(error.filename, str | bytes):
+        return f"{os.fsdecode(error.filename)} cannot be used ({error.strerror})."
+    return None
+
+
 def _explain(error: Exception, stopped: int) -> int:
     """Tell what went wrong in one sentence; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
@@ -178,6 +252,9 @@ def _explain(error: Exception, stopped: int) -> int:
         return error.exit_code
     if isinstance(error, MemoryError):
         click.echo(translate(SHORT), err=True)
+        return 1
+    if (why := _why_refused(error)) is not None:
+        click.echo(printable(tell(GeodpError(why))), err=True)
         return 1
     # The message of an unforeseen error might quote data, so only its place is shown.
     if os.environ.get("GEODP_TRACEBACK"):

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
-from geodp.errors import UsageError
+from geodp.errors import UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
@@ -115,8 +115,20 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
     for option in context.command.get_params(context):
         name, value = str(option.name), options.get(str(option.name))
         if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
-            lines.append(f"{option.opts[-1].removeprefix('--')} = {_toml(value)}")
+            lines.append(_recipe_line(option.opts[-1].removeprefix("--"), value))
     write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
+
+
+def _recipe_line(name: str, value: Any) -> str:
+    """Return an option as TOML; a comment where the name of a file is not UTF-8, as TOML is.
+
+    Such a file is always asked for with its source, which the recipe has: without the file it is
+    refused, and not forgotten.
+    """
+    line = f"{name} = {_toml(value)}"
+    if is_utf8(line):
+        return line
+    return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
 def command_of(path: FilePath, found: Proposal) -> str:

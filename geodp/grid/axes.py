@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, is_utf8
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """Beginnings of texts that spreadsheets run as formulas when they open a CSV."""
@@ -35,6 +35,8 @@ class Attribute:
         texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
         if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
             raise UsageError("An attribute has a name and labels: texts that differ.")
+        if not all(map(is_utf8, (self.name, *self.labels))):
+            raise UsageError("The name and the labels of an attribute must be UTF-8.")
         if any(text.startswith(FORMULA) for text in (self.name, *self.labels)):
             raise UsageError(NO_FORMULA)
 
@@ -63,7 +65,7 @@ class Mask:
     source: str
 
     def __post_init__(self) -> None:
-        if not self.source.strip():
+        if not self.source.strip() or not self.source.isprintable():
             raise UsageError("A mask needs its public source in words; it is published.")
 
     @property

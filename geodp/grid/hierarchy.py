@@ -93,7 +93,7 @@ class Hierarchy:
         """
         at = np.array(cell, np.int64)
         names = tuple(regions)
-        if not source.strip():
+        if not source.strip() or not source.isprintable():
             raise UsageError("Regions need their public source in words; it is published.")
         if not names or any(not name.strip() or name == CELL for name in names):
             raise UsageError(f"Regions have one level or more, with names other than {CELL!r}.")

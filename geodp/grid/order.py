@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.kernels import morton
 
-KEY_BITS = 63
-"""Keys have at most this many bits, so that ``1 << level | prefix`` fits into 64."""
+KEY_BITS = 62
+"""Keys have at most this many bits: what is simulated for a grid, and the number of its cells, fit
+into an int64 even after padding."""
 
 Digits = Sequence[tuple[int, int]]
 """(axis, radix) of digits, most significant first."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, is_utf8
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -53,6 +53,11 @@ NOT_REGULAR = (
     "shows later what it held. Write it to a file first, and give that file."
 )
 
+NOT_UTF8 = (
+    "The name of the file, or of a folder above it, is not UTF-8, and libraries that read such "
+    "files take no other name; rename it."
+)
+
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
@@ -78,6 +83,12 @@ def require_regular(path: str | os.PathLike[str]) -> None:
         raise InputError(NOT_REGULAR, file=str(path))
 
 
+def require_utf8(path: str | os.PathLike[str]) -> None:
+    """Raise InputError where a library cannot open a file because its path is not UTF-8."""
+    if not is_utf8(os.path.realpath(path)):
+        raise InputError(NOT_UTF8, file=os.fspath(path))
+
+
 @contextmanager
 def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[Any]:
     """Open a raster for reading; of what stands beside it, or what it names, nothing is read.
@@ -96,10 +107,13 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     ------
     rasterio.errors.RasterioIOError
         An OSError: no such file, or one of another kind, whatever its name.
+    InputError
+        A name that is not UTF-8.
     """
     import rasterio  # late: cards are read without it
 
     require_regular(path)
+    require_utf8(path)
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
     with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS[kind]) as raster:
         yield raster
@@ -124,7 +138,7 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     import pyarrow.parquet as pq
 
     require_regular(path)
-    file = pq.ParquetFile(pa.OSFile(os.fspath(path)), **options)
+    file = pq.ParquetFile(pa.OSFile(os.fsencode(path)), **options)
     footer, rows = file.metadata, 0
     single = [
         footer.schema.column(number).max_repetition_level == 0

@@ -96,7 +96,7 @@ class PublicTotals:
         source: str,
     ) -> Self:
         """Return the same of areas and totals one by one; see :meth:`of`."""
-        if not source.strip():
+        if not source.strip() or not source.isprintable():
             raise UsageError("Public totals need their public source in words; it is published.")
         if len(grid.places) != 1:
             raise UsageError("Public totals need a grid of one map.")

@@ -115,7 +115,9 @@ def test_equal_grids_are_equal_and_hash_alike():
         ((0, 3), {}, "at least one cell"),
         ((2, 2, 2), {"crs": "EPSG:3035"}, "Only a grid of two axes"),
         ((2, 2), {"crs": "EPSG:3035", "transform": (1, 0.1, 0, 0, 1, 0)}, "without rotation"),
-        ((2**40, 2**40), {}, "2\\*\\*63"),
+        ((2**40, 2**40), {}, "2\\*\\*62"),
+        ((2**32, 2**31), {}, "2\\*\\*62"),
+        (((1 << 62) + 1,), {}, "2\\*\\*62"),
     ],
 )
 def test_grids_that_are_refused(shape, options, message):

@@ -176,7 +176,7 @@ def test_grids_that_take_no_regions():
     for name in "abcd":
         grid = grid.with_attribute(name, [str(i) for i in range(1 << 14)])
     grid = grid.with_attribute("sex", ["f", "m"])
-    with pytest.raises(UsageError, match=r"2\*\*63"):
+    with pytest.raises(UsageError, match=r"2\*\*62"):
         grid.with_hierarchy(TABLE)
 
 

@@ -84,7 +84,7 @@ def test_pairs_of_other_grids_and_of_attributes_are_refused(grid: Grid) -> None:
         with pytest.raises(UsageError):
             pairs_of_units(wrong)
     chain = {f"level{at}": [*"ab", *(f"c{max(i, at)}" for i in range(2, 40))] for at in range(39)}
-    with pytest.raises(UsageError, match="63 bits"):
+    with pytest.raises(UsageError, match="62 bits"):
         pairs_of_units(grid_of_units(chain, "a test"))
 
 

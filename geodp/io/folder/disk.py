@@ -17,6 +17,12 @@ from contextlib import contextmanager
 from errno import EWOULDBLOCK
 from pathlib import Path
 
+HANDLES = 32
+"""Files that are open at once while a release is written, :data:`SPARE` among them."""
+
+SPARE = 8
+"""Files that are open at once while a partial release is removed: one a folder in another."""
+
 OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 """Whether this system opens folders, as POSIX does."""
 
@@ -104,6 +110,23 @@ def name_lock(folder: Path) -> Path:
     """
     found = re.fullmatch(r"(.+)\.(?:replaced|lock)(-[0-9a-f]{8})", folder.name)
     return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
+
+
+@contextmanager
+def hold_handles() -> Iterator[None]:
+    """Hold handles for removing a folder, where a process may open as many as a release takes.
+
+    Raises
+    ------
+    OSError
+        It may open fewer. Later that would stop a run which has been charged.
+    """
+    with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as opened:
+            for number in range(HANDLES):
+                stack = held if number < SPARE else opened
+                stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        yield
 
 
 def sync(path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import OutputError
+from geodp.errors import OutputError, UsageError
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.manifest import SUMS, WAITING, sha256, sums_text
@@ -73,9 +73,23 @@ def _write_format(one: Format, released: Released, folder: Path) -> Iterator[Fil
 
 def write_card(card: Card, folder: Path) -> None:
     """Write a card, and the checksums of what it lists, into a folder that holds the files."""
-    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
+    (folder / CARD).write_bytes(card_bytes(card.to_json()))
     sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
+def card_bytes(values: dict[str, Any]) -> bytes:
+    """Encode a card or an index, as it is written for everybody.
+
+    UsageError for a text that is not UTF-8, as one typed in another encoding is.
+    """
+    try:
+        return json_text(values).encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(
+            "A name, label or source that the card of the release has is not UTF-8; write it in "
+            "UTF-8, as public files hold no other text."
+        ) from None
 
 
 def json_text(values: dict[str, Any]) -> str:
@@ -103,7 +117,11 @@ def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
+    """Write a file that only its owner can read.
+
+    A file's name that is not UTF-8 has surrogates in Python, which are written as JSON escapes
+    them (``\\udc90``): ``os.fsencode`` of what is read back is the name.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(text)

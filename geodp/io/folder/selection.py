@@ -15,6 +15,7 @@ from geodp.io.folder.kept import require_same_call
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
+    card_bytes,
     json_text,
     make_restricted,
     write_private,
@@ -115,7 +116,7 @@ def stage_selection(
 
 
 def _write_card(card: SelectionCard, folder: Path) -> None:
-    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
+    (folder / CARD).write_bytes(card_bytes(card.to_json()))
     (folder / SUMS).write_text(
         sums_text({CARD: sha256(folder / CARD)}), encoding="utf-8", newline="\n"
     )

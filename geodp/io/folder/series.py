@@ -18,7 +18,7 @@ from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
-    json_text,
+    card_bytes,
     make_restricted,
     write_public,
     write_restricted,
@@ -149,7 +149,7 @@ def _write_beside(
 
 def write_index(public: Path, card: SeriesCard) -> None:
     """Write the index, and the checksums of all files below the folder."""
-    (public / INDEX).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
+    (public / INDEX).write_bytes(card_bytes(card.to_json()))
     every = (path for path in public.rglob("*") if path.is_file())
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in every}
     (public / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")

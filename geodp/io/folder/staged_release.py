@@ -20,7 +20,7 @@ from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
-    json_text,
+    card_bytes,
     make_restricted,
     write_public,
     write_restricted,
@@ -230,7 +230,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
 
 def try_formats(nobody: ReleasedTable, card: Card, name: str) -> None:
     """Do all that may fail in every format and needs no counts."""
-    json_text(card.to_json())
+    card_bytes(card.to_json())
     named = replace(card, name=name)
     for one in find_formats():
         one.try_out(nobody, named)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
-from geodp.errors import OutputError, UsageError
-from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, sync, sync_all
+from geodp.errors import OutputError, UsageError, is_utf8
+from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
 from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
@@ -30,6 +30,9 @@ INDEX = "series.json"
 CHECK = "check.json"
 """Name of what was read inside ``restricted``, where nothing has been published yet."""
 
+
+LONGEST_FILE = 255
+"""Bytes of a file's name that file systems take."""
 
 KEPT = Path("restricted", WAITING)
 """Where a charged table waits in a staged folder until its release is complete."""
@@ -81,24 +84,30 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     """
     final = Path(os.path.realpath(target))
     left: list[Path] = []
-    with _explain(final, left), contextlib.ExitStack() as locks:
+    with (
+        _explain(final, left),
+        contextlib.ExitStack() as locks,
+        contextlib.ExitStack() as spare,
+    ):
         require_free(final, overwrite=overwrite)
+        spare.enter_context(hold_handles())
         made = _make_parents(final.parent)
         try:
             partial = _take_name(final, locks)
             try:
                 _recover(final)
                 _require_waiting(partial, final, resume=resume)
-                require_free(final, overwrite=overwrite)  # also what was just put there
+                _require_free(final, overwrite=overwrite)  # also what was just put there
                 if not resume:
                     _try(partial)
                     _try_to_move(final)
                 yield partial
                 sync_all(partial)
-                require_free(final, overwrite=overwrite)
+                _require_free(final, overwrite=overwrite)
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
+                spare.close()  # where file handles are short, removing needs these
                 if (rest := _give_up(partial, locks)) is not None:
                     left.append(rest)
                 raise
@@ -122,7 +131,7 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
     It is a new one or that of a run that was killed, in which nothing is left but a kept table.
     Raises BlockingIOError where another run has it.
     """
-    partial = _partial(final)
+    partial = _name_partial(final)
     with contextlib.suppress(FileExistsError):
         partial.mkdir()
     locks.enter_context(hold(partial, patience=A_LOOK))
@@ -141,14 +150,14 @@ def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
         )
 
 
-def _partial(final: Path) -> Path:
+def _name_partial(final: Path) -> Path:
     """Name the folder in which runs for a target work."""
-    return final.with_name(f".{final.name}.partial")
+    return final.parent / f".{final.name}.partial"
 
 
 def _beside(final: Path, what: str) -> Path:
     """Make up a hidden name beside a target that no other run has: removed, replaced."""
-    return final.with_name(f".{final.name}.{what}-{token_hex(4)}")
+    return final.parent / f".{final.name}.{what}-{token_hex(4)}"
 
 
 def _try(folder: Path) -> None:
@@ -181,7 +190,7 @@ def find_interrupted(target: str | Path) -> Path | None:
 
     That of a run that is alive is left out.
     """
-    partial = _partial(Path(os.path.realpath(target)))
+    partial = _name_partial(Path(os.path.realpath(target)))
     with contextlib.suppress(OSError), hold(partial):
         if (partial / KEPT).is_file():
             return partial
@@ -218,7 +227,7 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
         move(partial, removed)
     except OSError:
         removed = partial
-    locks.close()  # where file handles are short, removing needs this one
+    locks.close()
     return None if _remove(removed) else removed
 
 
@@ -267,8 +276,41 @@ def is_check(folder: Path) -> bool:
 
 
 def require_free(target: str | Path, *, overwrite: bool) -> None:
-    """Raise UsageError where `stage` must not put a folder."""
-    final = Path(os.path.realpath(target))
+    """Raise UsageError where `stage` must not, or could not, put a folder."""
+    try:
+        final = Path(os.path.realpath(target))
+        _require_name(final)
+        _require_free(final, overwrite=overwrite)
+    except OSError as error:
+        raise UsageError(
+            f"A release cannot be written to {target} ({error.strerror}); choose another folder."
+        ) from None
+
+
+def _require_name(final: Path) -> None:
+    """Raise UsageError, or the system's OSError, for a place that no release can have.
+
+    The system is asked for the longest names of a run: of folders beside it, and of files in them.
+    """
+    if not is_utf8(final):
+        raise UsageError(
+            f"The name of {final}, or of a folder above it, is not UTF-8, and libraries that write "
+            "a release take no other name; choose another folder."
+        )
+    longest = _beside(final, "replaced")
+    files = longest / "public" / ("x" * LONGEST_FILE)
+    there = next(folder for folder in (*final.parents, final) if os.path.lexists(folder))
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    # Of a path whose first folders are missing a system does not look at the names behind them.
+    names = (*final.parts[len(there.parts) :], longest.name)
+    for path in (files, *(there / name for name in names)):
+        with contextlib.suppress(FileNotFoundError):
+            path.lstat()
+
+
+def _require_free(final: Path, *, overwrite: bool) -> None:
+    """Raise UsageError where something is in the place of a release that must not be replaced."""
     if final.exists() and not final.is_dir():
         raise UsageError(f"{final} is a file; give the name of a new folder.")
     if final == Path.cwd():
@@ -354,6 +396,8 @@ def _explain(final: Path, left: list[Path]) -> Iterator[None]:
         reason = str(error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason:
             why = "the disk is full, or the quota is used up"
+        elif error.errno in (errno.EMFILE, errno.ENFILE):
+            why = "too few files may be open at once; allow the run more of them (ulimit -n 256)"
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             where = Path(error.filename).parent if error.filename else final.parent
             why = f"the folder {where} may not be written to"

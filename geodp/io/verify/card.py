@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-from geodp.errors import VerificationError, printable
+from geodp.errors import UsageError, VerificationError, is_utf8, printable
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.withdrawn import warn_if_withdrawn
@@ -17,7 +18,15 @@ NAME = re.compile(r"\w[\w-]*")
 
 
 def public_folder(path: str | Path) -> Path:
-    """Return the folder of a release's public files; VerificationError where there is none."""
+    """Return the folder of a release's public files; VerificationError where there is none.
+
+    UsageError for a path that is not UTF-8: libraries could not open its files.
+    """
+    if not is_utf8(os.path.realpath(path)):
+        raise UsageError(
+            f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
+            "its files take no other name; rename it."
+        )
     for folder in (Path(path, "public"), Path(path)):
         if (folder / CARD).is_file():
             return folder

@@ -56,7 +56,7 @@ def cell(descent: Descent) -> dict[str, float]:
 @lru_cache(maxsize=256)
 def _errors(descent: Descent) -> NDArray[np.float64]:
     """Released minus true counts of the cell, for every tree: float64[n]."""
-    room = (1 << KEY_BITS - 1) // prod(descent.fanouts)
+    room = (1 << KEY_BITS) // prod(descent.fanouts)
     found: list[NDArray[np.float64]] = []
     trees, visited, more = 0, 0, min(FIRST_TREES, room)
     while more:
@@ -110,7 +110,7 @@ def _sides(shape: tuple[int, ...]) -> list[int]:
 @lru_cache(maxsize=256)
 def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Released minus true sums of settlements at many places: float64[n]."""
-    bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - 1 - order.bits))
+    bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - order.bits))
     trees, keys = 1 << bits, prod(order.radices)
     digits = (*(2,) * bits, *order.radices)
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))

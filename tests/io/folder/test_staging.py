@@ -11,7 +11,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.io.folder import staging
 from geodp.io.folder.disk import hold
 from geodp.io.folder.manifest import sha256, sums_text
-from geodp.io.folder.staging import find_interrupted, is_release, require_free, stage
+from geodp.io.folder.staging import find_interrupted, is_release, stage
 from geodp.privacy.access import has_owners
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code
@@ -169,7 +169,7 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(UsageError, match="is a file"):
         put(tmp_path / "out", "new", overwrite=True)
-    with pytest.raises(OutputError, match="not a folder"):
+    with pytest.raises(UsageError, match="Not a directory"):
         put(tmp_path / "out" / "below", "new")
 
 
@@ -266,12 +266,13 @@ def test_who_takes_the_name_after_a_run_has_ended_is_asked_again(tmp_path, monke
     target, asked = tmp_path / "out", []
 
     def ask(*given, **more):
-        require_free(*given, **more)
+        real(*given, **more)
         if not asked:
             asked.append(given)
             put(target, "first")
 
-    monkeypatch.setattr(staging, "require_free", ask)
+    real = staging._require_free
+    monkeypatch.setattr(staging, "_require_free", ask)
     with pytest.raises(UsageError, match="use --overwrite"), stage(target):
         raise AssertionError("the release of another run would be in the way")
     assert text_of(target) == "first"
@@ -334,22 +335,34 @@ def use_up(held, target):
             held.append(os.open(folder / "public" / "release.json", os.O_RDONLY))
 
 
-def test_what_cannot_be_removed_is_named(tmp_path):
-    """Removing a folder takes file handles too, and there are none left."""
+def test_handles_that_run_out_leave_nothing(tmp_path):
+    """Removing a folder takes file handles too, which are held for it."""
     resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     held = []
     highest = max(map(int, os.listdir("/dev/fd")))
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 20, limits[1]))
-        with pytest.raises(OutputError, match="Too many open files") as caught:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 60, limits[1]))
+        with pytest.raises(OutputError, match="too few files may be open at once") as caught:
             use_up(held, tmp_path / "out")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         for handle in held:
             os.close(handle)
-    (folder,) = tmp_path.iterdir()
-    assert "left behind" not in str(caught.value)
-    assert f"{folder} could not be removed" in str(caught.value)
+    assert "could not be removed" not in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(staging, "_remove", lambda folder: False)
+        with (
+            pytest.raises(OutputError, match="disk is full") as caught,
+            stage(tmp_path / "out"),
+        ):
+            raise OSError(errno.ENOSPC, "No space left on device")
+    (rest,) = tmp_path.iterdir()
+    assert rest.name.startswith(".out.removed-")
+    assert f"{rest} could not be removed" in str(caught.value)
     put(tmp_path / "out", "new")  # the next run removes it
     assert os.listdir(tmp_path) == ["out"]

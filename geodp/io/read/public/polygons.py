@@ -12,7 +12,7 @@ import numpy as np
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.opening import parse_json, require_regular
+from geodp.io.opening import parse_json, require_regular, require_utf8
 from geodp.io.read.rows.forms.vector import COMPANIONS, VIEWS, computes
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
@@ -112,6 +112,7 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         raise UsageError(
             "Polygons are read from GeoJSON; for other formats install pyogrio."
         ) from None
+    require_utf8(path)
     _require_known(Path(path))
     try:
         meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())

@@ -6,6 +6,7 @@ for, and a row is named by its line in the file only when an error needs it.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -130,8 +131,10 @@ def open_tables(
         )
     if encoding is not None:
         try:
+            decoder = codecs.getincrementaldecoder(encoding)("replace")  # as the header is read
             ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")
-        except LookupError:
+            ascii_alike = ascii_alike and decoder.decode(b"0,\n", final=True) == "0,\n"
+        except (LookupError, ValueError):  # no such encoding, or none that is one of texts
             ascii_alike = False
         if not ascii_alike:
             raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")

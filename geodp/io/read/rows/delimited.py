@@ -28,6 +28,10 @@ HEAD = 1 << 18
 BLOCK = 1 << 22
 """Bytes of text that are in memory at once."""
 
+LONG_HEADER = (
+    f"The header is longer than {HEAD:,} bytes; give a table with fewer columns, as only those of "
+    "places, attributes and counts are read."
+)
 BINARY = "The file is no text table; it looks binary."
 
 
@@ -65,10 +69,7 @@ class TextTable:
         names: list[str] = []
         labels: list[str] = []
         try:
-            delimiter = delimiter or max(
-                (",", ";", "\t", "|"),
-                key=lambda mark: len(next(csv.reader([line], delimiter=mark))),
-            )
+            delimiter = delimiter or max((",", ";", "\t", "|"), key=partial(_count_columns, line))
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
             while not names:
                 names = [_strip(name) for name in next(reader)]
@@ -266,6 +267,14 @@ def _unknown(stream: IO[bytes]) -> float:
     return 0.0
 
 
+def _count_columns(line: str, delimiter: str) -> int:
+    """Return the columns of a header with this delimiter; 0 of fields longer than csv takes."""
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter)))
+    except csv.Error:
+        return 0
+
+
 def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
@@ -291,8 +300,7 @@ def _open_head(source: Source, encoding: str | None) -> tuple[Source, str, str, 
         encoding = _encoding(head, source.name)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     line = text.lstrip("\r\n").partition("\n")[0]
-    unbroken = "\n" not in text and len(head) == HEAD
-    if unbroken or any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
+    if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
         raise InputError(BINARY, file=source.name)
     if not line.strip():
         rule = "The file holds no header and no rows."
@@ -301,6 +309,8 @@ def _open_head(source: Source, encoding: str | None) -> tuple[Source, str, str, 
         raise InputError(rule, file=source.name)
     if "\r" in line.rstrip("\r"):
         raise InputError("Lines must end in LF or CR LF.", file=source.name)
+    if "\n" not in text and len(head) == HEAD:
+        raise InputError(LONG_HEADER, file=source.name, row=1)
     return source, encoding, text, line
 
 

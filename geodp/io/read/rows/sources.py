@@ -244,6 +244,8 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
         rule = "The file cannot be read as a table; it may be damaged or of another format."
     except NotImplementedError:
         rule = "The archive is compressed in a way that is not supported; unpack it first."
+    except UnicodeDecodeError:  # Arrow decodes names when they are asked for
+        rule = "The name of a column is not UTF-8; write the file again in UTF-8."
     except DAMAGES:
         rule = damaged
     raise InputError(rule, file=name)
@@ -291,7 +293,7 @@ class _Zstd(io.RawIOBase):
     """A stream of what Zstandard has packed."""
 
     def __init__(self, path: FilePath) -> None:
-        self.packed = pa.OSFile(os.fspath(path))
+        self.packed = pa.OSFile(os.fsencode(path))
         self._stream = pa.CompressedInputStream(self.packed, "zstd")
         self.size = max(os.path.getsize(path), 1)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp import progress
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.opening import SEALED, require_regular
+from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import checked
 from geodp.io.read.rows.sources import Source, guard
 
@@ -75,6 +75,7 @@ class VectorTable:
     def open(cls, source: Source, layer: str | None, encoding: str | None) -> VectorTable:
         """Read what the file says of its layers; InputError where none of several was chosen."""
         pyogrio = require_pyogrio()
+        require_utf8(source.path)
         path = _path_of(source)
         if source.kind in ("shapefile", "dbf"):
             for ending in COMPANIONS:
