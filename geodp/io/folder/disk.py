@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EWOULDBLOCK
@@ -37,17 +38,43 @@ def hold(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _hold_itself(folder: Path) -> Iterator[None]:
-    import fcntl  # POSIX
-
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # a file system without locks: two runs at once are then up to the operator
+        lock(handle)
         yield
+    finally:
+        os.close(handle)
+
+
+def lock(handle: int) -> None:
+    """Lock an open file or folder until it is closed; BlockingIOError where another has done so.
+
+    Windows locks nothing here: it removes no file that is open.
+    """
+    if not OPENS_FOLDERS:
+        return
+    import fcntl  # POSIX
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # a file system without locks: two runs at once are then up to the operator
+
+
+def remove_unheld(path: Path) -> None:
+    """Remove a regular file that no process has locked, or on Windows open; otherwise OSError."""
+    if not OPENS_FOLDERS:
+        path.unlink()
+        return
+    # To write, as network file systems lock nothing else.
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        lock(handle)
+        seen = os.fstat(handle)
+        if stat.S_ISREG(seen.st_mode) and os.path.samestat(seen, os.lstat(path)):
+            path.unlink()
     finally:
         os.close(handle)
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.io.local.whole import write_whole
+from geodp.io.folder.whole import write_whole
 from geodp.io.opening import open_parquet, parse_json, require_regular
 
 SCHEMA = "geodp-reports-1"

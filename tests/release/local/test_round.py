@@ -399,8 +399,8 @@ def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
 
 KILLED = """
 import os, signal, sys
-import geodp.io.local.whole as whole
-whole.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+import geodp.io.folder.whole as whole
+whole.os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 from geodp.cli import geodp
 geodp(sys.argv[1:], standalone_mode=True)
 """

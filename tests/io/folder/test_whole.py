@@ -5,7 +5,7 @@ import os
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.local.whole import write_whole
+from geodp.io.folder.whole import write_whole
 
 
 def test_a_file_appears_under_its_name_once_it_is_whole(tmp_path):
