@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError, printable
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.whole import require_absent, write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+REPLACE = "{} exists; replace it with --overwrite."
 
 
 def require_free(
@@ -22,8 +23,8 @@ def require_free(
         return
     if path.suffix.lower() not in endings:
         raise UsageError(f"{option} must end in {' or '.join(endings)}.")
-    if os.path.lexists(path) and not overwrite:  # False of a name that is too long
-        raise UsageError(f"{path} exists; replace it with --overwrite.")
+    if not overwrite:
+        require_absent(path, REPLACE.format(path))
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent} for {option}.")
 
@@ -48,8 +49,7 @@ def require_drawn(plot: Path | None) -> None:
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
-    refusal = f"{path} exists; replace it with --overwrite."
-    with write_whole(path, refusal, overwrite=overwrite, public=public) as file:
+    with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
         file.write(data)
 
 

@@ -65,6 +65,8 @@ def write_whole(
         It cannot be written; what was there before is unchanged.
     """
     _require_file(path)
+    if not overwrite:
+        require_absent(path, refusal)
     draft = None
     try:
         remove_drafts(path)
@@ -89,6 +91,13 @@ def write_whole(
             draft.discard()
     with contextlib.suppress(OSError):  # the file is in its place, whatever the disk says
         sync(path.parent)
+
+
+def require_absent(path: Path, refusal: str) -> None:
+    """Raise UsageError with a message where a file exists, whose drafts of dead runs then go."""
+    if os.path.lexists(path):  # False of a name that is too long
+        remove_drafts(path)
+        raise UsageError(refusal)
 
 
 def hide(path: Path, suffix: str) -> Path:

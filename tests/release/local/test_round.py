@@ -2,6 +2,7 @@
 
 import json
 import signal
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,7 @@ from geodp.local import aggregate, open_round, plan, publish, randomize, read_ro
 
 import geodp
 from geodp.errors import BudgetError, CodeError, InputError, OutputError, UsageError
-from geodp.io.folder import stopping
+from geodp.io.folder import stopping, whole
 from geodp.io.local.reports import write_reports
 from geodp.io.local.sums import write_sums
 from geodp.io.verify.readback import read_release_table
@@ -58,7 +59,7 @@ def test_the_ledger_keeps_local_and_central_losses_apart(planned, ledger):
     table = geodp.CountTable.from_dense(np.full((4, 4), 100), geodp.Grid.regular((4, 4)))
     terms = {"epsilon": 1, "neighbours": "replace-one", "unit": "device", "contribution": 1}
     with pytest.raises(UsageError, match="devices' own reports"):
-        geodp.publish(table, ledger=ledger, dataset="phones", **terms, contribution=1)
+        geodp.publish(table, ledger=ledger, dataset="phones", **terms)
     with pytest.raises(UsageError, match="do not add up"):
         open_round(planned, ledger=ledger, dataset="people")
     assert not ledger.charges()
@@ -92,23 +93,55 @@ def test_nothing_is_charged_or_left_where_the_disk_is_full(planned, ledger, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["phones.ledger"]
 
 
-def test_a_charge_whose_file_is_lost_is_spoken_of(planned, ledger, tmp_path, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
+def lose(monkeypatch, planned, ledger, tmp_path):
+    """Charge for a round whose file cannot be written; return the note that is left of it."""
+    real = whole.os.link
 
-    monkeypatch.setattr(opening.os, "replace", fail)
-    with pytest.raises(OutputError, match="the ledger was charged") as error:
-        open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    def fail(source, place, **options):
+        if place.name == "round.json":
+            raise OSError(28, "No space left on device")
+        real(source, place, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whole.os, "link", fail)
+        with pytest.raises(OutputError, match="The ledger was charged") as error:
+            open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    assert str(error.value).endswith("the same command completes the round and costs nothing.")
+    (note,) = (path for path in tmp_path.iterdir() if path.suffix != ".ledger")
+    return note
+
+
+def test_a_round_whose_file_was_lost_is_completed_and_not_charged_again(
+    planned, ledger, tmp_path, monkeypatch
+):
+    note = lose(monkeypatch, planned, ledger, tmp_path)
+    assert stat.S_IMODE(note.stat().st_mode) == 0o600
     (charge,) = ledger.charges()
-    (kept,) = (path for path in tmp_path.iterdir() if path.suffix != ".ledger")
-    assert str(error.value).endswith(f" and that stays: the round is kept in {kept}.")
-    found = read_round(kept)
-    assert found.id == charge.fingerprint
-    assert found.budget is not None
-    kept.unlink()
-    with pytest.raises(OutputError, match=r"device\)\.$"):
-        open_round(planned, path=tmp_path / "round.json")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["phones.ledger"]
+    path = tmp_path / "round.json"
+    opened = open_round(planned, ledger=ledger, dataset="phones", path=path)
+    assert opened.id == charge.fingerprint
+    assert read_round(path) == opened
+    assert len(ledger.charges()) == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["phones.ledger", "round.json"]
+
+
+def test_an_interrupted_round_is_not_given_up_for_another(planned, ledger, tmp_path, monkeypatch):
+    note = lose(monkeypatch, planned, ledger, tmp_path)
+    path, other = tmp_path / "round.json", replace(planned, period="week")
+    for plan_, options in (
+        (other, {"ledger": ledger, "dataset": "phones"}),
+        (planned, {"ledger": ledger, "dataset": "census"}),
+        (planned, {}),
+    ):
+        with pytest.raises(UsageError, match="which may have been charged, waits in"):
+            open_round(plan_, **options, path=path)
+    note.write_text("{}")
+    with pytest.raises(UsageError, match="cannot be read back"):
+        open_round(planned, ledger=ledger, dataset="phones", path=path)
+    assert len(ledger.charges()) == 1
+    assert not path.exists()
+    note.unlink()
+    assert open_round(planned, path=path).budget is None
 
 
 def test_of_two_that_open_a_round_at_once_the_second_is_refused_before_its_charge(
@@ -399,7 +432,7 @@ def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
 
 KILLED = """
 import os, signal, sys
-import geodp.io.folder.whole as whole
+from geodp.io.folder import whole
 whole.os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 from geodp.cli import geodp
 geodp(sys.argv[1:], standalone_mode=True)
