@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import GeodpError, OutputError, UsageError
 from geodp.io.folder.disk import hold
-from geodp.io.folder.whole import hide, remove_drafts, write_whole
+from geodp.io.folder.whole import hide, remove_drafts, require_absent, write_whole
 from geodp.io.opening import read_json
 from geodp.release.local.round import Round, read_round
 
@@ -65,8 +65,9 @@ def take_name(
         The file system refused.
     """
     place = hide(path, "opening")
-    if os.path.lexists(path) and not place.exists():
-        raise UsageError(THERE.format(path))
+    if not place.exists():
+        remove_drafts(place)
+        require_absent(path, THERE.format(path))
     kept = None if ledger is None else os.path.realpath(ledger.path)
     while True:
         _write_note(place, Note(found, kept))
