@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.errors import OutputError, UsageError, printable
-from geodp.io.folder.stopping import commits
+from geodp.errors import UsageError, printable
+from geodp.io.folder.whole import require_absent, write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+REPLACE = "{} exists; replace it with --overwrite."
 
 
 def require_free(
@@ -23,8 +23,8 @@ def require_free(
         return
     if path.suffix.lower() not in endings:
         raise UsageError(f"{option} must end in {' or '.join(endings)}.")
-    if os.path.exists(path) and not overwrite:  # False of a name that is too long
-        raise UsageError(f"{path} exists; replace it with --overwrite.")
+    if not overwrite:
+        require_absent(path, REPLACE.format(path))
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent} for {option}.")
 
@@ -49,27 +49,8 @@ def require_drawn(plot: Path | None) -> None:
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
-    partial = None
-    try:
-        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(handle)
-        if public:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(partial, 0o666 & ~mask)
-        if path.exists() and not overwrite:
-            raise UsageError(f"{path} exists; replace it with --overwrite.")
-        with commits():
-            os.replace(partial, path)
-            partial = None
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
-    finally:
-        if partial is not None:
-            os.unlink(partial)
+    with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
+        file.write(data)
 
 
 def quote(text: str) -> str:

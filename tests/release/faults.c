@@ -1,7 +1,8 @@
 /* Preloaded into a process: the n-th change below one folder fails, or kills the process.
  *
  * Counted are opening a file to write, write, pwrite, writev, fsync, fdatasync, ftruncate,
- * fallocate, rename, mkdir, unlink and rmdir, of Python and of every library below it.
+ * fallocate, rename, link, mkdir, unlink and rmdir, of Python and of every library below it. With
+ * FAULTS_NO_TMPFILE in the environment there are no files without a name.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -54,6 +56,10 @@ static int fails_file(int file) {
         va_start(rest, flags);                                          \
         mode_t mode = va_arg(rest, mode_t);                             \
         va_end(rest);                                                   \
+        if ((flags & O_TMPFILE) == O_TMPFILE && getenv("FAULTS_NO_TMPFILE")) { \
+            errno = EOPNOTSUPP;                                         \
+            return -1;                                                  \
+        }                                                               \
         if ((flags & O_ACCMODE) != O_RDONLY && fails(path)) return -1;  \
         return REAL(int, name, const char *, int, ...)(path, flags, mode); \
     }
@@ -92,6 +98,13 @@ int fsync(int file) { return fails_file(file) ? -1 : REAL(int, fsync, int)(file)
 int fdatasync(int file) { return fails_file(file) ? -1 : REAL(int, fdatasync, int)(file); }
 int rename(const char *from, const char *to) {
     return fails(from) ? -1 : REAL(int, rename, const char *, const char *)(from, to);
+}
+int link(const char *from, const char *to) {
+    return fails(to) ? -1 : REAL(int, link, const char *, const char *)(from, to);
+}
+int linkat(int in, const char *from, int into, const char *to, int flags) {
+    if (fails(to)) return -1;
+    return REAL(int, linkat, int, const char *, int, const char *, int)(in, from, into, to, flags);
 }
 int mkdir(const char *path, mode_t mode) {
     return fails(path) ? -1 : REAL(int, mkdir, const char *, mode_t)(path, mode);

@@ -1,7 +1,8 @@
 """A process for the tests of faults: runs commands whose n-th change of a folder fails or kills.
 
 Reads one JSON list a line: arguments, folder, from, to, errno; answers with exit code, changes
-seen, standard output and error. Every command runs in a child of its own.
+seen, standard output and error. Every command runs in a child of its own. The process itself runs
+those that it is started with, between which stands the word "then".
 """
 
 import contextlib
@@ -35,7 +36,8 @@ def run(arguments, folder, first, last, number, told):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1:], "", 0, 0, 0, io.StringIO())  # so that children have all modules and kernels
+    for words in " ".join(sys.argv[1:]).split(" then "):  # children have all modules and kernels
+        run(words.split(" "), "", 0, 0, 0, io.StringIO())
     print("ready", flush=True)
     for line in sys.stdin:
         with tempfile.TemporaryFile("w+") as told:

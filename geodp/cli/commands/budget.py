@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.translation import translate_message
-from geodp.errors import OutputError, UsageError
+from geodp.errors import UsageError
+from geodp.io.folder.whole import write_whole
 
 if TYPE_CHECKING:
     from geodp.privacy.ledger import Account, Charge, Ledger
@@ -157,13 +158,8 @@ def export(file: Path, output: Path | None) -> None:
         for line in lines:
             click.echo(line)
         return
-    try:
-        with open(output, "x", encoding="utf-8", newline="\n") as target:
-            target.writelines(f"{line}\n" for line in lines)
-    except FileExistsError:
-        raise UsageError(f"{output} exists; choose a new file.") from None
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written ({error.strerror}).") from None
+    with write_whole(output, f"{output} exists; choose a new file.") as target:
+        target.writelines(f"{line}\n".encode() for line in lines)
     click.echo(str(output))
 
 

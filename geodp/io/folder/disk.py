@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +53,7 @@ def hold(folder: Path, patience: float = 0) -> Iterator[None]:
 def _hold_itself(folder: Path, patience: float) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
-        _lock(handle, time.monotonic() + patience)
+        lock(handle, patience)
         if not os.path.samestat(os.fstat(handle), os.stat(folder)):
             raise _held(folder)
         yield
@@ -60,9 +61,22 @@ def _hold_itself(folder: Path, patience: float) -> Iterator[None]:
         os.close(handle)
 
 
-def _lock(handle: int, deadline: float) -> None:
+def lock(handle: int, patience: float = 0) -> None:
+    """Lock an open file or folder until it is closed; BlockingIOError where another has done so.
+
+    Windows locks nothing here: it removes no file that is open.
+
+    Parameters
+    ----------
+    handle : int
+    patience : float
+        Seconds to wait for whoever has it.
+    """
+    if not OPENS_FOLDERS:
+        return
     import fcntl  # POSIX
 
+    deadline = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,6 +88,22 @@ def _lock(handle: int, deadline: float) -> None:
         except OSError:
             pass  # a file system without locks: two runs at once are then up to the operator
         return
+
+
+def remove_unheld(path: Path) -> None:
+    """Remove a regular file that no process has locked, or on Windows open; otherwise OSError."""
+    if not OPENS_FOLDERS:
+        path.unlink()
+        return
+    # To write, as network file systems lock nothing else.
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        lock(handle)
+        seen = os.fstat(handle)
+        if stat.S_ISREG(seen.st_mode) and os.path.samestat(seen, os.lstat(path)):
+            path.unlink()
+    finally:
+        os.close(handle)
 
 
 def _held(folder: Path) -> BlockingIOError:

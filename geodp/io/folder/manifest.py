@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from geodp.io.folder.whole import is_draft
+
 SUMS = "SHA256SUMS"
 BESIDE = "formats"
 """Of other formats, for everybody."""
@@ -44,9 +46,11 @@ def foreign(release: Path) -> str | None:
     """Return the first thing in a release's folder that its checksums do not answer for, in words.
 
     None where all of it is what was written. A file that is listed and no longer there is no
-    loss.
+    loss, and drafts of a killed ``geodp withdraw`` are geodp's.
     """
     for entry in sorted(os.listdir(release)):
+        if is_draft(release / entry):
+            continue
         if entry not in PARTS or not _is_folder(release / entry):
             return f"{entry}, which is not part of the release"
     for part in PARTS:
@@ -95,6 +99,8 @@ def remove_release(release: Path) -> None:
             with contextlib.suppress(OSError):
                 path.rmdir()
     with contextlib.suppress(OSError):
+        for path in [one for one in release.iterdir() if is_draft(one)]:
+            path.unlink()
         release.rmdir()
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.io.local.whole import write_whole
+from geodp.io.folder.whole import require_absent, write_whole
 from geodp.io.opening import open_parquet, parse_json, require_regular
 
 SCHEMA = "geodp-reports-1"
@@ -108,8 +108,7 @@ def require_new(path: Path) -> None:
     """Raise UsageError where a file of reports exists or is called otherwise."""
     if path.suffix not in ENDINGS:
         raise UsageError(f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.")
-    if os.path.exists(path):  # False of a name that is too long
-        raise UsageError(_there(path))
+    require_absent(path, _there(path))
 
 
 def _there(path: Path) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.io.local.whole import write_whole
+from geodp.io.folder.whole import write_whole
 from geodp.io.opening import parse_json, require_regular
 
 SCHEMA = "geodp-sums-2"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.stopping import commits
+from geodp.io.folder.whole import write_whole
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.release.local.interrupted import THERE, take_name
 from geodp.release.local.round import Round
 from geodp.release.outline import outline
 from geodp.table.charged import StatedCharge
@@ -20,6 +21,9 @@ from geodp.table.plain import read_plain
 
 if TYPE_CHECKING:
     from geodp.analysis.plan.local import LocalPlan
+
+ROOM = 4096
+"""Bytes of the round's file that are kept for its charge."""
 
 
 def open_round(
@@ -34,6 +38,9 @@ def open_round(
     All that can fail is tried before the charge, writing included. The charge stays, also where
     no report ever comes; whatever is computed from the reports costs nothing more.
 
+    Where a run was killed before its file was complete, the same call completes its round: what
+    that run has charged is not charged again.
+
     Parameters
     ----------
     plan : LocalPlan
@@ -43,7 +50,7 @@ def open_round(
         Of the ledger, entered with the model local, for neighbours replace-one and the plan's
         unit.
     path : path, optional
-        A new file for the round.
+        A new file for the round. While the round is opened, a hidden file beside it says so.
 
     Returns
     -------
@@ -52,7 +59,8 @@ def open_round(
     Raises
     ------
     UsageError
-        A ledger without a data set, a data set of another model or unit, or a file that exists.
+        A ledger without a data set, a data set of another model or unit, a file that exists, or
+        an interrupted round of another plan that may have been charged.
     BudgetError
         The ledger's cap would be exceeded.
     OutputError
@@ -99,49 +107,31 @@ def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
 
 
 def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
-    """Return the same, and its file: it is there whole, or nothing was charged."""
-    partial, charged = path.parent / f".{path.name}.{secrets.token_hex(4)}", found
-    taken = [partial]
+    """Return the round with its charge, and its file: it is there whole, or nothing was charged."""
+    charged = None
     try:
-        with commits():  # what was charged is not lost to Ctrl-C
-            _fill(partial, _text(found) + " " * 4096)  # room for the charge
-            _take(path)  # before the charge: who opens a round at the same time finds it there
-            taken.append(path)
-            charged = _charge(found, ledger, dataset)
-            _fill(partial, _text(charged))
-            os.replace(partial, path)
-            taken.clear()
-    except OSError as error:
-        paid = ""
-        if charged.budget is not None:
-            taken.remove(partial)
-            paid = f"; the ledger was charged, and that stays: the round is kept in {partial}"
-        raise OutputError(f"{path} cannot be written ({error.strerror}){paid}.") from None
-    finally:
-        for file in taken:
-            with suppress(OSError):
-                file.unlink()
+        # What was charged is not lost to Ctrl-C.
+        with commits(), take_name(path, found, ledger, dataset) as (opened, is_complete):
+            if is_complete:
+                return opened
+            with write_whole(path, THERE.format(path)) as file:
+                file.write(_text(opened) + b" " * ROOM)
+                file.flush()
+                os.fsync(file.fileno())
+                charged = _charge(opened, ledger, dataset)
+                file.seek(0)
+                file.write(_text(charged))
+                file.truncate()
+    except OutputError as error:
+        if charged is None or charged.budget is None:
+            raise
+        raise OutputError(
+            f"{error} The ledger was charged, and that stays: the same command completes the round "
+            "and costs nothing."
+        ) from None
     return charged
 
 
-def _take(path: Path) -> None:
-    """Make an empty file, which the round's replaces; UsageError where the name is taken."""
-    try:
-        path.open("xb").close()
-    except FileExistsError:
-        raise UsageError(
-            f"{path} exists; a round's file is never replaced, choose a new one."
-        ) from None
-
-
-def _text(found: Round) -> str:
-    return json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n"
-
-
-def _fill(path: Path, text: str) -> None:
-    """Write a text to the disk, over what the file had."""
-    with path.open("r+" if path.exists() else "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
+def _text(found: Round) -> bytes:
+    text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
+    return f"{text}\n".encode()

@@ -75,7 +75,7 @@ def open_(
     file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
 ) -> None:
     """Charge the ledger and write the file that devices and servers go by."""
-    require_free(output, "--output", (".json",), overwrite=False)
+    require_free(output, "--output", (".json",), overwrite=True)  # what is there is looked at below
     from geodp.analysis.plan.local import read_local_plan
     from geodp.privacy.ledger import Ledger
     from geodp.release.local.opening import open_round
