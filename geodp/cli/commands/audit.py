@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand, epsilon, grid_options
-from geodp.cli.output import require_drawn, require_free, write_file
+from geodp.cli.output import REPLACE, require_drawn, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.io.folder.whole import write_whole
 
 if TYPE_CHECKING:
     from geodp.analysis.audit import Threshold
@@ -126,19 +128,42 @@ def audit(**options: Any) -> None:
         document["instead"] = release_instead(found, grid, options["method"]).to_dict()
     if options["table"] is not None:
         document["confidential"] = {"notice": NOTICE, **_look(options)}
-    picture = None if options["plot"] is None else _draw(options)
-    if found is not None and options["ledger"] is not None:
-        document["charge"] = _charge(found, options)
-    if picture is not None:
-        write_file(options["plot"], picture, True, options["overwrite"])
+    if options["plot"] is not None:
+        write_file(options["plot"], _draw(options), True, options["overwrite"])
+    with _open_output(options) as output:
+        if found is not None and options["ledger"] is not None:
+            # A charge is never taken back, so what may fail of the file fails before it.
+            if output is not None:
+                output.write(_encode({**document, "charge": " " * ROOM_FOR_CHARGE}))
+                output.flush()
+                output.seek(0)
+            document["charge"] = _charge(found, options)
+        if output is not None:
+            output.write(_encode(document))
+            output.truncate()
     text = json.dumps(document, ensure_ascii=False, indent=1)
-    if options["output"] is not None:
-        public = options["table"] is None
-        write_file(options["output"], f"{text}\n".encode(), public, options["overwrite"])
     click.echo(text if options["as_json"] else _say(document))
 
 
 COMMANDS = (audit,)
+
+ROOM_FOR_CHARGE = 1 << 13
+"""Bytes that are written in a charge's place before it is known."""
+
+
+def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | None]:
+    """Open what ``--output`` names, which appears when the block ends; None without one."""
+    path, overwrite = options["output"], options["overwrite"]
+    if path is None:
+        return nullcontext()
+    return write_whole(
+        path, REPLACE.format(path), overwrite=overwrite, public=options["table"] is None
+    )
+
+
+def _encode(document: dict[str, Any]) -> bytes:
+    """Return a document as the bytes of its file."""
+    return f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode()
 
 
 def _require_sense(context: click.Context) -> None:

@@ -1,9 +1,13 @@
 """``geodp audit`` from the command line."""
 
+import errno
+import io
 import json
+import os
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
@@ -11,10 +15,11 @@ import pytest
 from geodp.analysis.audit.recoding import CHOSEN
 from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.cli.commands.audit import NOTICE, audit
+from geodp.io.folder.whole import write_whole
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP
 from tests.bits import has_bits
-from tests.command import Runner
+from tests.command import Runner, geodp
 
 MODEL = ["--rate", "0.2", "--threshold", "10"]
 GUARANTEE = [*MODEL, "--epsilon", "1.0252"]
@@ -162,3 +167,36 @@ def test_a_guarantee_is_charged_and_its_sample_stays_secret(tmp_path):
 )
 def test_what_does_not_go_together_is_refused(words, said):
     assert said in error_of(*words)
+
+
+class Full(io.BytesIO):
+    """A file on a disk without room."""
+
+    def write(self, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_may_fail_of_the_file_fails_before_the_charge(tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("census", ApproximateDP(Fraction(2), Fraction(1, 10**5)))
+    into = ["--ledger", tmp_path / "ledger", "--dataset", "census", "--sample", "autumn"]
+    call = ["audit", *GUARANTEE, *into, "--output", tmp_path / "a.json"]
+
+    @contextmanager
+    def write_to_full_disk(*given, **more):
+        with write_whole(*given, **more):
+            yield Full()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("geodp.cli.commands.audit.write_whole", write_to_full_disk)
+        done = geodp(*call)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert ledger.charges("census") == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
+    assert geodp(*call).returncode == 0
+    (charge,) = ledger.charges("census")
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["charge"]["sequence"] == charge.sequence
+    assert geodp(*call[:-1], tmp_path / "b.json").returncode == 2  # the sample is charged already
+    assert not (tmp_path / "b.json").exists()
