@@ -401,7 +401,7 @@ def test_parts_whose_map_is_drawn_with_their_own_key_are_refused():
     assert method.release(table, event, key).key.size
 
 
-ROOT = Path(__file__).parents[2] / "geodp"
+ROOT = Path(geodp.__file__).parent
 TAKERS = {"privacy/key.py", "release/cluster/secret.py", "analysis/evaluate/trials.py"}
 """Files that take the words of a key: to lend them to a kernel, and for another process."""
 

@@ -282,8 +282,8 @@ TARGETS = (
     ),
     Target(
         "geodp.release.local.opening",
-        ("tests/release/local/test_round.py", "-k", "charge and haar"),
-        ("_write", "_take"),
+        ("tests/release/local/test_round.py", "tests/release/local/test_interrupted.py"),
+        ("_write", "_charge"),
     ),
     # Which candidate.
     Target(

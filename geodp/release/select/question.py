@@ -125,7 +125,7 @@ def find_places(grid: Grid, level: str | None) -> Places:
     Raises
     ------
     UsageError
-        No such level, or a domain of more than ``2**62`` cells.
+        No such level.
     """
     if level is None or level == CELL:
         return CellPlaces(grid, None)
@@ -141,8 +141,6 @@ class CellPlaces(Places):
         self._onto = onto
         self.grid = grid if onto is None else onto.grid
         self.size = self.grid.size
-        if self.size > LIMIT:
-            raise UsageError(f"A selection takes at most 2**62 cells; this grid has {self.size:,}.")
 
     def count(self, table: CountTable) -> Counted:
         """Return the cells that have a count, by their number in the domain, and the counts."""

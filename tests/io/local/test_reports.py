@@ -188,5 +188,6 @@ def test_nothing_half_written_stays(tmp_path, reports, name, monkeypatch):
     with pytest.raises(OutputError, match="No space"):
         write_reports(tmp_path / name, DIGEST, reports)
     assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
     with pytest.raises(OutputError, match="too long"):
         write_reports(tmp_path / ("b" * 300 + name), DIGEST, reports)
