@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError, printable
-from geodp.io.folder.whole import require_absent, write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,6 +23,8 @@ def require_free(
     if path.suffix.lower() not in endings:
         raise UsageError(f"{option} must end in {' or '.join(endings)}.")
     if not overwrite:
+        from geodp.io.folder.whole import require_absent
+
         require_absent(path, REPLACE.format(path))
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent} for {option}.")
@@ -49,6 +50,8 @@ def require_drawn(plot: Path | None) -> None:
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
+    from geodp.io.folder.whole import write_whole
+
     with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
         file.write(data)
 

@@ -87,7 +87,7 @@ def _published(draw, folder, ledger):
         "ledger": ledger,
         "dataset": None if ledger is None else DATASET,
     }
-    return table, geodp.publish(table, **given, contribution=1), given
+    return table, geodp.publish(table, **{"contribution": 1, **given}), given
 
 
 def _key(draw, folder):
@@ -167,7 +167,7 @@ def _again(draw, table, release, given, folder):
         hold(charges == 1, f"{charges} charges for one release")
     if draw.key == "entropy":
         return
-    second = geodp.publish(table, **given, contribution=1)
+    second = geodp.publish(table, **{"contribution": 1, **given})
     hold(np.array_equal(second.table.key, release.table.key), "other cells with the same key")
     hold(np.array_equal(second.table.count, release.table.count), "other counts, the same key")
     if charges:
@@ -244,7 +244,6 @@ def _evaluation(draw, table, release, given, folder):
         trials=1 + draw.seed % 2,
         key=NoiseKey(bytes(32)),
         rectangles=3 if len(draw.grid.places) == 1 else 0,
-        contribution=1,
     )
     (figures,) = found.methods.values()
     hold(np.isfinite(figures["rmse"]).all(), "an error that is no number")

@@ -18,7 +18,8 @@ key = geodp.NoiseKey.from_file(sys.argv[1])
 grid = geodp.Grid.regular((9, 14))
 people = np.zeros((9, 14), int)
 people[2:5, 3:9] = np.arange(18).reshape(3, 6) * 40
-release = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon="1/3", key=key)
+table = geodp.CountTable.from_dense(people, grid)
+release = geodp.publish(table, epsilon="1/3", contribution=1, key=key)
 print(release.table.key.tolist(), release.table.count.tolist())
 """
 

@@ -16,7 +16,6 @@ from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand, epsilon, grid_options
 from geodp.cli.output import REPLACE, require_drawn, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.io.folder.whole import write_whole
 
 if TYPE_CHECKING:
     from geodp.analysis.audit import Threshold
@@ -156,6 +155,8 @@ def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | N
     path, overwrite = options["output"], options["overwrite"]
     if path is None:
         return nullcontext()
+    from geodp.io.folder.whole import write_whole
+
     return write_whole(
         path, REPLACE.format(path), overwrite=overwrite, public=options["table"] is None
     )

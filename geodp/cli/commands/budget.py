@@ -10,7 +10,6 @@ import click
 
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.io.folder.whole import write_whole
 
 if TYPE_CHECKING:
     from geodp.privacy.ledger import Account, Charge, Ledger
@@ -158,6 +157,8 @@ def export(file: Path, output: Path | None) -> None:
         for line in lines:
             click.echo(line)
         return
+    from geodp.io.folder.whole import write_whole
+
     with write_whole(output, f"{output} exists; choose a new file.") as target:
         target.writelines(f"{line}\n".encode() for line in lines)
     click.echo(str(output))

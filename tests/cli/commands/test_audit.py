@@ -188,7 +188,7 @@ def test_what_may_fail_of_the_file_fails_before_the_charge(tmp_path, monkeypatch
             yield Full()
 
     with monkeypatch.context() as patch:
-        patch.setattr("geodp.cli.commands.audit.write_whole", write_to_full_disk)
+        patch.setattr("geodp.io.folder.whole.write_whole", write_to_full_disk)
         done = geodp(*call)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr

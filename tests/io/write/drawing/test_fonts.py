@@ -214,7 +214,8 @@ def test_the_command_line_says_it_once_and_plainly(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y,n\n0,0,3\n1,0,5\n")
     call = ["publish", path, "--grid", "regular:1x2", "--x", "x", "--y", "y", "--value", "n"]
-    call += ["--anchor", "index", "--epsilon", "1", "--name", NOBODYS, "--output", tmp_path / "o"]
+    call += ["--anchor", "index", "--epsilon", "1", "--contribution", "1", "--name", NOBODYS]
+    call += ["--output", tmp_path / "o"]
     for arguments in (call, ["map", tmp_path / "o", "--output", tmp_path / "again.png"]):
         done = subprocess.run(
             [sys.executable, "-m", "geodp", *map(str, arguments)],

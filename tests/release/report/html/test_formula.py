@@ -117,7 +117,9 @@ def counted(grid):
 )
 def test_polygons_of_the_page_are_those_of_release_estimate(name, tmp_path):
     grid, terms = CASES[name]
-    release, card = publish(tmp_path / "release", grid, counted(grid), **terms, contribution=1)
+    release, card = publish(
+        tmp_path / "release", grid, counted(grid), **{"contribution": 1, **terms}
+    )
     rings = polygons(grid.places[0].bounds, 30)
     rings += [[[x, y] for x, y in shapely.box(*grid.places[0].bounds).exterior.coords[:-1]]]
     wanted = [expected(release, ring) for ring in rings]
@@ -178,7 +180,7 @@ def test_areas_with_public_totals_are_exact_on_the_page_too(name, tmp_path):
     totals = replace(nobody, total=people)
     method = {} if name == "official" else {"method": "pyramid"}
     terms = {"totals": totals, "contribution": 1} | method
-    release, card = publish(tmp_path / "release", grid, counts, **terms, contribution=1)
+    release, card = publish(tmp_path / "release", grid, counts, **{"contribution": 1, **terms})
     assert release.totals is not None
     rings = polygons(grid.places[0].bounds, 200, seed=5)
     for code in codes:
@@ -210,7 +212,7 @@ def test_what_has_no_closed_form_says_why(tmp_path):
         "threshold": (None, None, {"method": "pyramid:prune=2"}),
     }
     for name, (grid, counts, terms) in cases.items():
-        release, card = publish(tmp_path / name, grid, counts, **terms, contribution=1)
+        release, card = publish(tmp_path / name, grid, counts, **{"contribution": 1, **terms})
         found[name] = why_no_cells(release, card), why_no_formula(release, card)
     assert found == {
         "mwem": (None, "no_closed_form"),
