@@ -246,7 +246,9 @@ def test_a_current_folder_that_is_gone_is_told(tmp_path, monkeypatch):
 def in_shell(before, *call):
     """Run a command in a shell of its own, after what changes that."""
     run = ["sh", "-c", f'{before} exec "$@"', "sh", sys.executable, "-m", "geodp", *map(str, call)]
-    return subprocess.run(run, capture_output=True, text=True, check=False)
+    # A relative path of modules leads nowhere from a folder that is gone.
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    return subprocess.run(run, capture_output=True, text=True, check=False, env=found)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")

@@ -13,7 +13,7 @@ from geodp.io.folder import whole
 from geodp.io.folder.manifest import foreign, remove_release, sha256, sums_text
 from geodp.io.folder.whole import hide, remove_drafts, write_whole
 
-POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="locks and permissions of POSIX")
+POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="permissions of POSIX")
 
 
 @pytest.fixture(params=["nameless", "no links to it", "hidden", "no links"])

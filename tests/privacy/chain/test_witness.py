@@ -371,7 +371,7 @@ def test_a_head_writes_to_no_file_that_is_not_the_ledgers_witness(ledger, tmp_pa
     other.add_dataset("census", PureDP(F(1)))
 
 
-@pytest.mark.skipif(locked_file.fcntl is None, reason="locks by name are of one alone")
+@pytest.mark.skipif(locked_file.fcntl is None, reason="locks on files themselves are of POSIX")
 def test_a_check_only_reads_the_witness(ledger, place, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     with locked_file.open_locked(place, write=False):
@@ -380,6 +380,7 @@ def test_a_check_only_reads_the_witness(ledger, place, monkeypatch):
             charge(ledger, TENTH)
 
 
+@pytest.mark.skipif(locked_file.fcntl is None, reason="locks on files themselves are of POSIX")
 def test_another_name_of_the_ledger_or_the_witness_is_recognised(
     ledger, place, tmp_path, monkeypatch
 ):
