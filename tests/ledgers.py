@@ -133,3 +133,12 @@ def moved(entry, places):
         if (latest := f"latest_{name}") in entry:
             entry[latest] = places[entry[latest][0]]
     return entry
+
+
+def start_together(processes):
+    """Tell processes that print ``ready`` and wait for a line to begin, once all are ready."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()

@@ -24,7 +24,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import START as FIRST
-from tests.ledgers import charge, fingerprint, small_ledger
+from tests.ledgers import charge, fingerprint, small_ledger, start_together
 
 resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
 
@@ -78,15 +78,6 @@ def start(script, path, argument="", **options):
     )
 
 
-def release(processes):
-    """Let them all go at once."""
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-
-
 def results(processes):
     return sorted(process.communicate(timeout=120)[0].strip() for process in processes)
 
@@ -102,7 +93,7 @@ def test_the_charging_process_imports_nothing_heavy():
 def test_of_eight_processes_at_once_exactly_the_five_that_the_cap_allows_succeed(tmp_path):
     ledger = small_ledger(tmp_path)
     processes = [start(ONE, ledger.path) for _ in range(8)]
-    release(processes)
+    start_together(processes)
     assert results(processes) == 3 * ["BudgetError"] + 5 * ["charged"]
     account = ledger.account("census")
     assert account.spent == PureDP(sum((c.loss.epsilon for c in ledger.charges("census")), F(0)))
@@ -113,7 +104,7 @@ def test_of_eight_processes_at_once_exactly_the_five_that_the_cap_allows_succeed
 def test_of_eight_processes_with_one_fingerprint_one_is_charged(tmp_path):
     ledger = small_ledger(tmp_path)
     processes = [start(ONE, ledger.path, fingerprint(7)) for _ in range(8)]
-    release(processes)
+    start_together(processes)
     assert results(processes) == ["charged"] + 7 * ["replay"]
     assert ledger.spent("census") == PureDP(F(1, 5))
 
@@ -173,7 +164,7 @@ def kill_at_random(script, path, kills, chance):
     acknowledged = set()
     for _ in range(kills // 2):
         processes = [start(script, path) for _ in range(2)]
-        release(processes)
+        start_together(processes)
         time.sleep(chance.uniform(0, 0.06))
         for process in processes:
             process.send_signal(signal.SIGKILL)
@@ -225,7 +216,7 @@ def test_a_kill_while_a_ledger_is_made_leaves_one_that_can_be_made(tmp_path):
     for number in range(10):
         path = tmp_path / str(number)
         process = start(create + "while True: pass\n", path)
-        release([process])
+        start_together([process])
         time.sleep(chance.uniform(0, 0.008))
         process.kill()
         process.communicate()
@@ -276,7 +267,7 @@ def test_a_file_that_may_not_grow_gives_a_clear_error_and_keeps_the_ledger_whole
             ledger.path,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
         )
-        release([process])
+        start_together([process])
         (outcome,) = results([process])
         assert outcome in ("charged", "OutputError")
         done += outcome == "charged"

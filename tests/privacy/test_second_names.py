@@ -16,7 +16,7 @@ import pytest
 from geodp.errors import GeodpError, VerificationError
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from tests.ledgers import charge
+from tests.ledgers import charge, start_together
 
 pytest.importorskip("resource", reason="signals and limits of POSIX")
 
@@ -91,14 +91,6 @@ def start(path, loss, tries, prefix=()):
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def go(*children):
-    for child in children:
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-
-
 def acknowledged(child):
     """The charges of which a child heard, and what else it was told."""
     lines = child.communicate(timeout=120)[0].split("\n")[:-1]  # the last may be half a line
@@ -120,7 +112,7 @@ def test_a_ledger_of_two_names_is_charged_up_to_its_cap_exactly(tmp_path, second
         ledger = new_ledger(folder)
         name, prefix = second(ledger.path, folder)
         sides = [start(ledger.path, F(1, 20), 20), start(name, F(1, 20), 20, prefix)]
-        go(*sides)
+        start_together(sides)
         results = [acknowledged(side) for side in sides]
         assert [told for _, told in results] == [[], []]
         heard = results[0][0] | results[1][0]
@@ -141,7 +133,7 @@ def test_a_kill_under_one_name_loses_nothing_under_the_other(tmp_path, second, r
             start(ledger.path, F(1, 20), 10**6),
             start(name, F(1, 20), 10**6, prefix),
         ]
-        go(*sides)
+        start_together(sides)
         for side in chance.sample(sides, 2):
             time.sleep(chance.uniform(0.01, 0.08))
             side.send_signal(signal.SIGKILL)
@@ -182,7 +174,7 @@ def test_a_ledger_that_is_renamed_while_it_is_charged_keeps_every_charge(tmp_pat
         ledger = new_ledger(tmp_path / str(number), F(10**6))
         other = ledger.path.with_name("renamed.ledger")
         sides = [start(path, F(1, 20), 150) for path in (ledger.path, other)]
-        go(*sides)
+        start_together(sides)
         place, moves = ledger.path, 0
         while any(side.poll() is None for side in sides) and moves < 4000:
             target = other if place == ledger.path else ledger.path
@@ -242,7 +234,7 @@ def test_of_two_copies_at_once_one_stops_at_its_next_charge(tmp_path, rounds, ki
         ledger = new_ledger(folder, F(10**6), witness=folder / "witness")
         copy = shutil.copy(ledger.path, folder / "copy")
         sides = [start(path, F(1, 20), 10**6 if killed else 10) for path in (ledger.path, copy)]
-        go(*sides)
+        start_together(sides)
         if killed:
             for side in chance.sample(sides, 2):
                 time.sleep(chance.uniform(0.01, 0.08))
@@ -265,7 +257,7 @@ def test_a_kill_between_ledger_and_witness_is_resolved_by_the_next_charge(tmp_pa
     chance, heard = random.Random(37), set()
     for _ in range(rounds):
         sides = [start(ledger.path, F(1, 20), 10**6) for _ in range(2)]
-        go(*sides)
+        start_together(sides)
         for side in sides:
             time.sleep(chance.uniform(0.01, 0.05))
             side.send_signal(signal.SIGKILL)
