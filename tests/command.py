@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -47,6 +48,14 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
             stopping.begin()
     said = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
     return Done(code if isinstance(code, int) else 0, *said)
+
+
+def context_of(command):
+    """Return a context that asks a command for its parameters, as ``geodp`` itself does.
+
+    Click makes a command's option of help once, for the first context that asks for it.
+    """
+    return click.Context(command, info_name=command.name, **cli.geodp.context_settings)
 
 
 class Runner:

@@ -10,6 +10,7 @@ from geodp.cli import geodp
 from geodp.cli.help import EXPERT, INPUT, OUTPUT, PRIVACY, STEPS, group_options
 from geodp.cli.options import grid_option_names
 from geodp.cli.readers import ReadingCommand, reader_options
+from tests.command import context_of
 from tests.command import geodp as run
 
 
@@ -26,7 +27,7 @@ COMMANDS = dict(commands())
 
 
 def groups_of(command):
-    context = click.Context(command)
+    context = context_of(command)
     asks_for_help = command.get_help_option(context)
     params = [one for one in command.get_params(context) if one is not asks_for_help]
     readers = [one.name for one in reader_options()]
@@ -37,7 +38,7 @@ def groups_of(command):
 def test_every_option_has_a_sentence(words):
     command = COMMANDS[words]
     options = [
-        o for o in command.get_params(click.Context(command)) if o.param_type_name != "argument"
+        o for o in command.get_params(context_of(command)) if o.param_type_name != "argument"
     ]
     assert [option.opts for option in options if not option.help] == []
     assert command.get_short_help_str(300)
@@ -65,7 +66,7 @@ def test_every_option_of_publish_has_its_group():
 
 def test_no_group_names_what_no_command_has():
     reading = [one for one in COMMANDS.values() if isinstance(one, ReadingCommand)]
-    names = {str(p.name) for one in reading for p in one.get_params(click.Context(one))}
+    names = {str(p.name) for one in reading for p in one.get_params(context_of(one))}
     named = (*INPUT, *PRIVACY, *OUTPUT, *EXPERT)
     assert {*named} <= names
     assert len({*named}) == len(named)

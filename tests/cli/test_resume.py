@@ -5,7 +5,6 @@ import json
 import os
 from fractions import Fraction
 
-import click
 import numpy as np
 import pytest
 
@@ -19,7 +18,7 @@ from geodp.io.folder import staged_release
 from geodp.io.folder.kept import Kept, keep, read_kept, reserve
 from geodp.io.folder.series import StagedSeries
 from geodp.privacy.ledger import Ledger
-from tests.command import geodp
+from tests.command import context_of, geodp
 from tests.keys import keep as keep_key
 
 GRID = package.Grid.regular((8, 8))
@@ -35,7 +34,7 @@ follows from them."""
 
 def params_of(command):
     """Return all parameters of a command, those of readers among them."""
-    return command.get_params(click.Context(command))
+    return command.get_params(context_of(command))
 
 
 EACH = {

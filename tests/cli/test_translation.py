@@ -33,6 +33,7 @@ from geodp.release.publish import publish
 from geodp.table.counts import CountTable
 from tests.catalogues import SOURCES, sentences
 from tests.cli.test_help import commands
+from tests.command import context_of
 
 LEAST = 0.98
 """The share of help that a language must have: a new option may come before its translation."""
@@ -46,7 +47,7 @@ def help_sentences():
         first, *others = paragraphs(command.help or "")
         yield from (command.get_short_help_str(limit=300), first)
         yield from (one for one in others if not one.startswith("\b\ngeodp "))
-        for option in command.get_params(click.Context(command)):
+        for option in command.get_params(context_of(command)):
             if getattr(option, "help", None):
                 yield option.help
 

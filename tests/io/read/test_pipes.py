@@ -22,7 +22,7 @@ from geodp.io.read.rows.sources import kind_of, list_paths
 from geodp.release.local.collect import Sums
 from geodp.release.local.round import read_round
 from geodp.release.metadata import read_metadata
-from tests.command import geodp
+from tests.command import context_of, geodp
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the file system has no FIFOs"),
@@ -184,7 +184,7 @@ def pipe(prepared, tmp_path, monkeypatch):
 
 def test_every_option_that_names_a_file_is_known():
     for name, command in commands():
-        for one in command.get_params(click.Context(command)):
+        for one in command.get_params(context_of(command)):
             path = isinstance(one.type, click.Path) or one.name in ("inputs", "file")
             known = one.name in READ.get(name, {}) or one.name in OTHERWISE
             known |= f"{one.name} of {name.split()[0]}" in OTHERWISE

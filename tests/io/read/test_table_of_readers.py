@@ -4,11 +4,9 @@ import dataclasses
 import inspect
 from pathlib import Path
 
-import click
 import pytest
 
 import geodp
-from geodp.cli import geodp as cli
 from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
@@ -18,6 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.io import read
 from geodp.io.read import READERS, choose
 from geodp.io.read.reader import Call, Claim, Reader
+from tests.command import context_of
 
 NEEDED = {"points": {"x": "x", "y": "y"}, "table": {"value": "n"}}
 FRONT_DOORS = {
@@ -113,12 +112,10 @@ def test_the_options_of_commands_are_the_fields():
             assert option.default in (None, asked.default) or option.multiple
             assert not option.required  # another reader may do without
     for command in (publish, evaluate):
-        names = [
-            one.name for one in command.get_params(click.Context(command, **cli.context_settings))
-        ]
+        names = [one.name for one in command.get_params(context_of(command))]
         assert set(made) <= set(names)
         assert len(names) == len(set(names))
-    names = {one.name for one in plan.get_params(click.Context(plan, **cli.context_settings))}
+    names = {one.name for one in plan.get_params(context_of(plan))}
     assert not names & {*made, "inputs"}
 
 
