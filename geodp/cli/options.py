@@ -304,7 +304,9 @@ records = click.option(
 _RUN: tuple[Callable[[Any], Any], ...] = (
     click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
     click.option(
-        "--ledger", type=click.Path(path_type=Path), help="Charged once, before any noise."
+        "--ledger",
+        type=click.Path(path_type=Path),
+        help="Charged once, before any file is written.",
     ),
     click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
     records,

@@ -267,12 +267,27 @@ class Ledger:
         VerificationError
             The end of the chain or the accounts are not what geodp wrote; nothing was charged.
         """
-        require_neighbours(neighbours)
-        if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
-            raise UsageError("contribution must be a whole number of at least 1.")
-        terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
-        terms |= write_records(records)
+        terms = _terms_of(mechanism, neighbours, contribution, records)
         return self._charge(CENTRAL, dataset, loss, terms, fingerprint, details or {})
+
+    def rehearse(
+        self,
+        dataset: str,
+        loss: Loss,
+        *,
+        mechanism: str,
+        neighbours: str,
+        contribution: int,
+        fingerprint: str,
+        records: Records = None,
+    ) -> None:
+        """Raise the error that :meth:`charge` would raise now; charge nothing."""
+        terms = _terms_of(mechanism, neighbours, contribution, records)
+        _require_charge(loss, terms, fingerprint)
+        with self._transaction() as log:
+            books = Books(log)
+            with books.hold_witness(write=False):
+                _add_charge(books, CENTRAL, dataset, loss, terms, fingerprint)
 
     def charge_round(
         self, dataset: str, loss: Loss, *, mechanism: str, fingerprint: str, details: dict[str, Any]
@@ -309,24 +324,21 @@ class Ledger:
         details: dict[str, Any],
     ) -> Charge:
         """Charge what is of a model, under checked terms."""
-        require_words(terms["mechanism"], "The mechanism")
-        if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
-            raise UsageError("A fingerprint has 16 to 128 hexadecimal digits, in lower case.")
-        if not any(loss.amounts):
-            raise UsageError("A charge must be above 0.")
-        require_short(loss)
-        terms = {"loss": str(loss), **terms}
+        _require_charge(loss, terms, fingerprint)
         columns: dict[str, Any] = {"fingerprint": fingerprint, "details": write_details(details)}
         with self._books(write=True) as books:
-            account = books.account(dataset)
-            if (known := books.known(account.name, fingerprint)) is not None:
-                return replay_of(charge_of(known), terms)
-            account.require(model, terms["neighbours"])
-            records = read_records(terms)
-            after = account.charge(loss, records)
-            require_new_sample(records, account.samples)
-            entry = books.enter({"kind": "charge", **terms, **columns, **after.columns()})
+            after = _add_charge(books, model, dataset, loss, terms, fingerprint)
+            if isinstance(after, Charge):
+                return after
+            said = {"kind": "charge", "loss": str(loss), **terms}
+            entry = books.enter({**said, **columns, **after.columns()})
         return charge_of(entry)
+
+    def find_charge(self, dataset: str, fingerprint: str) -> Charge | None:
+        """Return the charge of a release by its fingerprint; None where there is none."""
+        with self._books() as books:
+            known = books.known(books.account(dataset).name, fingerprint)
+        return None if known is None else charge_of(known)
 
     def account(self, dataset: str) -> Account:
         """Return a data set and what it has spent."""
@@ -400,3 +412,41 @@ class Ledger:
             return iter([canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows])
         except (TypeError, ValueError):
             raise VerificationError("An entry of the ledger is no JSON text any more.") from None
+
+
+def _terms_of(
+    mechanism: str, neighbours: str, contribution: int, records: Records
+) -> dict[str, Any]:
+    """Return the terms of a release as a ledger's entry has them; UsageError for wrong ones."""
+    require_neighbours(neighbours)
+    if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
+        raise UsageError("contribution must be a whole number of at least 1.")
+    terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
+    return terms | write_records(records)
+
+
+def _require_charge(loss: Loss, terms: dict[str, Any], fingerprint: str) -> None:
+    """Raise UsageError for what no ledger takes."""
+    require_words(terms["mechanism"], "The mechanism")
+    if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
+        raise UsageError("A fingerprint has 16 to 128 hexadecimal digits, in lower case.")
+    if not any(loss.amounts):
+        raise UsageError("A charge must be above 0.")
+    require_short(loss)
+
+
+def _add_charge(
+    books: Books, model: str, dataset: str, loss: Loss, terms: dict[str, Any], fingerprint: str
+) -> Account | Charge:
+    """Return a data set's account after a charge, which is entered nowhere yet.
+
+    Or the earlier charge of a release that is published again.
+    """
+    account = books.account(dataset)
+    if (known := books.known(account.name, fingerprint)) is not None:
+        return replay_of(charge_of(known), {"loss": str(loss), **terms})
+    account.require(model, terms["neighbours"])
+    records = read_records(terms)
+    after = account.charge(loss, records)
+    require_new_sample(records, account.samples)
+    return after

@@ -15,10 +15,9 @@ from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.loss import ZeroConcentratedDP
-from geodp.privacy.selected import Selection
+from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms, TermsGiven
+from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
 from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.metadata import state_metadata
@@ -78,8 +77,8 @@ def publish(
         measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
         and different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
-        Charged before any noise is drawn, when all that is public has been worked out; the charge
-        stays if the run fails afterwards.
+        Asked before any noise is drawn, and charged before anything that was drawn is returned; the
+        charge stays if the run fails afterwards.
         Publishing the same input again with the same kept key is recognised and costs nothing.
     dataset : str, optional
         Name of the data set in the ledger.
@@ -260,22 +259,27 @@ class Prepared:
         """Nodes of the complete levels of measurements; None without any."""
         return None if self.asked is None else sum(self.asked.sizes)
 
-    def release(self) -> Release:
-        """Charge, and draw."""
+    def release(self, keep: Keep[Release] | None = None) -> Release:
+        """Draw, and charge; ``keep`` gets the release before it is charged, and its fingerprint."""
         own, fingerprint = key_of_table(self.key, self.table, self.method, self.spent)
+        charged = self.ledger, self.dataset, self.spent, fingerprint
         try:
-            charge = charge_event(
-                self.ledger, self.dataset, self.spent, fingerprint, records=self.records
+            release, charge = draw_and_charge(
+                *charged, lambda: self._draw(own), keep, records=self.records
             )
-            drawn, told = self._draw(own)
-            if self.totals is not None:
-                drawn = self.totals.fit(drawn)
-            found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
-            return replace(self.outline, table=drawn, charge=charge, measurements=found, prior=told)
         finally:
             own.forget()
+        return replace(release, charge=charge)
 
-    def _draw(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
+    def _draw(self, key: NoiseKey) -> Release:
+        """Draw the release, which is not charged yet."""
+        drawn, told = self._draw_table(key)
+        if self.totals is not None:
+            drawn = self.totals.fit(drawn)
+        found = None if self.asked is None else self.asked.measure(self.table, drawn, key)
+        return replace(self.outline, table=drawn, measurements=found, prior=told)
+
+    def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""
         if self.prior is not None:
             return self.method.release_informed(self.table, self.spent, key, self.prior)
@@ -368,43 +372,3 @@ def make_event(
     if overload := method.undrawable(grid, event):
         raise UsageError(overload)
     return event
-
-
-def charge_event(
-    ledger: Ledger | None,
-    dataset: str | None,
-    spent: Measurement | Selection,
-    fingerprint: str,
-    *,
-    records: str | None = None,
-) -> Charge | None:
-    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
-
-    None where there is neither a ledger nor a data set.
-    """
-    if ledger is None and dataset is None:
-        if records is not None:
-            raise UsageError("What a release is made from is declared to a ledger; give one.")
-        return None
-    if ledger is None or dataset is None:
-        raise UsageError("A ledger and the name of a data set in it go together.")
-    if not spent.is_private:
-        raise UsageError("A release with a fixed key is not private and has no place in a ledger.")
-    account = ledger.account(dataset)
-    if account.unit != spent.unit:
-        raise UsageError(
-            f"The ledger protects one {account.unit} of {account.name}, and this release one "
-            f"{spent.unit}; budgets of different units do not add up."
-        )
-    loss = spent.loss
-    if spent.rho is not None and isinstance(account.cap, ZeroConcentratedDP):
-        loss = ZeroConcentratedDP(spent.rho)
-    return ledger.charge(
-        dataset,
-        loss,
-        mechanism=spent.mechanism,
-        neighbours=spent.neighbours,
-        contribution=spent.contribution,
-        fingerprint=fingerprint,
-        records=records,
-    )

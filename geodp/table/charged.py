@@ -49,7 +49,7 @@ StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
 
 @dataclass(frozen=True)
 class StatedCharge:
-    """What was charged to a ledger, before the noise was drawn.
+    """What was charged to a ledger, before the release was written.
 
     Attributes
     ----------

@@ -178,6 +178,10 @@ class SelectionCard:
         """Return the same card with its id."""
         return replace(self, release_id=self.digest)
 
+    def with_budget(self, budget: StatedCharge) -> Self:
+        """Return the card of the same selection once it is charged."""
+        return replace(self, budget=budget).with_id()
+
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values."""
         plain: dict[str, Any] = write_plain(self)

@@ -47,7 +47,7 @@ PARTS = (
     "-k",
     "parts or marginal",
 )
-RESUME = ("tests/cli/test_resume.py",)
+RESUME = ("tests/io/folder/test_kept.py", "tests/cli/test_resume.py")
 RESUMED = (*RESUME, "-k", "own_call_alone or would_have or cannot_be_kept")
 
 
@@ -369,9 +369,9 @@ TARGETS = (
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
     Target("geodp.io.folder.kept", RESUME),
-    Target("geodp.io.folder.series", RESUME, ("StagedSeries.keep", "StagedSeries.kept")),
-    Target("geodp.io.folder.staged_release", RESUME, ("StagedRelease.keep", "StagedRelease.kept")),
-    Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_kept", "_release", "_resume")),
+    Target("geodp.io.folder.kept_tables", RESUME),
+    Target("geodp.cli.charging", RESUMED),
+    Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_totals", "_release", "_resume")),
     Target("geodp.cli.commands.series", RESUMED, ("_release", "_resume")),
     Target(
         "geodp.io.verify.files",
@@ -390,6 +390,10 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("agree", "charge_event", "Prepared.release"),
+        ("agree", "Prepared.release"),
+    ),
+    Target(
+        "geodp.release.charging",
+        ("tests/release/test_charging.py", "tests/release/test_publish_with_ledger.py"),
     ),
 )

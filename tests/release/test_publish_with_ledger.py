@@ -1,4 +1,4 @@
-"""Publishing against a ledger: charged before the noise, refused over the cap, replays free."""
+"""Publishing against a ledger: charged for what is drawn, refused over the cap, replays free."""
 
 import multiprocessing
 from fractions import Fraction
@@ -15,6 +15,7 @@ from tests.keys import keep
 from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((8, 8))
+F = "f" * 64
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
 
 
@@ -63,14 +64,36 @@ def test_other_data_under_the_same_key_is_charged(ledger, key):
     assert len(ledger.charges("census")) == 2
 
 
-def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
+def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
     def fail(*_):
         raise MemoryError
 
     monkeypatch.setattr(Pyramid, "release", fail)
     with pytest.raises(MemoryError):
         geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census", contribution=1)
-    assert str(ledger.remaining("census")) == str(PureDP(Fraction(1, 2)))
+    assert ledger.charges("census") == ()
+
+
+def test_nothing_is_drawn_that_the_ledger_would_refuse(ledger, monkeypatch):
+    monkeypatch.setattr(Pyramid, "release", None)
+    for given in ({"epsilon": 2}, {"epsilon": 1, "dataset": "another"}):
+        with pytest.raises((BudgetError, UsageError)):
+            geodp.publish(TABLE, **{"ledger": ledger, "dataset": "census", **given}, contribution=1)
+
+
+def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(ledger, monkeypatch):
+    real = Pyramid.release
+
+    def slow(*given):
+        found = real(*given)
+        common = {"mechanism": "other", "neighbours": "add-remove-one", "contribution": 1}
+        Ledger.open(ledger.path).charge("census", PureDP(Fraction(4, 5)), **common, fingerprint=F)
+        return found
+
+    monkeypatch.setattr(Pyramid, "release", slow)
+    with pytest.raises(BudgetError):
+        geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census", contribution=1)
+    assert [one.fingerprint for one in ledger.charges("census")] == [F]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from geodp import progress
+from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
@@ -39,16 +40,16 @@ from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, t
 from geodp.cli.stated import read_stated, stated_options
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit, hold_stops
+from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
-    from geodp.io.folder.kept import Kept
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
+    from geodp.privacy.event import Measurement
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
     from geodp.privacy.terms import Terms
@@ -194,10 +195,10 @@ class _Start:
         """The grid that is published."""
         return self.grid if self.coarser is None else self.coarser.grid
 
-    def require_kept(self, kept: Kept) -> None:
+    def require_totals(self, spent: Measurement, public_facts: tuple[str, ...]) -> None:
         """Raise UsageError where an interrupted run was charged for other public totals."""
         totals = self.totals
-        if totals and totals.describe_guarantee(kept.event) not in kept.public_facts:
+        if totals and totals.describe_guarantee(spent) not in public_facts:
             raise UsageError(
                 "The interrupted run had other public totals; give the file as it was."
             )
@@ -347,9 +348,8 @@ def _write(
 def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Draw the release, kept at once where it was charged; return what the operator is told too."""
-    from geodp.io.folder.kept import Kept
-    from geodp.privacy.ledger import Charge
+    """Draw the release, kept before it is charged; return what the operator is told too."""
+    from geodp.io.folder.kept_tables import pack_tables
 
     table, prior = prepared.table, prepared.prior
     run = {
@@ -359,31 +359,36 @@ def _release(
     }
     if prior is not None:
         run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
+
+    def pack(drawn: Release) -> Packed:
+        return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside)
+
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
-    with hold_stops():
-        release = prepared.release()
-        run["released_people"] = release.table.total
-        if isinstance(release.charge, Charge):
-            fingerprint = release.charge.fingerprint
-            found = release.table, fingerprint, describe_call(options), release.public_facts, run
-            place.keep(Kept(*found, release.drawn_beside))
-    return release, run
+    charged = prepared.ledger, prepared.dataset, describe_call(options)
+    with keep_charged(place.folder, *charged, run, pack) as keep:
+        release = prepared.release(keep)
+    return release, {**run, "released_people": release.table.total}
 
 
 def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.release.publish import charge_event, restore_beside
+    """Return the same of an interrupted run, which was charged; nothing is drawn."""
+    from geodp.io.folder.kept import read_kept
+    from geodp.io.folder.kept_tables import unpack_tables
+    from geodp.release.charging import find_charge
+    from geodp.release.publish import restore_beside
     from geodp.release.release import Release
 
-    kept = place.kept(describe_call(options))
-    start.require_kept(kept)
-    charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
+    kept = read_kept(place.folder, describe_call(options))
+    (table,), facts, drawn_beside = unpack_tables(kept, start.released, place.folder)
+    spent = cast("Measurement", table.event)
+    start.require_totals(spent, facts)
+    charge = find_charge(start.ledger, kept.dataset, kept.fingerprint)
     beside: dict[str, Any] = {"totals": start.totals, "metadata": start.metadata}
-    found = Release(kept.table, charge, start.terms.people, kept.public_facts, **beside)
-    made = start.method, kept.event, kept.measured
-    return restore_beside(found, *made, _measurements(options)), dict(kept.run)
+    found = Release(table, charge, start.terms.people, facts, **beside)
+    found = restore_beside(found, start.method, spent, drawn_beside, _measurements(options))
+    return found, {**kept.run, "released_people": table.total}
 
 
 def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:

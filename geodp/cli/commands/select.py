@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
+from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     add_options,
@@ -25,11 +26,12 @@ from geodp.cli.options import (
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, tell_if_kept
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit, hold_stops
+from geodp.errors import UsageError, VerificationError
+from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.release.select.question import Question
+    from geodp.release.select.selected import Selected
     from geodp.table.selected import SelectionCard
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -50,7 +52,11 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
         help="How candidates are drawn; the first is never worse.",
     ),
     click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
-    click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any draw."),
+    click.option(
+        "--ledger",
+        type=click.Path(path_type=Path),
+        help="Charged once, before any file is written.",
+    ),
     click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
     records,
     click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
@@ -151,12 +157,25 @@ def _resume(
     options: dict[str, Any], _question: Question, call: Mapping[str, str]
 ) -> tuple[SelectionCard, dict[str, list[str]]]:
     """Complete an interrupted run; nothing is read, drawn or charged."""
+    from geodp.io.folder.kept import read_kept, unreadable
     from geodp.io.folder.selection import stage_selection
+    from geodp.privacy.ledger import Ledger
+    from geodp.release.charging import find_charge
+    from geodp.table.charged import StatedCharge
+    from geodp.table.plain import read_plain
+    from geodp.table.selected import SelectionCard
 
     place = {"overwrite": options["overwrite"], "resume": True}
+    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
     with stage_selection(None, options["output"], **place) as staged:
-        card, run = staged.kept(call)
-        return card, staged.write(card, run)
+        kept = read_kept(staged.folder, call)
+        try:
+            card = SelectionCard.from_json(kept.card)
+        except VerificationError:
+            raise unreadable(staged.folder) from None
+        charge = find_charge(ledger, kept.dataset, kept.fingerprint)
+        card = card.with_budget(read_plain(StatedCharge, charge.describe(), "budget"))
+        return card, staged.write(card, dict(kept.run))
 
 
 def _choose(
@@ -188,11 +207,14 @@ def _choose(
         "people": int(table.count.sum()),
     }
     outline = prepared.outline.card()
-    with hold_stops(), stage_selection(outline, output, overwrite=overwrite) as place:
-        selected = prepared.release()
-        card = selected.card()
-        if selected.charge is not None:
-            place.keep(card, run, call)
+
+    def pack(drawn: Selected) -> Packed:
+        return drawn.card().to_json(), {}
+
+    with stage_selection(outline, output, overwrite=overwrite) as place:
+        charged = prepared.ledger, prepared.dataset, call
+        with keep_charged(place.folder, *charged, run, pack) as keep:
+            card = prepared.release(keep).card()
         return card, place.write(card, run)
 
 

@@ -1,79 +1,84 @@
-"""A charged table, kept from its draw until its release is complete.
+"""What was drawn, kept until it is charged and its release is complete.
 
 A charge is never taken back, so a disk that fills up or a machine that goes down while the formats
-are written would cost the budget and leave nothing. The table is therefore written first, as it
-was drawn and before anything else, and a run that was cut short goes on from it. It is a released
-table: it was paid for, and shows no more than the release will.
+are written would cost the budget and leave nothing. What was drawn is therefore written first,
+before it is charged, and a run that was cut short goes on from it. Once charged it may be released:
+it was paid for, and shows no more than the release will.
+
+Its name says how far the run came: ``released.draft`` is reserved space, ``released.drawn`` is
+complete and about to be charged, and ``released.npz`` was charged. Whether a run that was killed in
+the middle was charged for ``released.drawn`` is asked of the ledger, which knows its fingerprint:
+if so, it becomes ``released.npz``, and otherwise it is removed unseen.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp import __version__
-from geodp.errors import UsageError
-from geodp.grid.grid import Grid
+from geodp.errors import GeodpError, UsageError
 from geodp.io.folder.disk import sync
-from geodp.io.folder.staging import KEPT
+from geodp.io.folder.manifest import WAITING
 from geodp.io.opening import parse_json
-from geodp.privacy.event import Measurement
-from geodp.privacy.key import NOISE_FORMAT, digest
-from geodp.table.released import ReleasedTable
 
 CELL_BYTES = 16
 HEAD_BYTES = 1 << 16
 """Of everything but the cells."""
 
 
+KEPT = Path("restricted", WAITING)
+"""Where a charged draw waits in a staged folder until its release is complete."""
+
+DRAWN = KEPT.with_suffix(".drawn")
+"""Where a draw is while it is charged."""
+
+DRAFT = KEPT.with_suffix(".draft")
+"""Where space for it is taken."""
+
+
 @dataclass(frozen=True)
 class Kept:
-    """A charged table and what completes its release.
+    """What was drawn, and what completes its release.
 
     Attributes
     ----------
-    table : ReleasedTable
-    fingerprint : str
-        Under which the ledger knows the charge.
+    ledger, dataset, fingerprint : str
+        Path of the ledger, the data set that is charged, and under which name.
     call : dict of str to str
         What the run was asked for, option by option: it is completed for the same call only.
-    public_facts : tuple of str
-        What the release states of its input.
     run : dict
         For the operator: what ``restricted/run.json`` says of the run so far.
-    measured : mapping of str to array
-        What else was drawn: nodes and noisy values, where they are published.
+    card : dict
+        What else the release says of itself, in plain values.
+    arrays : mapping of str to array
+        What was drawn.
     """
 
-    table: ReleasedTable
+    ledger: str
+    dataset: str
     fingerprint: str
     call: Mapping[str, str]
-    public_facts: tuple[str, ...]
     run: Mapping[str, Any]
-    measured: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-    @property
-    def event(self) -> Measurement:
-        """What was spent: only an office's own releases are kept."""
-        return cast(Measurement, self.table.event)
+    card: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def reserve(folder: Path, cells: int) -> None:
-    """Take the space for a table of so many cells in a staged folder, before the charge.
+    """Take the space for a table of so many cells in a staged folder, before it is drawn.
 
     ``cells``: a guess from above; more are written where the disk has room.
     """
     size = CELL_BYTES * cells + HEAD_BYTES
-    with _draft(folder).open("wb") as file:
+    with (folder / DRAFT).open("wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
@@ -82,58 +87,110 @@ def reserve(folder: Path, cells: int) -> None:
 
 
 def keep(folder: Path, kept: Kept) -> None:
-    """Write a table into the space that was reserved; it is there completely or not at all."""
-    head = {
-        **_making(kept.table.grid),
-        "fingerprint": kept.fingerprint,
-        "call": dict(kept.call),
-        "public_facts": kept.public_facts,
-        "run": dict(kept.run),
-        "event": asdict(kept.event),
-    }
+    """Write what was drawn, before it is charged; it is there completely or not at all."""
+    head = {"geodp": name_maker(), **asdict(replace(kept, arrays={}))}
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
-    arrays: dict[str, Any] = {"key": kept.table.key, "count": kept.table.count, **kept.measured}
-    with _draft(folder).open("r+b") as file:
-        np.savez(file, head=text, **arrays)
+    handle = os.open(folder / DRAFT, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(handle, "r+b") as file:
+        np.savez(file, head=text, **kept.arrays)  # type: ignore[arg-type]
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    os.rename(_draft(folder), folder / KEPT)
-    sync((folder / KEPT).parent)
+    _rename(folder, DRAFT, DRAWN)
 
 
-def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
-    """Read the kept table of a staged folder, for the call that it was made by.
+def settle(folder: Path) -> None:
+    """Give what was kept, and has been charged, its name."""
+    if (folder / DRAWN).is_file():
+        _rename(folder, DRAWN, KEPT)
+
+
+def _rename(folder: Path, before: Path, after: Path) -> None:
+    os.rename(folder / before, folder / after)
+    sync((folder / after).parent)
+
+
+def name_maker() -> str:
+    """Return the version that goes on with what it has drawn, as no other does."""
+    from geodp.privacy.key import NOISE_FORMAT  # what only looks at folders does without kernels
+
+    return f"{__version__}, {NOISE_FORMAT}"
+
+
+def is_waiting(folder: Path) -> bool:
+    """Return whether a charged draw waits in a staged folder; remove one that was not charged.
+
+    Where the ledger cannot be asked, it waits.
+    """
+    if (folder / KEPT).is_file():
+        return True
+    if not (folder / DRAWN).is_file():
+        return False
+    from geodp.privacy.ledger import Ledger
+
+    try:
+        kept = _read(folder / DRAWN)
+        charged = Ledger.open(kept.ledger).find_charge(kept.dataset, kept.fingerprint) is not None
+        if not charged:
+            (folder / DRAWN).unlink()
+            return False
+        settle(folder)
+    except (GeodpError, OSError):
+        pass
+    return True
+
+
+def read_kept(folder: Path, call: Mapping[str, str]) -> Kept:
+    """Read what was kept in a staged folder, for the call that it was made by.
 
     Raises
     ------
     UsageError
-        Another call, another grid, as a public file may have changed, or another geodp; a file
-        that is not what was written.
+        Another call or another geodp; a file that is not what was written; a ledger that cannot say
+        whether it was charged.
     """
-    again = f"or remove {folder} to give it up."
-    try:
-        with np.load(folder / KEPT, allow_pickle=False) as file:
-            head = parse_json(file["head"].tobytes())
-            key, count = file["key"], file["count"]
-            others = [name for name in file.files if name not in ("head", "key", "count")]
-            measured = {name: file[name] for name in others}
-        event = _event(head["event"])
-        found = {name: head[name] for name in ("fingerprint", "call", "run")}
-        facts = tuple(str(fact) for fact in head["public_facts"])
-        made = {name: head[name] for name in _making(grid)}
-    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile):
+    if not (folder / KEPT).is_file() and (folder / DRAWN).is_file():
+        ledger = _read(folder / DRAWN).ledger
         raise UsageError(
-            f"{folder / KEPT} cannot be read back; restore it, or remove {folder} to give it up."
-        ) from None
-    require_same_call(found["call"], call, folder)
-    for name, value in _making(grid).items():
-        if made[name] != value:
-            raise UsageError(
-                f"The interrupted run had another {name}; go on with what it began with, {again}"
-            )
-    table = ReleasedTable(grid, key, count, event)
-    return Kept(table, public_facts=facts, measured=measured, **found)
+            f"Whether the interrupted run was charged is in the ledger {ledger}, which cannot be "
+            f"read; restore it, or remove {folder} to give it up."
+        )
+    kept = _read(folder / KEPT)
+    require_same_call(kept.call, call, folder)
+    return kept
+
+
+def _read(path: Path) -> Kept:
+    """Read a file of :func:`keep`; UsageError where it is none, or of another geodp."""
+    folder = path.parent.parent
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            head = parse_json(file["head"].tobytes())
+            arrays = {name: file[name] for name in file.files if name != "head"}
+        maker = str(head.pop("geodp"))
+        ledger, dataset, fingerprint = (
+            str(head[name]) for name in ("ledger", "dataset", "fingerprint")
+        )
+        call, run, card = (dict(head[name]) for name in ("call", "run", "card"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile):
+        raise unreadable(folder, path.name) from None
+    if maker != name_maker():
+        raise another("geodp", folder)
+    return Kept(ledger, dataset, fingerprint, call, run, card, arrays)
+
+
+def unreadable(folder: Path, name: str = WAITING) -> UsageError:
+    """Return the error for a kept file that is not what was written."""
+    path = folder / KEPT.with_name(name)
+    return UsageError(f"{path} cannot be read back; restore it, or remove {folder} to give it up.")
+
+
+def another(what: str, folder: Path) -> UsageError:
+    """Return the error for an interrupted run that had another grid, or another geodp."""
+    return UsageError(
+        f"The interrupted run had another {what}; go on with what it began with, or remove "
+        f"{folder} to give it up."
+    )
 
 
 def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: Path) -> None:
@@ -147,22 +204,6 @@ def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: 
         )
 
 
-def _making(grid: Grid) -> dict[str, str]:
-    """Return what must be the same when a run goes on."""
-    return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
-
-
-def _event(values: dict[str, Any]) -> Measurement:
-    """Return an event from its fields, with the exact amounts as text."""
-    amounts = ("epsilon", "rho", "delta")
-    exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
-    return Measurement(**{**values, **exact})
-
-
 def discard_draft(folder: Path) -> None:
-    """Give back space that was reserved for a table which was not charged, or could not be kept."""
-    _draft(folder).unlink(missing_ok=True)
-
-
-def _draft(folder: Path) -> Path:
-    return (folder / KEPT).with_suffix(".draft")
+    """Give back space that was reserved and is not needed."""
+    (folder / DRAFT).unlink(missing_ok=True)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError, VerificationError
-from geodp.io.folder.disk import sync
-from geodp.io.folder.kept import require_same_call
+from geodp.io.folder.kept import KEPT
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
-    json_text,
     make_restricted,
-    write_private,
     write_restricted,
 )
-from geodp.io.folder.staging import CARD, KEPT, require_free, require_own, stage
-from geodp.io.opening import read_json
+from geodp.io.folder.staging import CARD, require_free, require_own, stage
 from geodp.table.selected import SelectionCard
 
 
@@ -40,35 +35,6 @@ class StagedSelection:
 
     folder: Path
     target: Path
-
-    def keep(
-        self, card: SelectionCard, restricted: dict[str, Any], call: Mapping[str, str]
-    ) -> None:
-        """Keep what was charged and drawn until the selection is complete."""
-        document = {"card": card.to_json(), "restricted": restricted, "call": dict(call)}
-        draft = (self.folder / KEPT).with_suffix(".draft")
-        with suppress(OSError):  # then it is in memory only, and may be written yet
-            write_private(draft, json_text(document))
-            sync(draft)
-            os.rename(draft, self.folder / KEPT)
-            sync((self.folder / KEPT).parent)
-
-    def kept(self, call: Mapping[str, str]) -> tuple[SelectionCard, dict[str, Any]]:
-        """Return the card that an interrupted run for the same call has kept, and its run.json.
-
-        Raises UsageError for another call, or a file that is not what was written.
-        """
-        try:
-            document = read_json(self.folder / KEPT)
-            card = SelectionCard.from_json(document["card"])
-            restricted, before = dict(document["restricted"]), dict(document["call"])
-        except (OSError, ValueError, LookupError, TypeError, VerificationError):
-            raise UsageError(
-                f"{self.folder / KEPT} cannot be read back; restore it, or remove {self.folder} to "
-                "give it up."
-            ) from None
-        require_same_call(before, call, self.folder)
-        return card, restricted
 
     def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""

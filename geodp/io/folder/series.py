@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from geodp import progress
 from geodp.grid.grid import Grid
-from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
+from geodp.io.folder.kept import KEPT, discard_draft, reserve
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
@@ -29,7 +26,7 @@ from geodp.io.folder.staged_release import (
     require_space,
     try_formats,
 )
-from geodp.io.folder.staging import CARD, INDEX, KEPT, stage
+from geodp.io.folder.staging import CARD, INDEX, stage
 from geodp.io.opening import read_json
 from geodp.io.write.format import Released
 from geodp.io.write.series import netcdf, sheet
@@ -68,31 +65,6 @@ class StagedSeries:
         listed = sum(list_cells(self.grid, card, one) for one in cells)
         require_space(self.folder, listed)
         reserve(self.folder, listed)
-
-    def keep(self, kept: Kept, drawn: Sequence[ReleasedTable]) -> None:
-        """Keep what was charged until the series is complete.
-
-        ``kept`` has the first table, and gets the others as arrays.
-        """
-        others = drawn[1:]
-        arrays = {
-            "ends": np.cumsum([one.key.size for one in others]),
-            "keys": np.concatenate([one.key for one in others]),
-            "counts": np.concatenate([one.count for one in others]),
-        }
-        with contextlib.suppress(OSError):  # then it is in memory only, and may be written yet
-            keep(self.folder, replace(kept, measured=arrays))
-
-    def kept(self, call: Mapping[str, str]) -> tuple[Kept, list[ReleasedTable]]:
-        """Return what an interrupted run for the same call has kept, and all of its tables."""
-        found = read_kept(self.folder, self.grid, call)
-        ends = found.measured["ends"][:-1]
-        keys, counts = (np.split(found.measured[name], ends) for name in ("keys", "counts"))
-        others = [
-            ReleasedTable(self.grid, key, count, found.event)
-            for key, count in zip(keys, counts, strict=True)
-        ]
-        return found, [found.table, *others]
 
     def write(
         self,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
+from geodp.io.folder.kept import KEPT, discard_draft, reserve
 from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
@@ -25,7 +24,7 @@ from geodp.io.folder.publication import (
     write_public,
     write_restricted,
 )
-from geodp.io.folder.staging import KEPT, require_free, require_own, stage
+from geodp.io.folder.staging import require_free, require_own, stage
 from geodp.io.write import tables
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.format import Released
@@ -120,15 +119,6 @@ class StagedRelease:
         sums = sums_text({name: sha256(folder / name) for name in names})
         (folder / SUMS).write_text(sums, encoding="utf-8", newline="\n")
         return [str(Path(self.target, BESIDE, name)) for name in [SUMS, *names]]
-
-    def keep(self, kept: Kept) -> None:
-        """Keep what was charged until the release is complete, see :mod:`geodp.io.folder.kept`."""
-        with contextlib.suppress(OSError):  # then it is in memory only, and may be written yet
-            keep(self.folder, kept)
-
-    def kept(self, call: Mapping[str, str]) -> Kept:
-        """Return what an interrupted run for the same call has kept."""
-        return read_kept(self.folder, self.grid, call)
 
     def write(
         self,

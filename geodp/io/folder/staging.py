@@ -14,7 +14,8 @@ from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
-from geodp.io.folder.manifest import SUMS, WAITING, foreign, remove_release
+from geodp.io.folder.kept import DRAWN, KEPT, is_waiting
+from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
@@ -33,9 +34,6 @@ CHECK = "check.json"
 
 LONGEST_FILE = 255
 """Bytes of a file's name that file systems take."""
-
-KEPT = Path("restricted", WAITING)
-"""Where a charged table waits in a staged folder until its release is complete."""
 
 A_LOOK = 0.5
 """Seconds to wait for others who look whether a table waits."""
@@ -141,9 +139,10 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
 
 def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
     """Raise UsageError where a kept table waits and is not resumed, or the other way round."""
-    if not resume and (partial / KEPT).is_file():
+    waits = is_waiting(partial)
+    if not resume and waits:
         raise _waits(partial)
-    if resume and not (partial / KEPT).is_file():
+    if resume and not waits:
         raise UsageError(
             f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
             "between its charge and its end."
@@ -186,13 +185,13 @@ def _try_to_move(final: Path) -> None:
 
 
 def find_interrupted(target: str | Path) -> Path | None:
-    """Return the folder beside a target in which a charged table waits; None where there is none.
+    """Return the folder beside a target in which a charged draw waits; None where there is none.
 
     That of a run that is alive is left out.
     """
     partial = _name_partial(Path(os.path.realpath(target)))
     with contextlib.suppress(OSError), hold(partial):
-        if (partial / KEPT).is_file():
+        if is_waiting(partial):
             return partial
     return None
 
@@ -205,6 +204,11 @@ def require_uninterrupted(target: str | Path) -> None:
 
 def _waits(partial: Path) -> UsageError:
     """Return the error for a target whose interrupted release was charged."""
+    if not (partial / KEPT).is_file():
+        return UsageError(
+            f"An interrupted release waits in {partial}, and the ledger that says whether it was "
+            "charged cannot be read; restore it, or remove that folder to give the release up."
+        )
     return UsageError(
         f"An interrupted release, which was charged, waits in {partial}: repeat its command with "
         "--resume, which costs nothing, or remove that folder to give it up."
@@ -217,7 +221,7 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
     The name is given back only when nothing of this run is left under it, as the next run may take
     it at once; the folder is removed under another name.
     """
-    if (partial / KEPT).is_file():
+    if is_waiting(partial):
         with contextlib.suppress(OSError):
             _strip(partial)
         locks.close()
@@ -232,10 +236,11 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
 
 
 def _strip(partial: Path) -> None:
-    """Leave nothing but a kept table in a folder."""
-    kept = partial / KEPT
-    for path in [*partial.iterdir(), *(kept.parent.iterdir() if kept.is_file() else ())]:
-        if path != kept and not (path == kept.parent and kept.is_file()):
+    """Leave nothing in a folder but what was kept."""
+    kept = [path for name in (KEPT, DRAWN) if (path := partial / name).is_file()]
+    inside = (partial / KEPT).parent
+    for path in [*partial.iterdir(), *(inside.iterdir() if kept else ())]:
+        if path not in kept and not (path == inside and kept):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

@@ -6,8 +6,9 @@ import os
 import stat
 from pathlib import Path
 
+from geodp.io.folder.kept import KEPT
 from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
-from geodp.io.folder.staging import CARD, KEPT
+from geodp.io.folder.staging import CARD
 from geodp.io.verify.card import require
 from geodp.privacy.access import has_owners
 from geodp.table.card import Card

@@ -20,11 +20,11 @@ from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.release.charging import draw_and_charge
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import digest_stream, release_key
-from geodp.release.publish import charge_event
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import require_rows
@@ -143,15 +143,13 @@ class Run:
             draws = self.cut.declare()
             own, fingerprint = release_key(options.key, draws, lambda: self._digest(ranges, sizes))
             try:
-                charge = charge_event(
-                    options.ledger,
-                    options.dataset,
-                    self.cut.event,
-                    fingerprint,
-                    records=options.records,
-                )
                 with key_file(own, options.key_folder) as secret:
-                    return self._refine(ranges, top, own, secret, last), charge
+                    charged = options.ledger, options.dataset, self.cut.event, fingerprint
+                    return draw_and_charge(
+                        *charged,
+                        lambda: self._refine(ranges, top, own, secret, last),
+                        records=options.records,
+                    )
             finally:
                 own.forget()
         except tasks.RepeatedCellError:

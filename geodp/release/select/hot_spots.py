@@ -126,8 +126,8 @@ def top_cells(
         Default: fresh from the operating system and forgotten. A kept key gives the same answer to
         the same question about the same table again.
     ledger, dataset, records : optional
-        Charged before anything is drawn; the charge stays if the run fails afterwards. Records as
-        for :func:`geodp.publish`.
+        Charged before anything drawn is returned; the charge stays if the run fails afterwards.
+        Records as for :func:`geodp.publish`.
     epsilon, neighbours, contribution, unit
         As for :func:`geodp.publish`; the contribution is asked for wherever geodp has not bounded
         it itself.

@@ -1,4 +1,4 @@
-"""A selection is a release: charged before anything is drawn, with a card, and replayed."""
+"""A selection is a release: charged before anybody sees it, with a card, and replayed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.assumptions import list_assumptions
+from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, ground, release_key, spent
-from geodp.release.publish import charge_event
 from geodp.release.select.question import Answer, Question
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
@@ -222,19 +222,24 @@ class Prepared:
     dataset: str | None
     records: str | None
 
-    def release(self) -> Selected:
-        """Charge, and draw."""
+    def release(self, keep: Keep[Selected] | None = None) -> Selected:
+        """Draw, and charge; ``keep`` gets the selection before, and the charge's fingerprint."""
         at = self.outline
         draws = Draws.of(at.draws)
         own, fingerprint = release_key(self.key, draws, lambda: selection_digest(self.table, at))
-        try:
-            charge = charge_event(
-                self.ledger, self.dataset, at.event, fingerprint, records=self.records
+
+        def draw() -> Selected:
+            rate = at.event.rate
+            return replace(
+                at, chosen=at.question.draw(at.selector, at.grid, self.measured, rate, own)
             )
-            chosen = at.question.draw(at.selector, at.grid, self.measured, at.event.rate, own)
-            return replace(at, chosen=chosen, charge=charge)
+
+        charged = self.ledger, self.dataset, at.event, fingerprint
+        try:
+            selected, charge = draw_and_charge(*charged, draw, keep, records=self.records)
         finally:
             own.forget()
+        return replace(selected, charge=charge)
 
 
 def prepare(

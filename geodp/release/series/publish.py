@@ -18,10 +18,11 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms, TermsGiven
+from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, release_digest, release_key, spent
 from geodp.release.metadata import require_alike, state_metadata
 from geodp.release.outline import outline, warn_of
-from geodp.release.publish import charge_event, make_event
+from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
@@ -90,8 +91,8 @@ def publish_series(
         As for :func:`geodp.publish`. A kept key makes a key for every snapshot, of all tables, all
         parameters and the snapshot's number: the same series again is the same releases, at no
         cost, and no two snapshots share noise, whether their tables are equal or not. The ledger
-        has one line, which is charged before any noise is drawn. The pyramid without a setting has
-        that of series where the noise is Gaussian
+        has one line, which is charged before anything drawn is returned. The pyramid without a
+        setting has that of series where the noise is Gaussian
         (:func:`geodp.release.series.sharing.settle_method`).
     epsilon, rho, delta
         Of all snapshots together, exact. With epsilon and delta, Gaussian noise where it is less.
@@ -195,14 +196,15 @@ class PreparedSeries:
         """Return the same with what an office says of every snapshot."""
         return replace(self, outline=replace(self.outline, metadata=metadata))
 
-    def release(self) -> Series:
-        """Charge once, and draw every snapshot."""
+    def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
+        """Draw every snapshot, and charge once; ``keep`` gets them before, and a fingerprint."""
         own, fingerprint = release_key(self.key, self.declare(), self.identify)
+        named = name_series(self.whole, self.periods, self.sharing)
+        charged = self.ledger, self.dataset, named, fingerprint
         try:
-            named = name_series(self.whole, self.periods, self.sharing)
-            known = self.ledger, self.dataset, named, fingerprint
-            charge = charge_event(*known, records=self.records)
-            drawn = self._draw(own)
+            drawn, charge = draw_and_charge(
+                *charged, lambda: self._draw(own), keep, records=self.records
+            )
         finally:
             own.forget()
         return self.complete(drawn, charge)
@@ -307,13 +309,10 @@ def restore_series(
     method: Mechanism,
     terms: Terms,
     public_facts: tuple[str, ...],
-    charged: tuple[Ledger | None, str | None, str],
+    charge: Charge,
     **asked: Unpack[SeriesAsked],
 ) -> Series:
-    """Return the series of tables that were drawn and kept, for the same call.
-
-    ``charged``: the ledger, its data set and the fingerprint under which it knows the charge.
-    """
+    """Return the series of tables that were drawn, charged and kept, for the same call."""
     each = cast(Measurement, drawn[0].event)
     grid, bound = drawn[0].grid, terms.bound(each.bound)
     shared: dict[str, Any] = {
@@ -325,9 +324,6 @@ def restore_series(
     method = sharing.method
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
-    ledger, dataset, fingerprint = charged
-    named = name_series(whole, periods, sharing)
-    charge = charge_event(ledger, dataset, named, fingerprint)
     nobody = outline(grid, method, each, terms.people, public_facts)
     nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from geodp.io.folder import selection
+from geodp.io.folder.kept import KEPT
 from geodp.io.folder.selection import StagedSelection
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
@@ -90,8 +90,8 @@ def test_another_call_does_not_go_on(office, given, name, monkeypatch):
 
 def test_what_was_damaged_is_refused_in_a_sentence(office, monkeypatch):
     interrupt(office, "top", monkeypatch)
-    kept = office[0] / ".out.partial" / selection.KEPT
-    kept.write_text(kept.read_text()[:-20])
+    kept = office[0] / ".out.partial" / KEPT
+    kept.write_bytes(kept.read_bytes()[:-20])
     done = call(office, "top", "--resume")
     assert done.returncode == 2
     assert "cannot be read back" in done.stderr

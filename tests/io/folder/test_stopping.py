@@ -11,10 +11,11 @@ import pytest
 
 import geodp.release.publish
 from geodp import cli
-from geodp.io.folder import staging, stopping
+from geodp.io.folder import kept, staging, stopping
 from geodp.io.read import table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
@@ -80,10 +81,15 @@ def puts_aside(_, destination):
     return ".replaced-" in str(destination)
 
 
-FREE = {"reading": before(table.Table, "read"), "swallowed": swallowed}
+FREE = {
+    "reading": before(table.Table, "read"),
+    "swallowed": swallowed,
+    "draw": after(Pyramid, "release"),
+    "keep": after(kept, "keep"),
+}
 KEPT = {
-    "charge": after(geodp.release.publish, "charge_event"),
-    "draw": after(geodp.release.publish.Prepared, "release"),
+    "charge": after(Ledger, "charge"),
+    "charged": after(geodp.release.publish.Prepared, "release"),
     "write": before(picture, "draw_map"),
     "flush": before(staging, "sync_all"),
     "check": after(staging, "sync_all"),

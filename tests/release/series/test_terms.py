@@ -114,13 +114,13 @@ def test_both_events_say_where_the_key_is_from():
 def test_what_a_series_is_made_from_is_declared_to_the_ledger(tmp_path, monkeypatch):
     ledger = small_ledger(tmp_path)
     asked = []
-    real = publish.charge_event
+    real = publish.draw_and_charge
 
-    def charge_event(*given, **more):
+    def draw_and_charge(*given, **more):
         asked.append(more)
         return real(*given, **more)
 
-    monkeypatch.setattr(publish, "charge_event", charge_event)
+    monkeypatch.setattr(publish, "draw_and_charge", draw_and_charge)
     tables = [snapshot(1, True)] * 2
     charged = {"ledger": ledger, "dataset": "census", "records": "all"}
     geodp.publish_series(tables, times=TIMES[:2], person="all", epsilon="1/2", **charged)

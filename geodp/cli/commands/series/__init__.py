@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     contribution,
@@ -29,7 +30,7 @@ from geodp.cli.running import describe_call, pad_time, tell_if_kept
 from geodp.cli.stated import read_stated, stated_of_series
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit, hold_stops
+from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from geodp.release.series.series import Series
     from geodp.table.card import StatedMetadata
     from geodp.table.periods import Periods
+    from geodp.table.released import ReleasedTable
 
 
 def part_inputs(
@@ -243,9 +245,8 @@ def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | No
 def _release(
     place: StagedSeries, prepared: PreparedSeries, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
-    """Draw the series, kept at once where it was charged; return what the operator is told too."""
-    from geodp.io.folder.kept import Kept
-    from geodp.privacy.ledger import Charge
+    """Draw the series, kept before it is charged; return what the operator is told too."""
+    from geodp.io.folder.kept_tables import pack_tables
 
     cells = [int(table.key.size) for table in prepared.tables]
     run: dict[str, Any] = {
@@ -253,42 +254,42 @@ def _release(
         "occupied_cells": cells,
         "people": [int(table.count.sum()) for table in prepared.tables],
     }
+
+    def pack(drawn: list[ReleasedTable]) -> Packed:
+        return pack_tables(drawn, prepared.outline.public_facts, {})
+
     place.try_out(prepared.outline.table, prepared.outline.card(), cells)
-    with hold_stops():
-        series = prepared.release()
-        drawn = [one.table for one in series]
-        run["released_people"] = [table.total for table in drawn]
-        charge = series[0].charge
-        if isinstance(charge, Charge):
-            facts = prepared.outline.public_facts
-            place.keep(
-                Kept(drawn[0], charge.fingerprint, describe_call(options), facts, run), drawn
-            )
-    return series, run
+    charged = prepared.ledger, prepared.dataset, describe_call(options)
+    with keep_charged(place.folder, *charged, run, pack) as keep:
+        series = prepared.release(keep)
+    return series, {**run, "released_people": [one.table.total for one in series]}
 
 
 def _resume(
     place: StagedSeries, start: _Start, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
-    """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
+    """Return the same of an interrupted run, which was charged; nothing is drawn."""
+    from geodp.io.folder.kept import read_kept
+    from geodp.io.folder.kept_tables import unpack_tables
+    from geodp.release.charging import find_charge
     from geodp.release.series.publish import restore_series
 
-    kept, drawn = place.kept(describe_call(options))
-    charged = start.ledger, options["dataset"], kept.fingerprint
+    kept = read_kept(place.folder, describe_call(options))
+    drawn, facts, _ = unpack_tables(kept, start.grid, place.folder)
     found = restore_series(
         drawn,
         start.periods,
         start.method,
         start.terms,
-        kept.public_facts,
-        charged,
+        facts,
+        find_charge(start.ledger, kept.dataset, kept.fingerprint),
         person=options["person_in"],
         noise=options["noise"],
         smooth=options["smooth"],
         cycles=options["cycle"],
         metadata=start.metadata,
     )
-    return found, dict(kept.run)
+    return found, {**kept.run, "released_people": [table.total for table in drawn]}
 
 
 def _say(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:

@@ -1,0 +1,136 @@
+"""Between a draw and its charge nothing is lost: the ledger says what becomes of what was kept."""
+
+import os
+import signal
+from fractions import Fraction
+
+import pytest
+
+from geodp.io.folder import kept
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from tests.apart import exit_code
+from tests.command import geodp
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
+
+TABLE = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
+BUDGET = ["--epsilon", "1", "--contribution", "1", "--ledger", "ledger", "--dataset", "census"]
+END = [*TABLE, *BUDGET, "--output", "out"]
+CALLS = {
+    "publish": ["publish", "in.csv", *END],
+    "publish-series": ["publish-series", "2024=in.csv", "2025=in.csv", "--person-in", "all", *END],
+    "select": ["select", "top", "in.csv", "--k", "2", *END],
+}
+by_command = pytest.mark.parametrize("command", CALLS)
+
+
+def before(home, name):
+    return home, name, True
+
+
+def after(home, name):
+    return home, name, False
+
+
+UNCHARGED = {
+    "keeping": before(kept, "keep"),
+    "kept": after(kept, "keep"),
+    "charging": before(Ledger, "charge"),
+}
+CHARGED = {"charged": after(Ledger, "charge"), "settled": after(kept, "settle")}
+POINTS = {**UNCHARGED, **CHARGED}
+
+
+@pytest.fixture
+def office(tmp_path):
+    rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
+    (tmp_path / "in.csv").write_text(f"x,y,n\n{rows}")
+    into = ["--ledger", "ledger", "--dataset", "census"]
+    assert geodp("budget", "init", *into, "--epsilon", 9, cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def die(folder, call, point):
+    """Run a command, in a process of its own, that is killed at a point."""
+    os.chdir(folder)
+    home, name, first = POINTS[point]
+    whole = getattr(home, name)
+
+    def dies(*given, **more):
+        if not first:
+            whole(*given, **more)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(home, name, dies)
+    geodp(*call)
+
+
+def kill(office, call, point):
+    assert exit_code(die, office, call, point) == -signal.SIGKILL
+
+
+def charges(office):
+    return len(Ledger.open(office / "ledger").charges("census"))
+
+
+def left(office):
+    return sorted({*os.listdir(office)} - {"in.csv", "ledger"})
+
+
+@by_command
+@pytest.mark.parametrize("point", UNCHARGED)
+def test_what_was_not_charged_is_removed_by_the_next_run(office, command, point):
+    kill(office, CALLS[command], point)
+    assert (charges(office), left(office)) == (0, [".out.partial"])
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert (done.returncode, "Nothing waits" in done.stderr) == (2, True)
+    assert (charges(office), left(office)) == (0, [])
+    kill(office, CALLS[command], point)
+    done = geodp(*CALLS[command], cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["out"])
+
+
+@by_command
+@pytest.mark.parametrize("point", CHARGED)
+def test_what_was_charged_is_completed(office, command, point):
+    kill(office, CALLS[command], point)
+    assert (charges(office), left(office)) == (1, [".out.partial"])
+    done = geodp(*CALLS[command], cwd=office)
+    assert (done.returncode, "which was charged, waits in" in done.stderr) == (2, True)
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["out"])
+    assert geodp("verify", office / "out").returncode == 0
+
+
+@by_command
+def test_without_its_ledger_nobody_knows(office, command):
+    kill(office, CALLS[command], "charged")
+    os.rename(office / "ledger", office / "elsewhere")
+    Ledger.create(office / "other").add_dataset("census", PureDP(Fraction(9)))
+    index = CALLS[command].index("--ledger")
+    other = [*CALLS[command][: index + 1], "other", *CALLS[command][index + 2 :]]
+    done = geodp(*other, cwd=office)
+    assert (done.returncode, "says whether it was charged cannot be read" in done.stderr) == (
+        2,
+        True,
+    )
+    done = geodp(*other, "--resume", cwd=office)
+    assert (done.returncode, "which cannot be read; restore it" in done.stderr) == (2, True)
+    os.rename(office / "elsewhere", office / "ledger")
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["other", "out"])
+
+
+@by_command
+def test_a_ledger_without_the_charge_completes_nothing(office, command):
+    kill(office, CALLS[command], "settled")
+    (office / "ledger").unlink()
+    into = ["--ledger", "ledger", "--dataset", "census"]
+    assert geodp("budget", "init", *into, "--epsilon", 9, cwd=office).returncode == 0
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert (done.returncode, "no charge of the interrupted run" in done.stderr) == (2, True)
+    assert (charges(office), left(office)) == (0, [".out.partial"])

@@ -1,0 +1,90 @@
+"""What costs budget is asked for, drawn, kept and charged in this order."""
+
+from fractions import Fraction
+
+import pytest
+
+import geodp
+from geodp.errors import BudgetError, UsageError
+from geodp.privacy.ledger import Ledger
+from geodp.release.charging import draw_and_charge, find_charge
+from tests.ledgers import small_ledger
+
+EVENT = geodp.publish(
+    geodp.CountTable.from_dense([[1, 2], [3, 4]], geodp.Grid.regular((2, 2))),
+    epsilon="1/2",
+    contribution=1,
+).event
+F = "f" * 64
+
+
+@pytest.fixture
+def steps(tmp_path, monkeypatch):
+    """Return a ledger, and the list of what is done with it."""
+    ledger, found = small_ledger(tmp_path), []
+
+    def watch(name):
+        whole = getattr(Ledger, name)
+
+        def note(self, *given, **more):
+            found.append(name)
+            return whole(self, *given, **more)
+
+        monkeypatch.setattr(Ledger, name, note)
+
+    watch("rehearse")
+    watch("charge")
+    return ledger, found
+
+
+def carry_out(ledger, found, **fails):
+    def step(name, *_):
+        found.append(name)
+        if name in fails:
+            raise fails[name]
+        return name
+
+    return draw_and_charge(
+        *(ledger, "census", EVENT, F), lambda: step("draw"), lambda *_: step("keep")
+    )
+
+
+def test_the_order(steps):
+    ledger, found = steps
+    drawn, charge = carry_out(ledger, found)
+    assert found == ["rehearse", "draw", "keep", "charge"]
+    assert (drawn, charge.fingerprint, charge.replay) == ("draw", F, False)
+    assert find_charge(ledger, "census", F) == charge
+
+
+@pytest.mark.parametrize("name", ["draw", "keep"])
+def test_what_fails_before_the_charge_costs_nothing(steps, name):
+    ledger, found = steps
+    with pytest.raises(OSError, match="full"):
+        carry_out(ledger, found, **{name: OSError("full")})
+    assert (found[-1], ledger.charges()) == (name, ())
+
+
+def test_what_the_ledger_refuses_is_not_drawn(steps):
+    ledger, found = steps
+    terms = {"mechanism": "m", "neighbours": EVENT.neighbours, "contribution": 1}
+    ledger.charge("census", EVENT.loss, **terms, fingerprint="a" * 64)
+    ledger.charge("census", EVENT.loss, **terms, fingerprint="b" * 64)
+    found.clear()
+    with pytest.raises(BudgetError):
+        carry_out(ledger, found)
+    assert found == ["rehearse"]
+    assert ledger.remaining("census").epsilon == Fraction(0)
+
+
+def test_without_a_ledger_nothing_is_kept():
+    kept = []
+    found = draw_and_charge(None, None, EVENT, F, lambda: "drawn", lambda *one: kept.append(one))
+    assert (found, kept) == (("drawn", None), [])
+
+
+def test_a_charge_that_is_not_there_is_refused(steps):
+    ledger, _ = steps
+    for known in ((ledger, "census"), (ledger, None), (None, None)):
+        with pytest.raises(UsageError, match="no charge of the interrupted run"):
+            find_charge(*known, F)
