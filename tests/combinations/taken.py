@@ -13,6 +13,7 @@ import numpy as np
 
 import geodp
 from geodp.analysis.plan import read_plan
+from geodp.cli.commands.diff import FIGURES
 from geodp.errors import GeodpError, UsageError
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
@@ -24,6 +25,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.release.report.markdown import markdown
 from tests.combinations.draws import Draw
+from tests.command import geodp as command
 
 DATASET = "census"
 
@@ -60,7 +62,7 @@ def take(draw: Draw, folder: Path) -> Outcome:
         return Outcome(draw, "refused", re.sub(r"[\d,./^*]+", "#", str(error))[:70])
     except Exception as error:
         return Outcome(draw, "failed", f"publish: {type(error).__name__}: {error}")
-    for step in (_counts, _files, _again, _estimates, _plan, _evaluation):
+    for step in (_counts, _files, _again, _changes, _maps, _estimates, _plan, _evaluation):
         try:
             step(draw, table, release, given, folder)
         except Exception as error:
@@ -181,6 +183,47 @@ def _again(draw, table, release, given, folder):
         hold(set(one) == set(two), "other files with the same key")
         other = [name for name in one if one[name].read_bytes() != two[name].read_bytes()]
         hold(not other, f"other bytes with the same key: {other}")
+
+
+def _changes(draw, table, release, given, folder):
+    """Compared with a second draw of the same table: every cell of either, within its interval."""
+    other = geodp.publish(table, **{**given, "key": None, "ledger": None, "dataset": None})
+    with mock.patch.object(picture, "why_no_picture", return_value="it is not drawn"):
+        other.write(folder / "other", name=draw.name)
+    done = command("diff", folder / "out", folder / "other", "--cells", "--json")
+    if done.returncode:
+        hold(done.returncode == 2, f"diff: {done.stderr}")
+        hold(re.search(r"\w{3,}.*[.]\n$", done.stderr, re.DOTALL), f"no sentence: {done.stderr}")
+        return
+    rows = json.loads(done.stdout)["changes"]
+    listed = np.union1d(release.table.key, other.table.key)
+    hold(len(rows) == listed.size, f"{len(rows)} changes of {listed.size} cells")
+    for row in rows:
+        old, new, change, error, low, high = (row[name] for name in FIGURES)
+        near = 1e-9 * (abs(old) + abs(new)) + 1e-6
+        hold(abs(new - old - change) <= near, f"{new} less {old} is no {change}")
+        hold(np.isfinite([error, low, high]).all(), "no finite interval of a change")
+        hold(low - near <= change <= high + near, f"a change of {change} out of its interval")
+
+
+def _maps(draw, table, release, given, folder):
+    """Drawn with a look that is drawn itself, alone and beside an earlier release."""
+    if not draw.whole:
+        return
+    random, placed = np.random.default_rng(draw.seed + 3), len(draw.grid.places) == 1
+    looks = [["--dark"], ["--no-fade"], ["--unit", "households"], ["--size", "300"]]
+    if placed and draw.grid.places[0].crs is not None:
+        looks.append(["--graticule"])
+    for compare in ([], ["--compare", folder / "other"]):
+        look = [word for one in looks if random.random() < 0.4 for word in one]
+        path = folder / f"map-{len(compare)}.{random.choice(['png', 'svg', 'pdf'])}"
+        done = command("map", folder / "out", *compare, *look, "--output", path)
+        hold(done.returncode in (0, 2), f"map: {done.stderr}")
+        hold(path.exists() == (done.returncode == 0), "a map that is not there, or half")
+        said = re.search(r"\w{3,}.*[.]\n$", done.stderr, re.DOTALL)
+        hold(done.returncode == 0 or said, f"no sentence: {done.stderr}")
+        shown = (folder / "out" / "public" / f"{draw.name}.png").exists()
+        hold(shown <= (done.returncode == 0), f"a map of the release is not drawn: {done.stderr}")
 
 
 def _estimates(draw, table, release, given, folder):

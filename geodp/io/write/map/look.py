@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import families
+from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colour
 from geodp.io.write.frame import LONG_SIDE
 from geodp.io.write.map.captions import LANGUAGES, Captions, Language
@@ -114,5 +114,8 @@ class Look:
         words = self.words
         asked += [words.private, words.isolated, words.per_cell, words.blocks, words.floor]
         for text in asked:
-            if text is not None and families(text) is None:
-                raise UsageError("The map was not drawn, as no font has all letters of its words.")
+            if text is not None and find_families(text) is None:
+                raise UsageError(
+                    "The map was not drawn, as no installed font has all letters of its words; "
+                    "install one that has them, such as Noto Sans CJK."
+                )
