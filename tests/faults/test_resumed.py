@@ -1,25 +1,17 @@
-"""Every change of the output's folder fails once, or kills the run: no charge buys nothing."""
+"""A release that was cut short after its charge is completed by the same command, and as drawn."""
 
 import errno
 import json
-import os
 import shutil
-import subprocess
 import sys
-from fractions import Fraction
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from geodp.io.verify.verify import verify
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
-
-HERE = Path(__file__).parent
-MANY = 1 << 30
-NUMBERS = (errno.ENOSPC, errno.EIO, errno.EROFS)
-KEEPING = 12
-"""Changes that put a charged table on the disk; a kill in them loses the charge."""
+from tests.faults.calls import CALLS
+from tests.faults.desk import MANY, desk_of, in_memory
 
 pytestmark = [
     pytest.mark.law,
@@ -29,171 +21,91 @@ pytestmark = [
     ),
 ]
 
+NAME = "publish charged"
+
 
 class Office:
-    """A ledger, an input, and a folder for releases in which changes may fail."""
+    """A desk at which one call is run, with more words each time."""
 
-    def __init__(self, folder, shim):
-        self.place, self.out = folder / "place", folder / "place" / "out"
-        self.place.mkdir()
-        rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
-        (folder / "in.csv").write_text(f"x,y,n\n{rows}")
-        self.ledger = Ledger.create(folder / "office.ledger")
-        self.ledger.add_dataset("census", PureDP(Fraction(10**6)))
-        self.call = [
-            *["publish", str(folder / "in.csv"), "--grid", "regular:8x8", "--value", "n"],
-            *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1"],
-            *["--contribution", "1"],
-            *["--ledger", str(self.ledger.path), "--dataset", "census"],
-        ]
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", HERE / "faulty.py", *self.call, "--output", folder / "first"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LD_PRELOAD": str(shim)},
-        )
-        assert self.process.stdout.readline() == "ready\n"
+    def __init__(self, desk):
+        self.desk, self.call, self.out = desk, CALLS[NAME], desk.place / "out"
 
-    def run(self, *more, first=0, last=0, number=0):
-        """Exit code, changes seen, standard error of a run whose changes first to last fail."""
-        arguments = [*self.call, "--output", str(self.out), *more]
-        line = [arguments, f"{self.place}/", first, last, number]
-        self.process.stdin.write(json.dumps(line) + "\n")
-        self.process.stdin.flush()
-        code, seen, _, err = json.loads(self.process.stdout.readline())
-        assert "unforeseen" not in err
-        return code, seen, err
+    def run(self, *more, first=MANY, last=MANY, number=0):
+        """Exit code, number of changes, standard error; changes first to last fail."""
+        call = replace(self.call, words=(*self.call.words, *more))
+        code, seen, err = self.desk.run(call, first=first, last=last, number=number)
+        return code, len(seen), err
 
     def charges(self):
-        return len(self.ledger.charges("census"))
+        return len(self.desk.charges(self.call))
 
     def left(self):
-        return sorted(os.listdir(self.place))
+        return sorted(one.name for one in self.desk.place.iterdir() if one.name != "ledger")
 
     def require_release(self):
-        assert [c.detail for c in verify(self.out) if not c.ok] == []
-        card = json.loads((self.out / "public" / "release.json").read_text())
-        assert card["budget"]["head"] == self.ledger.charges("census")[-1].hash
-        assert sorted(os.listdir(self.out / "restricted")) == [
-            "README.txt",
-            "SHA256SUMS",
-            "run.json",
-        ]
+        self.call.require(self.out)
+        names = ["README.txt", "SHA256SUMS", "run.json"]
+        assert sorted(one.name for one in (self.out / "restricted").iterdir()) == names
 
     def clear(self):
-        for name in self.left():
-            shutil.rmtree(self.place / name)
+        self.desk.begin(NAME, self.call)
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("office")
-    shim = folder / "faults.so"
-    build = ["cc", "-shared", "-fPIC", "-O1", "-o", shim, HERE / "faults.c", "-ldl"]
-    subprocess.run(build, check=True)
-    made = Office(folder, shim)
-    yield made
-    made.process.stdin.close()
-    made.process.wait()
+def opened():
+    with (
+        tempfile.TemporaryDirectory(dir=in_memory()) as folder,
+        desk_of(Path(folder), [NAME]) as desk,
+    ):
+        yield Office(desk)
 
 
-@pytest.fixture(autouse=True)
-def clean(office):
-    office.clear()
+@pytest.fixture
+def office(opened):
+    opened.clear()
+    return opened
 
 
 def complete(office, before):
-    """What a failed run left: nothing, and no charge; or what completes at no further cost."""
-    if office.charges() == before:
-        assert office.left() == []
-        return False
+    """Complete what a failed run was charged for, at no further cost."""
     assert office.charges() == before + 1
-    (waiting,) = office.left()
-    assert waiting == ".out.partial"
+    assert office.left() == [".out.partial"]
     code, _, err = office.run("--resume")
     assert (code, office.charges(), office.left()) == (0, before + 1, ["out"]), err
     office.require_release()
-    return True
-
-
-def test_every_change_fails_once(office):
-    before = office.charges()
-    code, changes, err = office.run()
-    assert (code, office.charges()) == (0, before + 1), err
-    office.require_release()
-    resumed = free = survived = 0
-    for n in range(1, changes + 1):
-        office.clear()
-        before = office.charges()
-        code, _, err = office.run(first=n, last=n, number=NUMBERS[n % len(NUMBERS)])
-        if code == 0:  # the table could not be kept, but the release was written
-            assert (office.charges(), office.left()[-1:]) == (before + 1, ["out"])
-            survived += 1
-        elif complete(office, before):
-            assert "--resume" in err
-            resumed += 1
-        else:
-            free += 1
-    assert free >= 10
-    assert resumed >= 30
-    assert 0 < survived <= KEEPING + 1  # and the last, when the release is in its place
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
 def test_a_folder_that_takes_no_files_costs_nothing(office, number):
-    before = office.charges()
     code, _, err = office.run(first=1, last=MANY, number=number)
-    assert (code, office.charges(), office.left()) == (1, before, []), err
+    assert (code, office.charges(), office.left()) == (1, 0, []), err
 
 
 def test_a_disk_that_fills_up_while_the_formats_are_written_costs_nothing_more(office):
     _, changes, _ = office.run()
     office.clear()
-    before = office.charges()
     code, _, err = office.run(first=changes // 2, last=MANY, number=errno.ENOSPC)
-    assert (code, office.charges()) == (1, before + 1)
+    assert code == 1
     assert "the disk is full" in err
-    assert complete(office, before)
-
-
-def test_a_run_that_is_killed_at_every_second_change_goes_on(office):
-    _, changes, _ = office.run()
-    lost = resumed = 0
-    for n in range(1, changes + 1, 2):
-        office.clear()
-        before = office.charges()
-        code, _, _ = office.run(first=n, last=n)
-        assert code == -9
-        if office.out.exists():  # after the rename
-            assert office.charges() == before + 1
-            continue
-        waiting = [path for path in office.place.iterdir() if any(path.rglob("released.npz"))]
-        if waiting:
-            assert complete(office, before)
-            resumed += 1
-            continue
-        lost += office.charges() - before
-        code, _, err = office.run()
-        assert (code, office.left()) == (0, ["out"]), err
-        office.require_release()
-    assert resumed >= 20
-    assert lost <= KEEPING / 2
+    complete(office, 0)
 
 
 def test_an_interrupted_replacement_goes_on(office):
     office.run()
-    _, changes, _ = office.run("--overwrite", first=MANY, last=MANY)
-    for n in range(changes - 22, changes - 14):  # from the last fsyncs to the removal of the old
+    _, changes, _ = office.run("--overwrite")
+    resumed = 0
+    for n in range(changes - 30, changes - 14):  # from the last fsyncs to the removal of the old
+        office.clear()
+        office.run()
         before, old = office.charges(), (office.out / "public" / "release.json").read_bytes()
         code, _, _ = office.run("--overwrite", first=n, last=n)
         assert (code, office.charges()) == (-9, before + 1)
         code, _, err = office.run("--resume", "--overwrite")
         assert code == 0 or "Nothing waits" in err  # as the new one was in its place
+        resumed += code == 0
         assert (office.charges(), office.left()) == (before + 1, ["out"])
         assert (office.out / "public" / "release.json").read_bytes() != old
-        office.clear()
-        office.run()
+    assert 0 < resumed < 16
 
 
 def test_only_the_same_command_with_resume_goes_on(office):
@@ -207,7 +119,7 @@ def test_only_the_same_command_with_resume_goes_on(office):
     code, _, err = office.run("--resume", "--unit", "household")
     assert (code, office.charges()) == (2, before + 1)
     assert "other --unit" in err
-    assert complete(office, before)
+    complete(office, before)
 
 
 def test_measurements_are_completed_as_they_were_drawn(office):
