@@ -172,6 +172,8 @@ class Call:
         Whether ``--overwrite`` replaces it; None: it is replaced without.
     confidential : bool
         Whether only its owner may read any of it.
+    slow : bool
+        Whether a sample has few of its faults.
     """
 
     words: tuple[str, ...]
@@ -183,6 +185,7 @@ class Call:
     resume: tuple[str, ...] | None = None
     replaces: bool | None = False
     confidential: bool = False
+    slow: bool = False
 
 
 GRID = ("--grid", "regular:8x8")
@@ -202,10 +205,10 @@ def release(*words: str, **more) -> Call:
     return Call((*words, *OUT), "out", require_release, replaces=True, **more)
 
 
-def charged(*words: str, require=require_charged) -> Call:
+def charged(*words: str, require=require_charged, slow: bool = False) -> Call:
     """Return a call that makes a folder, charges for it, and resumes."""
     told = {"before": (("ledger", "ledger"),), "charged": "census", "resume": ("--resume",)}
-    return Call((*words, *LEDGER, *OUT), "out", require, replaces=True, **told)
+    return Call((*words, *LEDGER, *OUT), "out", require, replaces=True, slow=slow, **told)
 
 
 def file(*words: str, replaces: bool | None = True, **more) -> Call:
@@ -216,15 +219,16 @@ def file(*words: str, replaces: bool | None = True, **more) -> Call:
 CALLS = {
     "publish": release("publish", *TABLE, *TERMS),
     "publish charged": charged("publish", *TABLE, *TERMS),
-    "publish measurements": charged("publish", *TABLE, *TERMS, "--measurements"),
+    "publish measurements": charged("publish", *TABLE, *TERMS, "--measurements", slow=True),
     "publish formats": charged(
         "publish", "codes.csv", *SMALL, "--code", "code", "--value", "n", *TERMS,
         "--metadata", "office.toml", "--formats", "csv:excel,fgb,gpkg,netcdf,parquet,stac",
+        slow=True,
     ),
-    "publish recipe": charged("publish", *CENSUS, *TERMS),
+    "publish recipe": charged("publish", *CENSUS, *TERMS, slow=True),
     "publish check": Call(("publish", *TABLE, *TERMS, "--check", *OUT), "out", require_check,
                           replaces=None),
-    "publish-series": charged("publish-series", *MONTHS, require=require_release),
+    "publish-series": charged("publish-series", *MONTHS, require=require_release, slow=True),
     "select top": charged("select", "top", *TABLE, *TERMS, "--k", "2"),
     "select level": charged("select", "level", *TABLE, *TERMS, "--next-epsilon", "1"),
     "select quantile": charged("select", "quantile", *TABLE, *TERMS, "--q", "1/2", "--along",
@@ -247,9 +251,9 @@ CALLS = {
     "evaluate": file("evaluate", *TABLE, *TERMS, "--methods", "laplace", "--trials", "2",
                      "--output", "place/a.json", confidential=True),
     "evaluate plot": file("evaluate", *TABLE, *TERMS, "--methods", "laplace", "--trials", "2",
-                          "--plot", "place/a.png", confidential=True),
+                          "--plot", "place/a.png", confidential=True, slow=True),
     "audit": file("audit", *SAMPLED, "--output", "place/a.json"),
-    "audit plot": file("audit", *SAMPLED, "--plot", "place/a.svg"),
+    "audit plot": file("audit", *SAMPLED, "--plot", "place/a.svg", slow=True),
     "audit table": file("audit", "people.csv", "--column", "sex", "--output", "place/a.json",
                         confidential=True),
     "audit charged": file(
