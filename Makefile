@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 RUNS := .venv/.runs
 
-.PHONY: demo test fast windows laws docs site bench catalogues release check clean
+.PHONY: demo test fast windows laws faults docs site bench catalogues release check clean
 
 demo: $(RUNS)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic)."
@@ -32,6 +32,10 @@ windows: $(INSTALLED)
 laws: $(INSTALLED)
 	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."
 	$(BIN)/python -m pytest -n auto --dist worksteal -m law $(addprefix --ignore=,$(IGNORED)) tests
+
+faults: $(INSTALLED)
+	@echo "Letting every change of every command that writes fail, a line for each call ..."
+	$(BIN)/python -m tests.faults
 
 docs: $(INSTALLED)
 	@echo "Running examples of docstrings and documents, and asking what holds their sentences ..."

@@ -24,12 +24,22 @@ _HEX = b"0123456789abcdef"
 _VALUE = {ord(digit): int(digit, 16) for digit in "0123456789abcdefABCDEF"}
 
 
-def write_key(path: str | Path, secret: bytes | bytearray | memoryview) -> None:
-    """Write 32 bytes into a new file that only its owner can use; OSError where that fails."""
+def format_key(secret: bytes | bytearray | memoryview) -> bytearray:
+    """Return 32 bytes as a key file holds them; the caller overwrites it."""
     text = bytearray(DIGITS + 1)
     for place, byte in enumerate(secret):
         text[2 * place], text[2 * place + 1] = _HEX[byte >> 4], _HEX[byte & 15]
     text[DIGITS] = ord("\n")
+    return text
+
+
+def write_key(path: str | Path, secret: bytes | bytearray | memoryview) -> None:
+    """Write 32 bytes into a new file that only its owner can use; OSError where that fails.
+
+    The file is there before it is whole: where a process that is killed must leave nothing,
+    what :func:`format_key` returns is written by :func:`geodp.io.folder.whole.write_whole`.
+    """
+    text = format_key(secret)
     try:
         handle = os.open(path, _flags(os.O_WRONLY | os.O_CREAT | os.O_EXCL), 0o600)
         with os.fdopen(handle, "wb", buffering=0) as file:

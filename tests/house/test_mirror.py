@@ -41,7 +41,7 @@ ELSEWHERE = {
     "tests/io/read/test_points_and_rasters.py": "io/read/rows/pixels io/read/rows/projection",
     # A folder in the making: it is cut off at every change that is made to it.
     "tests/release/test_publish.py": "release/outline",
-    "tests/release/test_publish_faults.py": ("io/folder/publication io/folder/staged_release"),
+    "tests/faults/test_resumed.py": "io/folder/publication io/folder/staged_release",
     "tests/release/cluster/test_parts.py": (
         "io/folder/parts io/write/tiles release/cluster/joining release/cluster/tiles"
     ),

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-from geodp.errors import OutputError, UsageError
-
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
@@ -19,14 +17,12 @@ def key(file: Path) -> None:
     """
     import secrets
 
-    from geodp.privacy.key_file import write_key
+    from geodp.io.folder.whole import write_whole
+    from geodp.privacy.key_file import format_key
 
-    try:
-        write_key(file, secrets.token_bytes(32))
-    except FileExistsError:
-        raise UsageError(f"{file} exists; a key is never overwritten.") from None
-    except OSError as error:
-        raise OutputError(f"{file} cannot be written ({error.strerror}).") from None
+    refusal = f"{file} exists; a key is never overwritten."
+    with write_whole(file, refusal, public=False) as target:
+        target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
 
 

@@ -18,7 +18,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zipfile import BadZipFile
 
 import numpy as np
@@ -78,7 +78,7 @@ def reserve(folder: Path, cells: int) -> None:
     ``cells``: a guess from above; more are written where the disk has room.
     """
     size = CELL_BYTES * cells + HEAD_BYTES
-    with (folder / DRAFT).open("wb") as file:
+    with _open_draft(folder) as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
@@ -86,12 +86,17 @@ def reserve(folder: Path, cells: int) -> None:
         os.fsync(file.fileno())
 
 
+def _open_draft(folder: Path) -> BinaryIO:
+    """Open the draft, which its owner alone can read, with what it holds."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(folder / DRAFT, flags, 0o600), "r+b")
+
+
 def keep(folder: Path, kept: Kept) -> None:
     """Write what was drawn, before it is charged; it is there completely or not at all."""
     head = {"geodp": name_maker(), **asdict(replace(kept, arrays={}))}
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
-    handle = os.open(folder / DRAFT, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(handle, "r+b") as file:
+    with _open_draft(folder) as file:
         np.savez(file, head=text, **kept.arrays)  # type: ignore[arg-type]
         file.truncate()
         file.flush()

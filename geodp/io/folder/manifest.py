@@ -83,7 +83,8 @@ def _foreign(folder: Path) -> str | None:
 def remove_release(release: Path) -> None:
     """Remove a release as far as its checksums list it; what else is there stays, with its folders.
 
-    The checksums go last, so that a removal that was cut short can go on.
+    The checksums go last, and only when all that they list has gone, so that a removal that was
+    cut short can go on.
     """
     for folder in (release / part for part in PARTS):
         listed: set[str] = set()
@@ -92,9 +93,13 @@ def remove_release(release: Path) -> None:
         there = [Path(above, name) for above, _, files in os.walk(folder) for name in files]
         own = [path for path in there if path.relative_to(folder).as_posix() in listed]
         below = [Path(above) for above, _, _ in os.walk(folder, topdown=False)]
-        for path in [*own, *([folder / name for name in _unlisted(folder)] if listed else [])]:
+        *others, sums = [*own, *(folder / name for name in _unlisted(folder))]
+        for path in others if listed else ():
             with contextlib.suppress(OSError):
                 path.unlink()
+        if listed and not any(os.path.lexists(path) for path in others):
+            with contextlib.suppress(OSError):
+                sums.unlink()
         for path in below:
             with contextlib.suppress(OSError):
                 path.rmdir()
