@@ -60,11 +60,17 @@ from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
 from geodp.privacy.chain.slots import VERSION
 from geodp.privacy.chain.witness import Witness, resolve_witness
-from geodp.privacy.hash_chain import Chain, Head, Log, canonical
+from geodp.privacy.hash_chain import Chain, Entry, Head, Log, canonical
 from geodp.privacy.loss import Loss
 from geodp.privacy.names import require_one_script, require_words
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.samples import Records, read_records, require_new_sample, write_records
+from geodp.privacy.samples import (
+    Records,
+    SecretSample,
+    read_records,
+    require_new_sample,
+    write_records,
+)
 
 
 class Ledger:
@@ -355,13 +361,24 @@ class Ledger:
 
         The whole chain is read and verified.
         """
+        return tuple(charge_of(entry) for entry in self._entries_of_charges(dataset))
+
+    def find_sample(self, dataset: str, sample: SecretSample) -> Charge | None:
+        """Return the charge of the table of a secret sample; None where there is none.
+
+        The whole chain is read and verified.
+        """
+        for entry in self._entries_of_charges(dataset):
+            if entry.content.get("sample") == sample.name:
+                return charge_of(entry)
+        return None
+
+    def _entries_of_charges(self, dataset: str | None) -> list[Entry]:
         with self._books() as books:
             name = None if dataset is None else books.account(dataset).name
             entries, _ = verify(books.log)
-        charges = (entry for entry in entries if entry.content["kind"] == "charge")
-        return tuple(
-            charge_of(entry) for entry in charges if name in (None, entry.content["dataset"])
-        )
+        charges = [entry for entry in entries if entry.content["kind"] == "charge"]
+        return [entry for entry in charges if name in (None, entry.content["dataset"])]
 
     def spent(self, dataset: str) -> Loss:
         """Return the loss of all releases of a data set."""

@@ -30,7 +30,8 @@ def attempt_all(name: str, every: int) -> tuple[str, list[str]]:
         f"{sum(one.lost for one in outcomes)} of them not resumable, {left} left something, "
         f"{len(failed)} failed, {time.perf_counter() - started:.0f} s"
     )
-    return words, failed + [f"{name} left {one.left}" for one in outcomes if one.left]
+    failed += [f"{name} left {one.left}" for one in outcomes if one.left]
+    return words, failed + [f"{name} was charged for nothing" for one in outcomes if one.lost]
 
 
 def main() -> int:

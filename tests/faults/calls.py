@@ -259,7 +259,7 @@ CALLS = {
     "audit charged": file(
         "audit", *SAMPLED, "--ledger", "place/ledger", "--dataset", "samples", "--sample", "s",
         "--output", "place/a.json",
-        replaces=False, before=(("ledger", "ledger"),), charged="samples",
+        replaces=False, before=(("ledger", "ledger"),), charged="samples", resume=("--resume",),
     ),
     "withdraw": Call(("withdraw", "place", "--reason", "Counted twice."), "WITHDRAWN.json",
                      before=(("first", "."),), replaces=True),

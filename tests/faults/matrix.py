@@ -2,14 +2,11 @@
 
 import errno
 import random
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from geodp.io.folder.staging import KEPT
 from tests.faults.calls import CALLS, Call, state_of
 from tests.faults.desk import MANY, Desk
 
@@ -17,20 +14,6 @@ KINDS = ("kill", "fail", "stay")
 """The process is killed; one change fails; it and all that follow fail, as a disk is full."""
 
 NUMBERS = (errno.ENOSPC, errno.EIO, errno.EROFS)
-
-LOST_BEFORE_KEPT = True
-"""Whether a fault between the ledger's entry and the kept table may lose the charge, as it can
-until both are one step; then this goes, and with it `_may_lose`."""
-
-OPEN_KEPT = True
-"""Whether a kept table has the permissions of any new file, so that a release whose last step was
-cut short does not verify; once its draft is opened as private, this goes, and `_close_kept`."""
-
-NEVER_RESUMED = {
-    "audit charged": "the charge is the product, and the ledger says it; the table that it pays "
-    "for is the office's own. The file repeats it, and a sample is charged once.",
-}
-"""Calls that do not complete their file once they have charged, and why."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +158,6 @@ class Matrix:
         assert charges in (0, 1)
         complete = code == 0 or new not in (None, old)
         if complete:
-            _close_kept(out)
             call.require(out)
             assert charges == (call.charged is not None)
         elif new is None and old is not None:  # put aside, and the next run puts it back
@@ -187,8 +169,6 @@ class Matrix:
         if (fault.kind, code, charges) == ("fail", 1, 0) and cleared:
             assert desk.names() == there
         waits = bool(charges) and self._resume(fault, before, more)
-        if charges and not waits:
-            assert self._may_lose(fault), err
         if charges and call.resume == ("--resume",) and code == 1 and waits:
             assert "--resume" in err
         if not waits:
@@ -200,9 +180,6 @@ class Matrix:
         call = fault.call
         code, _, err = self.desk.run(call, *more)
         charges = len(self.desk.charges(call))
-        if fault.name in NEVER_RESUMED and before:
-            assert (code, charges) == (2, before), err
-            return
         assert code == 0, err
         assert charges == before + (call.charged is not None)
         call.require(self.desk.place / call.output)
@@ -235,19 +212,6 @@ class Matrix:
     def _left(self, fault: Fault) -> tuple[str, ...]:
         return tuple(sorted({*self.desk.names()} - {*self.made(fault.name)}))
 
-    def _may_lose(self, fault: Fault) -> bool:
-        """Return whether a change lies between the ledger's entry and the kept table."""
-        if fault.name in NEVER_RESUMED:
-            return True
-        if not LOST_BEFORE_KEPT:
-            return False
-        changes = self.changes(fault.name, fault.overwrite, fault.named)
-        ledger = str(self.desk.place / "ledger")
-        entry = next(n for n, one in enumerate(changes, 1) if one.split(" ", 1)[1] == ledger)
-        kept = re.compile(r"rename .*/restricted/[a-z]+\.draft")
-        there = next((n for n, one in enumerate(changes, 1) if kept.match(one)), len(changes))
-        return entry < fault.n <= there
-
     def _require_private(self, call: Call) -> None:
         """Assert that nobody else may read what is for the operator, wherever it is by now."""
         own = {name for _, name in call.before}
@@ -256,13 +220,6 @@ class Matrix:
                 assert stat.S_IMODE(path.stat().st_mode) == 0o700, path
             elif call.confidential and path.name not in own:
                 assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-
-
-def _close_kept(out: Path) -> None:
-    """Close a kept table that outlived the last step of its run; others than its owner enter no
-    folder ``restricted`` anyway."""
-    if OPEN_KEPT and (out / KEPT).exists():
-        (out / KEPT).chmod(0o600)
 
 
 def _replacing(call: Call, overwrite: bool) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a conventional table reveals, as ``geodp.audit``."""
 
-from geodp.analysis.audit.charge import charge_threshold
+from geodp.analysis.audit.charge import charge_threshold, find_threshold_charge
 from geodp.analysis.audit.classes import k_anonymity
 from geodp.analysis.audit.curve import Curve, curve
 from geodp.analysis.audit.instead import Instead, release_instead
@@ -19,6 +19,7 @@ __all__ = [
     "Threshold",
     "charge_threshold",
     "curve",
+    "find_threshold_charge",
     "generalize",
     "k_anonymity",
     "ncp",

@@ -52,12 +52,7 @@ def charge_threshold(
     ...     print(charge_threshold(found, ledger, "census", "sample of 2020").spent)
     epsilon 670915381/500000000, delta 1/1000000
     """
-    account = ledger.account(dataset)
-    if account.unit != unit:
-        raise UsageError(
-            f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
-            "budgets of different units do not add up."
-        )
+    _require_unit(ledger, dataset, unit)
     return ledger.charge(
         dataset,
         found.loss,
@@ -67,3 +62,34 @@ def charge_threshold(
         fingerprint=secrets.token_hex(32),
         records=SecretSample(sample),
     )
+
+
+def find_threshold_charge(
+    found: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+) -> Charge:
+    """Return what :func:`charge_threshold` has charged for the same table before.
+
+    Parameters and errors are those of :func:`charge_threshold`; UsageError where the ledger has no
+    charge for the sample, or one of another table.
+    """
+    _require_unit(ledger, dataset, unit)
+    charge = ledger.find_sample(dataset, SecretSample(sample))
+    if charge is None:
+        raise UsageError(
+            f"Nothing waits to be resumed: the ledger has no charge for the sample {sample}."
+        )
+    if (charge.loss, charge.mechanism) != (found.loss, found.mechanism):
+        raise UsageError(
+            f"The ledger has another charge for the sample {sample}; repeat the command of the "
+            "interrupted run."
+        )
+    return charge
+
+
+def _require_unit(ledger: Ledger, dataset: str, unit: str) -> None:
+    account = ledger.account(dataset)
+    if account.unit != unit:
+        raise UsageError(
+            f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
+            "budgets of different units do not add up."
+        )

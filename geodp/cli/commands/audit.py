@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -15,7 +16,7 @@ from click.core import ParameterSource
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand, epsilon, grid_options
 from geodp.cli.output import REPLACE, require_drawn, require_free, write_file
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, GeodpError, InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.audit import Threshold
@@ -53,6 +54,7 @@ NEEDS = {
     "epsilon": "rate",
     "delta": "rate",
     "ledger": "rate",
+    "resume": "ledger",
     "plot": "threshold",
     "spec": "rate",
 }
@@ -102,6 +104,11 @@ NEEDS = {
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: delta by epsilon.")
 @click.option("--output", type=click.Path(path_type=Path), help="JSON file of what is found.")
 @click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Write what an interrupted run of the same command was charged for; nothing is charged.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def audit(**options: Any) -> None:
     """Say what a sampled table with suppressed small counts is in terms of epsilon and delta.
@@ -129,7 +136,7 @@ def audit(**options: Any) -> None:
         document["confidential"] = {"notice": NOTICE, **_look(options)}
     if options["plot"] is not None:
         write_file(options["plot"], _draw(options), True, options["overwrite"])
-    with _open_output(options) as output:
+    with _tell_if_charged(found, options), _open_output(options) as output:
         if found is not None and options["ledger"] is not None:
             # A charge is never taken back, so what may fail of the file fails before it.
             if output is not None:
@@ -229,12 +236,33 @@ def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None
 
 
 def _charge(found: Threshold, options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.analysis.audit import charge_threshold
+    """Charge what was found, or find what an interrupted run was charged; return the charge."""
+    from geodp.analysis.audit import charge_threshold, find_threshold_charge
     from geodp.privacy.ledger import Ledger
 
     ledger = Ledger.open(options["ledger"])
     names = options["dataset"], options["sample"]
-    return charge_threshold(found, ledger, *names, unit=options["unit"]).describe()
+    charge = find_threshold_charge if options["resume"] else charge_threshold
+    return charge(found, ledger, *names, unit=options["unit"]).describe()
+
+
+@contextmanager
+def _tell_if_charged(found: Threshold | None, options: dict[str, Any]) -> Iterator[None]:
+    """Say, where a run ends before its file is there, that what it was charged for is not lost."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if found is not None and options["ledger"] is not None:
+            with suppress(GeodpError):
+                _charge(found, {**options, "resume": True})
+                click.echo(
+                    "The ledger has the charge: the same command with --resume writes the file and "
+                    "costs nothing.",
+                    err=True,
+                )
+        raise
 
 
 def _draw(options: dict[str, Any]) -> bytes:

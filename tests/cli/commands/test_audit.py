@@ -200,3 +200,23 @@ def test_what_may_fail_of_the_file_fails_before_the_charge(tmp_path, monkeypatch
     assert document["charge"]["sequence"] == charge.sequence
     assert geodp(*call[:-1], tmp_path / "b.json").returncode == 2  # the sample is charged already
     assert not (tmp_path / "b.json").exists()
+
+
+def test_what_was_charged_is_written_again_by_its_own_call_alone(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("census", ApproximateDP(Fraction(2), Fraction(1, 10**5)))
+    into = ["--ledger", tmp_path / "ledger", "--dataset", "census", "--sample", "autumn"]
+    first = [*GUARANTEE, *into, "--output", tmp_path / "first.json"]
+    resumed = [*GUARANTEE, *into, "--output", tmp_path / "again.json", "--resume"]
+    assert "Nothing waits to be resumed" in error_of(*resumed)
+    assert run(*first).exit_code == 0
+    assert run(*resumed).exit_code == 0
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
+    (charge,) = ledger.charges("census")
+    assert json.loads((tmp_path / "again.json").read_text())["charge"]["head"] == charge.hash
+    other = ["--rate", "0.1", *resumed[2:], "--overwrite"]
+    assert "another charge for the sample autumn" in error_of(*other)
+    assert "no charge for the sample spring" in error_of(
+        *[word if word != "autumn" else "spring" for word in resumed], "--overwrite"
+    )
+    assert "--resume goes with --ledger only" in error_of(*GUARANTEE, "--resume")
