@@ -1,4 +1,4 @@
-"""What a ledger's transaction works on: the end of its chain, its accounts and its releases."""
+"""The state of an open ledger: the end of its chain, its accounts and its releases."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ ANY_BUDGET = "1"
 
 @dataclass(frozen=True)
 class _Start:
-    """What a run goes by, before anything is read."""
+    """Method, terms, key, ledger and grid of a run, opened before anything is read."""
 
     method: Mechanism
     terms: Terms

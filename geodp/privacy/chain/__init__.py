@@ -1,1 +1,1 @@
-"""What the chain of a ledger stands on: a locked file, its opening, an index, a witness."""
+"""Parts of a ledger's chain: a locked file, its opening, an index, a witness."""

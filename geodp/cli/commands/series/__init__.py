@@ -140,7 +140,7 @@ COMMANDS = (publish_series,)
 
 @dataclass(frozen=True)
 class _Start:
-    """What a run goes by, before anything is read."""
+    """Method, terms, key, ledger and grid of a run, opened before anything is read."""
 
     method: Mechanism
     terms: Terms
