@@ -4,10 +4,12 @@ import ast
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.mutation import trial
 from tests.mutation.__main__ import equivalent, mutants_of
 from tests.mutation.mutants import mutants
 from tests.mutation.targets import TARGETS
@@ -122,3 +124,12 @@ def test_who_is_killed_and_who_lives():
         "True False False",
         "False False True",
     ], done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are tried in forks")
+def test_a_trial_without_an_output_kills_no_mutant(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", "raise SystemExit(70)"])
+    tried = trial._Running(TARGETS[0], None, tmp_path / "gone", time.monotonic(), 60.0)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(RuntimeError, match="could not start"):
+        list(trial._ended({child.pid: tried}))

@@ -134,6 +134,8 @@ def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
             _kill(process)
         del running[process]
         code = os.waitstatus_to_exitcode(status) if done else None
+        if done and not trial.output.exists():  # which says nothing of the mutant
+            raise RuntimeError(f"{trial.output}: the trial could not start, or its folder is gone")
         text = trial.output.read_text(errors="replace") if trial.output.exists() else ""
         if code == 5:
             raise RuntimeError(f"{trial.target.module}: no test was found\n{text}")
