@@ -395,6 +395,8 @@ def test_the_count_of_work_sees_a_walk(tmp_path, monkeypatch):
     assert counted["bytes"] > 400 * 500
     assert work(ledger, monkeypatch, Ledger.accounts)["hashes"] <= 6
     assert work(ledger, monkeypatch, lambda ledger: charge(ledger, number=999))["hashes"] < 40
+    # Who has seen the ledger before verifies what is new since, and no more.
+    assert work(ledger, monkeypatch, lambda _: charge(ledger, number=1000))["hashes"] < 40
 
 
 # -- other versions
