@@ -15,6 +15,11 @@ LEDGER = (
     "not flipped and not logarithm",
 )
 
+SAMPLED = (
+    "tests/privacy/test_samples.py",
+    *LEDGER[:-1],
+    f"{LEDGER[-1]} and not releases_declare",
+)
 
 AUDIT = "auditor or test_index"
 
@@ -79,6 +84,11 @@ TARGETS = (
     Target("geodp.privacy.ledger", LEDGER),
     Target("geodp.privacy.books", LEDGER),
     Target("geodp.privacy.accounts", LEDGER),
+    Target(
+        "geodp.privacy.accounts",
+        SAMPLED,
+        ("Account.charge", "Account.columns", "Account.read", "Accounts._follow"),
+    ),
     Target("geodp.privacy.names", ("tests/privacy/test_names.py", "tests/privacy/test_samples.py")),
     Target(
         "geodp.privacy.chain.index",

@@ -27,6 +27,7 @@ HEAVY = (
     "matplotlib",
     "numba",
     "numpy",
+    "pytest",
     "scipy.stats",
 )
 
@@ -191,7 +192,8 @@ def _start(target: Target, mutant: Mutant | None, output: Path, work: int) -> in
             sys.meta_path.insert(0, _Finder(mutant, path))
         import pytest
 
-        options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+        # Nobody reads more of a failure than its name, and rewritten assertions take their time.
+        options = ["-x", "-q", "--no-header", "--tb=no", "--assert=plain", "-p", "no:cacheprovider"]
         options += ["--hypothesis-profile=mutation", "--timeout=0", "-W", "ignore"]
         options += [f"--basetemp={output}-files"]
         code = int(pytest.main([*options, *target.tests]))

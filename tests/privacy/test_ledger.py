@@ -144,6 +144,31 @@ def test_data_sets_have_budgets_of_their_own(ledger):
     assert ledger.remaining("trips") == PureDP(F(0))
 
 
+@pytest.mark.parametrize(
+    ("model", "whose", "others"),
+    [
+        ("central", "releases of what an office holds", "devices' own reports"),
+        ("local", "devices' own reports", "releases of what an office holds"),
+    ],
+)
+def test_a_data_set_is_kept_for_one_model(ledger, model, whose, others):
+    ledger.add_dataset("phones", PureDP(1), neighbours=REPLACE, model=model)
+    account = Ledger.open(ledger.path).account("phones")
+    assert (account.model, account.releases, account.entered) == (model, 0, 2)
+    given = {"mechanism": "grr", "fingerprint": fingerprint(0)}
+    central = {**given, "neighbours": REPLACE, "contribution": 1}
+    charges = {
+        "central": lambda: ledger.charge("phones", PureDP(1), **central),
+        "local": lambda: ledger.charge_round("phones", PureDP(1), **given, details={}),
+    }
+    words = f"phones is kept for {whose}, and losses of {others} do not add to it"
+    with pytest.raises(UsageError, match=words):
+        charges.pop({"central": "local", "local": "central"}[model])()
+    assert charges[model]().spent == PureDP(1)
+    with pytest.raises(UsageError, match="model must be one of: central, local"):
+        ledger.add_dataset("other", PureDP(1), model=f"{model}x")
+
+
 def test_pure_charges_count_as_half_their_square_under_a_cap_of_rho(ledger):
     ledger.add_dataset("panel", ZeroConcentratedDP(F(1, 2)))
     charge(ledger, PureDP(F(1, 2)), "panel", 1)

@@ -229,6 +229,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"loss": lambda entry: "much"},
         {"loss": lambda entry: 1},
         {"dataset": lambda entry: []},
+        {"dataset": lambda entry: [] if entry["kind"] == "charge" else entry["dataset"]},
         {"releases": lambda entry: 1},
         {"entered": lambda entry: 9},
         {"neighbours": lambda e: "replace-one" if e["kind"] == "charge" else e["neighbours"]},
@@ -239,6 +240,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"kind": lambda entry: "genesis"},
         {"version": lambda entry: 1},
         {"kind": lambda entry: "else"},
+        {"kind": lambda entry: "else" if entry["kind"] == "charge" else entry["kind"]},
     ],
 )
 def test_sums_that_are_wrong_are_found_even_with_new_hashes(busy, changed):
@@ -276,6 +278,21 @@ def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
     forge(busy.path, 3, lambda text: content)
     with pytest.raises(VerificationError, match="no JSON text"):
         busy.export()
+
+
+def test_bytes_that_are_no_letters_are_exported_as_such(busy):
+    """An auditor sees where they stand, and that the hash is not that of the text any more."""
+    content, rows = busy.path.read_bytes(), read_rows(busy.path)
+    before, stated = starts(rows)[3], rows[3][0].encode()
+    for old, new in ((stated, b"\xff" + stated[1:]), (b"topdown", b"t\xffpdown")):
+        busy.path.write_bytes(content[:before] + content[before:].replace(old, new, 1))
+        entry = json.loads(list(busy.export())[3])
+        assert new.decode(errors="replace") in (entry["hash"], entry["mechanism"])
+
+
+def test_the_lines_of_a_ledger_are_those_of_its_file(busy):
+    with busy._chain.transaction() as log:
+        assert [(stated, text) for text, stated in log.lines()] == read_rows(busy.path)
 
 
 def test_an_auditor_can_verify_the_export_without_geodp(busy):
