@@ -167,6 +167,8 @@ def test_a_data_set_is_kept_for_one_model(ledger, model, whose, others):
     assert charges[model]().spent == PureDP(1)
     with pytest.raises(UsageError, match="model must be one of: central, local"):
         ledger.add_dataset("other", PureDP(1), model=f"{model}x")
+    with pytest.raises(UsageError, match="needs neighbours replace-one"):
+        ledger.add_dataset("other", PureDP(1), model="local")
 
 
 def test_pure_charges_count_as_half_their_square_under_a_cap_of_rho(ledger):

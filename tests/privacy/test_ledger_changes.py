@@ -119,6 +119,14 @@ def test_branches_that_are_none_refuse_a_charge_in_a_sentence(busy, branches):
         charge(Ledger.open(busy.path), number=99)
 
 
+@pytest.mark.parametrize("cap", [1, None, "much", "epsilon 1/0", []])
+def test_an_account_that_is_none_is_refused_in_a_sentence(busy, cap):
+    rewritten(busy.path, [6], cap=lambda _: cap)
+    for use in (Ledger.accounts, lambda ledger: charge(ledger, dataset="trips", number=99)):
+        with pytest.raises(VerificationError, match="none that geodp writes"):
+            use(Ledger.open(busy.path))
+
+
 def test_a_branch_to_another_entry_is_no_replay(busy):
     """An entry with a branch that leads elsewhere: its hash does not agree."""
     rows = read_rows(busy.path)

@@ -104,7 +104,7 @@ def test_names_in_several_scripts_are_refused(tmp_path, name, scripts):
 
 @pytest.mark.parametrize("name", ["...", "- -", "?!", "※", "\u0301"])
 def test_a_name_without_a_letter_is_refused(tmp_path, name):
-    with pytest.raises(UsageError, match="must have a letter or a digit"):
+    with pytest.raises(UsageError, match="^The name of a data set must have a letter or a digit"):
         small_ledger(tmp_path).add_dataset(name, PureDP(1))
 
 
@@ -116,7 +116,7 @@ def test_characters_that_are_not_seen_are_refused(mark):
 
 def test_a_name_has_200_characters_at_most():
     assert canonical_name("x" * 200) == "x" * 200
-    with pytest.raises(UsageError, match="1 to 200"):
+    with pytest.raises(UsageError, match="^The name of a data set must be 1 to 200"):
         canonical_name("x" * 201)
 
 
