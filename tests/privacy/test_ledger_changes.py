@@ -127,6 +127,20 @@ def test_an_account_that_is_none_is_refused_in_a_sentence(busy, cap):
             use(Ledger.open(busy.path))
 
 
+@pytest.mark.parametrize("name", ["cap", "dataset", "kind", "by_dataset", "by_release"])
+def test_an_entry_that_lacks_a_field_is_refused_in_a_sentence(busy, name):
+    """Whichever way it is used; an export shows it as it is."""
+    rows = read_rows(busy.path)
+    last = json.loads(rows[6][1])
+    del last[name]
+    write_rows(busy.path, [*rows[:6], (sha256(canonical(last)), canonical(last))])
+    with pytest.raises(VerificationError, match="geodp writes"):
+        charge(Ledger.open(busy.path), dataset="trips", number=99)
+    with pytest.raises(VerificationError, match=r"none that geodp writes|lists other releases"):
+        Ledger.open(busy.path).check()
+    assert name not in json.loads(list(busy.export())[6])
+
+
 def test_a_branch_to_another_entry_is_no_replay(busy):
     """An entry with a branch that leads elsewhere: its hash does not agree."""
     rows = read_rows(busy.path)
