@@ -57,6 +57,7 @@ ALIKE = [
     ("ΟΚΤ", "OKT"),
     ("カ", "力"),
     ("ロ", "口"),
+    ("ஊர்", "உளர்"),
     ("ニ", "二"),
     ("ガザ", "ｶﾞｻﾞ"),
     ("تعداد ٢٠٢٠", "تعداد 2020"),
@@ -182,6 +183,22 @@ def test_looking_like_another_goes_both_ways():
             one, other = f"x{letter}x", f"x{row['c']}x"
             assert look_alike(one, [one]) == one
             assert bool(look_alike(one, [other])) == bool(look_alike(other, [one]))
+
+
+def test_every_letter_looks_like_what_the_table_has_for_it():
+    """For all that are compared as they are written: no digits, and the same in small letters."""
+    from confusable_homoglyphs.confusables import confusables_data as table
+
+    def plain(text):
+        seen = all(unicodedata.category(letter)[0] in "LN" for letter in text)
+        digits = any(unicodedata.decimal(letter, None) is not None for letter in text)
+        forms = {unicodedata.normalize(form, text.casefold()) for form in ("NFD", "NFKC")}
+        return seen and not digits and forms == {text}
+
+    pairs = [(letter, rows[0]["c"]) for letter, rows in table.items() if len(rows) == 1]
+    pairs = [pair for pair in pairs if all(map(plain, pair))]
+    assert len(pairs) > 1000
+    assert not [pair for pair in pairs if look_alike(f"x{pair[0]}x", [f"x{pair[1]}x"]) is None]
 
 
 @pytest.mark.parametrize("other", ["Census-2020", "ｃensus-２０２０", " cen sus - 2020"])
