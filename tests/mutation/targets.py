@@ -31,6 +31,7 @@ CRASHES = (
     "test_a_charge_whose_process_ends_counts_as_soon_as_it_is_whole",
     "test_a_replay_of_what_a_killed_writer_left_is_flushed_before_it_is_told",
     "test_the_name_of_a_new_ledger_is_flushed_and_later_charges_leave_the_folder_alone",
+    "test_a_long_entry_is_read_in_one_pass",
     "test_a_charge_that_can_neither_be_written_nor_withdrawn_is_told",
     "test_what_a_kill_left_of_a_new_ledger_is_made_anew",
     "test_eight_threads_may_share_a_ledger",

@@ -70,7 +70,7 @@ def test_a_change_of_any_field_of_any_entry_is_found(busy, tmp_path, sequence):
 def test_a_change_of_the_last_entry_is_found_before_the_next_charge(busy, change):
     forge(busy.path, 6, change)
     for use in (charge, Ledger.accounts, lambda ledger: ledger.spent("trips")):
-        with pytest.raises(VerificationError, match="is damaged"):
+        with pytest.raises(VerificationError, match="is damaged; publish nothing before"):
             use(Ledger.open(busy.path))
 
 
@@ -455,6 +455,16 @@ def test_what_a_killed_writer_left_of_an_entry_is_overwritten(busy, tmp_path, le
     busy.path.write_bytes(before + line)
     assert Ledger.open(busy.path).check().hash == lost.hash
     assert charge(Ledger.open(busy.path), number=98, details={"x": "y" * 999}).replay
+
+
+@pytest.mark.parametrize("sequence", [0, 3, 6])
+def test_an_older_entry_behind_the_last_one_does_not_count(busy, sequence):
+    """It is whole and of this ledger, but not the next one."""
+    head, content = busy.check(), busy.path.read_bytes()
+    line = "{} {}\n".format(*read_rows(busy.path)[sequence])
+    busy.path.write_bytes(content + line.encode())
+    assert Ledger.open(busy.path).check() == head
+    assert charge(Ledger.open(busy.path), number=99).sequence == 7
 
 
 def test_a_slot_that_names_another_place_is_found(busy):
