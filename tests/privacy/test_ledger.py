@@ -165,6 +165,7 @@ def test_a_data_set_is_kept_for_one_model(ledger, model, whose, others):
     with pytest.raises(UsageError, match=words):
         charges.pop({"central": "local", "local": "central"}[model])()
     assert charges[model]().spent == PureDP(1)
+    assert ledger.check().sequence == 3
     with pytest.raises(UsageError, match="model must be one of: central, local"):
         ledger.add_dataset("other", PureDP(1), model=f"{model}x")
     with pytest.raises(UsageError, match="needs neighbours replace-one"):
