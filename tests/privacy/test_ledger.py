@@ -105,7 +105,7 @@ def test_charges_are_listed_of_one_data_set_and_of_all(ledger):
     assert ledger.charges() == tuple(made)
     assert ledger.charges("trips") == (made[1], made[3])
     assert ledger.charges("empty") == ()
-    with pytest.raises(UsageError, match="no data set"):
+    with pytest.raises(UsageError, match="no data set other; geodp budget show lists"):
         ledger.charges("other")
 
 
