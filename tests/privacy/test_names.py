@@ -31,6 +31,7 @@ FINE = [
     "census ー",
     "2020",
     "día ½",
+    "da\u0316ta",
 ]
 MIXED = {
     "сensus": "Cyrillic and Latin",
@@ -53,6 +54,9 @@ ALIKE = [
     ("census 2021", "census 202l"),
     ("census 2021", "census 202I"),
     ("census 2021", "census-202I"),
+    ("income 2020", "INCOME-2020"),
+    ("データ income", "デ-タ INCOME"),
+    ("データ 2021", "デ-タ 202I"),
     ("panel", "paneI"),
     ("modern", "modem"),
     ("сосо", "coco"),
