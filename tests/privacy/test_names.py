@@ -74,6 +74,7 @@ ALIKE = [
     ("データ", "デ—タ"),
     ("データ", "デ-タ"),
     ("income", "i\u0307ncome"),
+    ("income 2020", "i\u0307ncome-2020"),
     ("income", "İncome"),
     ("café", "cafe\u0301\u0301"),
     ("p\u00e5\u0316", "pa\u309a\u0316"),  # marks whose order changes with what they look like
