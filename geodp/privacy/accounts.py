@@ -104,10 +104,10 @@ class Account:
     neighbours: str
     cap: Loss
     spent: Loss
-    releases: int = 0
-    model: str = CENTRAL
-    samples: tuple[str, ...] = ()
-    entered: int = 1
+    releases: int
+    model: str
+    samples: tuple[str, ...]
+    entered: int
 
     @classmethod
     def open(

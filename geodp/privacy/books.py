@@ -44,8 +44,6 @@ class Books:
     """The accounts and releases of an open ledger, read by the indexes of its last entry."""
 
     def __init__(self, log: Log) -> None:
-        if log.last is None:
-            raise ValueError("a ledger has an entry")
         self.log = log
 
     @property

@@ -148,8 +148,10 @@ def _prototype(text: str) -> str:
             return str(alike[0])
         return str(max(letter, alike[0], key=lambda form: (len(form), form)))
 
-    decomposed = "".join(map(target, unicodedata.normalize("NFD", text)))
-    return unicodedata.normalize("NFD", "".join(_shown(_UNSEEN_MARK.sub("", decomposed))))
+    decomposed = unicodedata.normalize("NFD", text)
+    # A letter may look like several, and those like others.
+    targets = map(target, "".join(map(target, decomposed)))
+    return unicodedata.normalize("NFD", "".join(_shown(_UNSEEN_MARK.sub("", "".join(targets)))))
 
 
 def _shown(text: str) -> Iterator[str]:

@@ -61,7 +61,7 @@ def main() -> int:
         if not verdict.survived:
             print(f"{verdict.target.module}: its tests fail as it is: {verdict.by}")
             return 2
-        limits[verdict.target.module] = 20 + 6 * verdict.seconds
+        limits[verdict.target.module] = verdict.limits
     for verdict in trial.attempt(waiting, limits, options.jobs):
         _note(verdict, fates)
         if options.output is not None:

@@ -4,10 +4,12 @@ import ast
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.mutation import trial
 from tests.mutation.__main__ import equivalent, mutants_of
 from tests.mutation.mutants import mutants
 from tests.mutation.targets import TARGETS
@@ -102,8 +104,12 @@ from tests.mutation.targets import Target
 good = Target("geodp.privacy.neighbours", ("tests/privacy/test_ledger_attacks.py", "-k", "unit"))
 idle = Target("geodp.privacy.neighbours", ("tests/house/test_house.py", "-k", "cellar"))
 mutant = next(m for m in mutants_of(good) if "casefold() != " in m.name)
+loops = Target("geodp.privacy.hash_chain", ("tests/privacy/test_ledger_changes.py", "-k", "export"))
+endless = next(m for m in mutants_of(loops) if ":Log.lines operator: len(line) + 1" in m.name)
 trial.prepare()
-rows = [(good, None, 99), (good, mutant, 99), (idle, mutant, 99), (good, None, 0)]
+most = 99, 99
+rows = [(good, None, most), (good, mutant, most), (idle, mutant, most)]
+rows += [(good, None, (0, 99)), (loops, endless, (600, 4))]
 for target, chosen, limit in rows:
     (verdict,) = trial.attempt([(target, chosen)], {target.module: limit}, 1)
     print(verdict.survived, "tests/" in verdict.by, "long" in verdict.by)
@@ -121,4 +127,14 @@ def test_who_is_killed_and_who_lives():
         "False True False",
         "True False False",
         "False False True",
+        "False False True",
     ], done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are tried in forks")
+def test_a_trial_without_an_output_kills_no_mutant(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", "raise SystemExit(70)"])
+    tried = trial._Running(TARGETS[0], None, tmp_path / "gone", time.monotonic(), 60.0)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(RuntimeError, match="could not start"):
+        list(trial._ended({child.pid: tried}))

@@ -27,19 +27,30 @@ HEAVY = (
     "matplotlib",
     "numba",
     "numpy",
+    "pytest",
     "scipy.stats",
 )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: ``by`` the first test that failed, or how it ended."""
+    """What became of a mutant: ``by`` the first test that failed, or how it ended.
+
+    ``seconds`` by the clock, and ``work`` of the processor, in which a mutant that never ends is
+    found as soon on a busy machine.
+    """
 
     target: Target
     mutant: Mutant | None
     survived: bool
     by: str
     seconds: float
+    work: float
+
+    @property
+    def limits(self) -> tuple[float, int]:
+        """What a mutant may take where this was the project as it is."""
+        return 20 + 6 * self.seconds, round(10 + 3 * self.work)
 
 
 @dataclass
@@ -99,7 +110,9 @@ def prepare() -> None:
 
 
 def attempt(
-    trials: Iterable[tuple[Target, Mutant | None]], limits: dict[str, float], jobs: int
+    trials: Iterable[tuple[Target, Mutant | None]],
+    limits: dict[str, tuple[float, int]],
+    jobs: int,
 ) -> Iterator[Verdict]:
     """Run trials, some at a time; without a mutant the project is tried as it is."""
     waiting, running = iter(trials), dict[int, _Running]()
@@ -112,8 +125,8 @@ def attempt(
                     number += 1
                     target, mutant = trial
                     output = Path(folder, str(number))
-                    limit = limits.get(target.module, 600.0)
-                    process = _start(target, mutant, output)
+                    limit, work = limits.get(target.module, (600.0, 600))
+                    process = _start(target, mutant, output, work)
                     running[process] = _Running(target, mutant, output, time.monotonic(), limit)
                 if not running:
                     return
@@ -127,20 +140,23 @@ def attempt(
 def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
     for process, trial in list(running.items()):
         seconds = time.monotonic() - trial.started
-        done, status = os.waitpid(process, os.WNOHANG)
+        done, status, used = os.wait4(process, os.WNOHANG)
         if not done and seconds < trial.limit:
             continue
         if not done:
             _kill(process)
         del running[process]
         code = os.waitstatus_to_exitcode(status) if done else None
+        if done and not trial.output.exists():  # which says nothing of the mutant
+            raise RuntimeError(f"{trial.output}: the trial could not start, or its folder is gone")
         text = trial.output.read_text(errors="replace") if trial.output.exists() else ""
         if code == 5:
             raise RuntimeError(f"{trial.target.module}: no test was found\n{text}")
         failed = [line for line in text.splitlines() if line.startswith(("FAILED", "ERROR"))]
         how = "all tests passed" if code == 0 else failed[0] if failed else f"ended with {code}"
-        by = how if done else "took too long"
-        yield Verdict(trial.target, trial.mutant, code == 0, by, seconds)
+        by = how if done and code != -signal.SIGXCPU else "took too long"
+        work = used.ru_utime + used.ru_stime
+        yield Verdict(trial.target, trial.mutant, code == 0, by, seconds, work)
 
 
 def _kill(process: int) -> None:
@@ -152,7 +168,7 @@ def _kill(process: int) -> None:
     os.waitpid(process, 0)
 
 
-def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
+def _start(target: Target, mutant: Mutant | None, output: Path, work: int) -> int:
     process = os.fork()
     if process:
         return process
@@ -162,6 +178,7 @@ def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
 
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (work, work + 1))
         handle = os.open(output, os.O_WRONLY | os.O_CREAT)
         os.dup2(handle, 1)
         os.dup2(handle, 2)
@@ -175,7 +192,8 @@ def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
             sys.meta_path.insert(0, _Finder(mutant, path))
         import pytest
 
-        options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+        # Nobody reads more of a failure than its name, and rewritten assertions take their time.
+        options = ["-x", "-q", "--no-header", "--tb=no", "--assert=plain", "-p", "no:cacheprovider"]
         options += ["--hypothesis-profile=mutation", "--timeout=0", "-W", "ignore"]
         options += [f"--basetemp={output}-files"]
         code = int(pytest.main([*options, *target.tests]))

@@ -150,7 +150,9 @@ def test_a_ledger_that_others_hold_for_too_long_is_busy(tmp_path, monkeypatch):
             with pytest.raises(OutputError, match="in use by others for 0 seconds; nothing was"):
                 use(ledger)
     with open_locked(ledger.path, write=False):
-        assert ledger.spent("census") == PureDP(F(0))  # readers do not wait for readers
+        # Readers do not wait for readers.
+        assert Ledger.open(ledger.path).spent("census") == PureDP(F(0))
+        assert len(list(ledger.export())) == 2
         with pytest.raises(OutputError, match="in use by others"):
             charge(ledger)
     assert not charge(ledger).replay
@@ -379,6 +381,17 @@ def test_a_replay_of_what_a_killed_writer_left_is_flushed_before_it_is_told(
             assert flushed[1] == ledger.path.read_bytes() != left
             assert charge(Ledger.open(ledger.path), number=1).replay
             assert len(flushed) == 2
+
+
+def test_the_name_of_a_new_ledger_is_flushed_and_later_charges_leave_the_folder_alone(
+    tmp_path, monkeypatch
+):
+    """Power may take back a file whose folder was not flushed, with all that was charged to it."""
+    flushed = []
+    monkeypatch.setattr(hash_chain, "sync_folder", flushed.append)
+    ledger = small_ledger(tmp_path)
+    charge(ledger)
+    assert flushed == [ledger.path]
 
 
 def test_a_long_entry_is_read_in_one_pass(tmp_path, monkeypatch):

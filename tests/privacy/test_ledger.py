@@ -105,7 +105,7 @@ def test_charges_are_listed_of_one_data_set_and_of_all(ledger):
     assert ledger.charges() == tuple(made)
     assert ledger.charges("trips") == (made[1], made[3])
     assert ledger.charges("empty") == ()
-    with pytest.raises(UsageError, match="no data set"):
+    with pytest.raises(UsageError, match="no data set other; geodp budget show lists"):
         ledger.charges("other")
 
 
@@ -142,6 +142,34 @@ def test_data_sets_have_budgets_of_their_own(ledger):
     assert charge(ledger, dataset="trips", neighbours=REPLACE).replay is False
     assert [account.name for account in ledger.accounts()] == ["census", "trips"]
     assert ledger.remaining("trips") == PureDP(F(0))
+
+
+@pytest.mark.parametrize(
+    ("model", "whose", "others"),
+    [
+        ("central", "releases of what an office holds", "devices' own reports"),
+        ("local", "devices' own reports", "releases of what an office holds"),
+    ],
+)
+def test_a_data_set_is_kept_for_one_model(ledger, model, whose, others):
+    ledger.add_dataset("phones", PureDP(1), neighbours=REPLACE, model=model)
+    account = Ledger.open(ledger.path).account("phones")
+    assert (account.model, account.releases, account.entered) == (model, 0, 2)
+    given = {"mechanism": "grr", "fingerprint": fingerprint(0)}
+    central = {**given, "neighbours": REPLACE, "contribution": 1}
+    charges = {
+        "central": lambda: ledger.charge("phones", PureDP(1), **central),
+        "local": lambda: ledger.charge_round("phones", PureDP(1), **given, details={}),
+    }
+    words = f"phones is kept for {whose}, and losses of {others} do not add to it"
+    with pytest.raises(UsageError, match=words):
+        charges.pop({"central": "local", "local": "central"}[model])()
+    assert charges[model]().spent == PureDP(1)
+    assert ledger.check().sequence == 3
+    with pytest.raises(UsageError, match="model must be one of: central, local"):
+        ledger.add_dataset("other", PureDP(1), model=f"{model}x")
+    with pytest.raises(UsageError, match="needs neighbours replace-one"):
+        ledger.add_dataset("other", PureDP(1), model="local")
 
 
 def test_pure_charges_count_as_half_their_square_under_a_cap_of_rho(ledger):

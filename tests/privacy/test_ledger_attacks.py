@@ -14,6 +14,7 @@ import pytest
 
 from geodp.errors import BudgetError, GeodpError, OutputError, UsageError, VerificationError
 from geodp.privacy import hash_chain
+from geodp.privacy.accounts import Account
 from geodp.privacy.books import Books
 from geodp.privacy.chain import locked_file
 from geodp.privacy.ledger import Ledger
@@ -395,6 +396,18 @@ def test_the_count_of_work_sees_a_walk(tmp_path, monkeypatch):
     assert counted["bytes"] > 400 * 500
     assert work(ledger, monkeypatch, Ledger.accounts)["hashes"] <= 6
     assert work(ledger, monkeypatch, lambda ledger: charge(ledger, number=999))["hashes"] < 40
+    # Who has seen the ledger before verifies what is new since, and no more.
+    assert work(ledger, monkeypatch, lambda _: charge(ledger, number=1000))["hashes"] < 40
+
+
+def test_an_account_is_found_without_a_look_at_all_others(tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger")
+    with ledger._books(write=True) as books:
+        for number in range(64):
+            account = Account.open(f"set {number}", PureDP(1), "person", "add-remove-one")
+            books.enter({"kind": "dataset", **account.columns()})
+    assert work(ledger, monkeypatch, Ledger.accounts)["hashes"] >= 64
+    assert work(ledger, monkeypatch, lambda ledger: ledger.account("set 7"))["hashes"] <= 20
 
 
 # -- other versions

@@ -70,7 +70,7 @@ def test_a_change_of_any_field_of_any_entry_is_found(busy, tmp_path, sequence):
 def test_a_change_of_the_last_entry_is_found_before_the_next_charge(busy, change):
     forge(busy.path, 6, change)
     for use in (charge, Ledger.accounts, lambda ledger: ledger.spent("trips")):
-        with pytest.raises(VerificationError, match="is damaged"):
+        with pytest.raises(VerificationError, match=r"is damaged; publish .* card's head\.$"):
             use(Ledger.open(busy.path))
 
 
@@ -117,6 +117,28 @@ def test_branches_that_are_none_refuse_a_charge_in_a_sentence(busy, branches):
     rewritten(busy.path, [6], **dict.fromkeys(["by_dataset", "by_release"], lambda _: branches))
     with pytest.raises(VerificationError, match="none that geodp writes"):
         charge(Ledger.open(busy.path), number=99)
+
+
+@pytest.mark.parametrize("cap", [1, None, "much", "epsilon 1/0", []])
+def test_an_account_that_is_none_is_refused_in_a_sentence(busy, cap):
+    rewritten(busy.path, [6], cap=lambda _: cap)
+    for use in (Ledger.accounts, lambda ledger: charge(ledger, dataset="trips", number=99)):
+        with pytest.raises(VerificationError, match="none that geodp writes"):
+            use(Ledger.open(busy.path))
+
+
+@pytest.mark.parametrize("name", ["cap", "dataset", "kind", "by_dataset", "by_release"])
+def test_an_entry_that_lacks_a_field_is_refused_in_a_sentence(busy, name):
+    """Whichever way it is used; an export shows it as it is."""
+    rows = read_rows(busy.path)
+    last = json.loads(rows[6][1])
+    del last[name]
+    write_rows(busy.path, [*rows[:6], (sha256(canonical(last)), canonical(last))])
+    with pytest.raises(VerificationError, match="geodp writes"):
+        charge(Ledger.open(busy.path), dataset="trips", number=99)
+    with pytest.raises(VerificationError, match=r"none that geodp writes|lists other releases"):
+        Ledger.open(busy.path).check()
+    assert name not in json.loads(list(busy.export())[6])
 
 
 def test_a_branch_to_another_entry_is_no_replay(busy):
@@ -229,6 +251,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"loss": lambda entry: "much"},
         {"loss": lambda entry: 1},
         {"dataset": lambda entry: []},
+        {"dataset": lambda entry: [] if entry["kind"] == "charge" else entry["dataset"]},
         {"releases": lambda entry: 1},
         {"entered": lambda entry: 9},
         {"neighbours": lambda e: "replace-one" if e["kind"] == "charge" else e["neighbours"]},
@@ -239,6 +262,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"kind": lambda entry: "genesis"},
         {"version": lambda entry: 1},
         {"kind": lambda entry: "else"},
+        {"kind": lambda entry: "else" if entry["kind"] == "charge" else entry["kind"]},
     ],
 )
 def test_sums_that_are_wrong_are_found_even_with_new_hashes(busy, changed):
@@ -276,6 +300,21 @@ def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
     forge(busy.path, 3, lambda text: content)
     with pytest.raises(VerificationError, match="no JSON text"):
         busy.export()
+
+
+def test_bytes_that_are_no_letters_are_exported_as_such(busy):
+    """An auditor sees where they stand, and that the hash is not that of the text any more."""
+    content, rows = busy.path.read_bytes(), read_rows(busy.path)
+    before, stated = starts(rows)[3], rows[3][0].encode()
+    for old, new in ((stated, b"\xff" + stated[1:]), (b"topdown", b"t\xffpdown")):
+        busy.path.write_bytes(content[:before] + content[before:].replace(old, new, 1))
+        entry = json.loads(list(busy.export())[3])
+        assert new.decode(errors="replace") in (entry["hash"], entry["mechanism"])
+
+
+def test_the_lines_of_a_ledger_are_those_of_its_file(busy):
+    with busy._chain.transaction() as log:
+        assert [(stated, text) for text, stated in log.lines()] == read_rows(busy.path)
 
 
 def test_an_auditor_can_verify_the_export_without_geodp(busy):
@@ -416,6 +455,16 @@ def test_what_a_killed_writer_left_of_an_entry_is_overwritten(busy, tmp_path, le
     busy.path.write_bytes(before + line)
     assert Ledger.open(busy.path).check().hash == lost.hash
     assert charge(Ledger.open(busy.path), number=98, details={"x": "y" * 999}).replay
+
+
+@pytest.mark.parametrize("sequence", [0, 3, 6])
+def test_an_older_entry_behind_the_last_one_does_not_count(busy, sequence):
+    """It is whole and of this ledger, but not the next one."""
+    head, content = busy.check(), busy.path.read_bytes()
+    line = "{} {}\n".format(*read_rows(busy.path)[sequence])
+    busy.path.write_bytes(content + line.encode())
+    assert Ledger.open(busy.path).check() == head
+    assert charge(Ledger.open(busy.path), number=99).sequence == 7
 
 
 def test_a_slot_that_names_another_place_is_found(busy):

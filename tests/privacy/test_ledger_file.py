@@ -30,7 +30,11 @@ def ledger(tmp_path):
         (errno.EROFS, OutputError, "may only be read; nothing was charged"),
         (errno.ENOENT, UsageError, "does not exist; geodp budget init makes a ledger"),
         (errno.ENOTDIR, UsageError, "does not exist; geodp budget init makes a ledger"),
-        (errno.EMFILE, OutputError, "cannot be used .*; nothing was charged"),
+        (
+            errno.EMFILE,
+            OutputError,
+            rf"cannot be used \({os.strerror(errno.EMFILE)}\); nothing was charged",
+        ),
     ],
 )
 def test_every_error_of_the_file_is_a_sentence(ledger, monkeypatch, code, error, words):

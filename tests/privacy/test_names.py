@@ -12,13 +12,14 @@ from geodp.errors import UsageError
 from geodp.privacy import ledger as ledgers
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.names import canonical_name, look_alike, require_one_script
+from geodp.privacy.names import canonical_name, look_alike, require_one_script, skeleton
 from tests.ledgers import charge, small_ledger
 
 FINE = [
     "census",
     "Zensus 2022 (Zürich)",
     "国勢調査 census",
+    "統計データの手引き census",
     "国勢調査・2020（確報）",
     "ガザ Gaza がざ",
     "注音ㄅㄆ 漢字 census",
@@ -30,6 +31,7 @@ FINE = [
     "census ー",
     "2020",
     "día ½",
+    "da\u0316ta",
 ]
 MIXED = {
     "сensus": "Cyrillic and Latin",
@@ -51,12 +53,17 @@ ALIKE = [
     ("census 2020", "census 2O2O"),
     ("census 2021", "census 202l"),
     ("census 2021", "census 202I"),
+    ("census 2021", "census-202I"),
+    ("income 2020", "INCOME-2020"),
+    ("データ income", "デ-タ INCOME"),
+    ("データ 2021", "デ-タ 202I"),
     ("panel", "paneI"),
     ("modern", "modem"),
     ("сосо", "coco"),
     ("ΟΚΤ", "OKT"),
     ("カ", "力"),
     ("ロ", "口"),
+    ("ஊர்", "உளர்"),
     ("ニ", "二"),
     ("ガザ", "ｶﾞｻﾞ"),
     ("تعداد ٢٠٢٠", "تعداد 2020"),
@@ -67,8 +74,10 @@ ALIKE = [
     ("データ", "デ—タ"),
     ("データ", "デ-タ"),
     ("income", "i\u0307ncome"),
+    ("income 2020", "i\u0307ncome-2020"),
     ("income", "İncome"),
     ("café", "cafe\u0301\u0301"),
+    ("p\u00e5\u0316", "pa\u309a\u0316"),  # marks whose order changes with what they look like
 ]
 DIFFERENT = [
     ("census 2020", "census 2021"),
@@ -104,7 +113,7 @@ def test_names_in_several_scripts_are_refused(tmp_path, name, scripts):
 
 @pytest.mark.parametrize("name", ["...", "- -", "?!", "※", "\u0301"])
 def test_a_name_without_a_letter_is_refused(tmp_path, name):
-    with pytest.raises(UsageError, match="must have a letter or a digit"):
+    with pytest.raises(UsageError, match="name of a data set must have a letter or a digit"):
         small_ledger(tmp_path).add_dataset(name, PureDP(1))
 
 
@@ -116,7 +125,7 @@ def test_characters_that_are_not_seen_are_refused(mark):
 
 def test_a_name_has_200_characters_at_most():
     assert canonical_name("x" * 200) == "x" * 200
-    with pytest.raises(UsageError, match="1 to 200"):
+    with pytest.raises(UsageError, match="name of a data set must be 1 to 200"):
         canonical_name("x" * 201)
 
 
@@ -182,6 +191,29 @@ def test_looking_like_another_goes_both_ways():
             one, other = f"x{letter}x", f"x{row['c']}x"
             assert look_alike(one, [one]) == one
             assert bool(look_alike(one, [other])) == bool(look_alike(other, [one]))
+
+
+def test_every_letter_looks_like_what_the_table_has_for_it():
+    """For all that are compared as they are written: no digits, and the same in small letters."""
+    from confusable_homoglyphs.confusables import confusables_data as table
+
+    def plain(text):
+        seen = all(unicodedata.category(letter)[0] in "LN" for letter in text)
+        digits = any(unicodedata.decimal(letter, None) is not None for letter in text)
+        forms = {unicodedata.normalize(form, text.casefold()) for form in ("NFD", "NFKC")}
+        return seen and not digits and forms == {text}
+
+    pairs = [(letter, rows[0]["c"]) for letter, rows in table.items() if len(rows) == 1]
+    pairs = [pair for pair in pairs if all(map(plain, pair))]
+    assert len(pairs) > 1000
+    assert not [pair for pair in pairs if look_alike(f"x{pair[0]}x", [f"x{pair[1]}x"]) is None]
+
+
+@pytest.mark.parametrize("other", ["Census-2020", "ｃensus-２０２０", " cen sus - 2020"])
+@pytest.mark.parametrize("dash", "-\u2010\u2013\u2014\uff0d")
+def test_a_skeleton_is_what_case_width_blanks_and_dashes_leave(other, dash):
+    assert skeleton(other.replace("-", dash)) == skeleton("census-2020")
+    assert skeleton(other.replace("-", "")) != skeleton("census-2020")
 
 
 def test_charging_imports_no_tables(tmp_path):

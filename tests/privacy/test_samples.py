@@ -47,7 +47,7 @@ def test_what_does_not_declare_its_records_has_the_entries_that_it_always_had(le
     names |= {"entered", "fingerprint", "hash", "kind", "ledger", "loss", "mechanism"}
     names |= {"neighbours", "previous", "releases", "sequence", "spent", "unit"}
     assert {*entries(ledger)[-1]} == names
-    columns = Account("census", "person", "add-remove-one", CAP, CAP).columns()
+    columns = Account.open("census", CAP, "person", "add-remove-one").columns()
     numbers = {"cap", "dataset", "entered", "neighbours", "releases", "spent", "unit"}
     assert {*columns} == numbers
 

@@ -372,12 +372,15 @@ def test_a_head_writes_to_no_file_that_is_not_the_ledgers_witness(ledger, tmp_pa
 
 
 @pytest.mark.skipif(locked_file.fcntl is None, reason="locks on files themselves are of POSIX")
-def test_a_check_only_reads_the_witness(ledger, place, monkeypatch):
+def test_a_check_and_a_move_with_a_head_only_read_the_witness(ledger, place, tmp_path, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     with locked_file.open_locked(place, write=False):
         ledger.check()
         with pytest.raises(OutputError, match="in use by others"):
             charge(ledger, TENTH)
+        ledger.set_witness(tmp_path / "new", head=ledger.check().hash)
+    made = charge(ledger, TENTH)
+    assert last(tmp_path / "new")[2] == made.hash
 
 
 @pytest.mark.skipif(locked_file.fcntl is None, reason="locks on files themselves are of POSIX")
