@@ -48,7 +48,7 @@ def keep_charged(
 
     def keep_drawn(drawn: Drawn, fingerprint: str) -> None:
         if ledger is not None and dataset is not None:
-            charged = str(ledger.path), dataset, fingerprint
+            charged = str(ledger.path), ledger.id, dataset, fingerprint
             keep(folder, Kept(*charged, call, run, *pack(drawn)))
 
     yield keep_drawn

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from geodp import progress
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
 COMPILING = (
@@ -77,10 +78,15 @@ def tell_if_kept(output: Path) -> Iterator[None]:
     except UsageError:
         raise
     except BaseException:
-        if (found := find_interrupted(output)) is not None:
-            click.echo(
-                f"What was charged is kept in {found}: the same command with --resume completes "
-                "the release and costs nothing.",
-                err=True,
-            )
+        try:
+            found = find_interrupted(output)
+        except UsageError as error:
+            click.echo(translate_message(str(error)), err=True)
+        else:
+            if found is not None:
+                click.echo(
+                    f"What was charged is kept in {found}: the same command with --resume "
+                    "completes the release and costs nothing.",
+                    err=True,
+                )
         raise

@@ -1,13 +1,13 @@
-"""The budget ledger: what has been spent on every data set, in one file, before noise is drawn.
+"""The budget ledger: what has been spent on every data set, in one file, before it is published.
 
 A text file (see `geodp.privacy.hash_chain`) with one chain of entries: the genesis; every data set
 with its cap; every charge. Each holds what its data set has spent since, and the branches of two
 indexes (see `geodp.privacy.chain.index`): of the data sets' latest entries, and of the releases.
 
 What a charge guarantees
-    `Ledger.charge` adds the new charge to the sum of all earlier ones as an exact fraction,
-    refuses above the cap, and has the charge on disk before it returns, all under one lock of the
-    file. Because a refused charge draws no noise, the cap bounds the loss of all releases together
+    `Ledger.charge` adds the new charge to the sum of all earlier ones as an exact fraction, refuses
+    above the cap, and has the charge on disk before it returns, all under one lock of the file.
+    Because a refused charge publishes nothing, the cap bounds the loss of all releases together
     even when each was chosen in the light of the earlier ones: for pure and approximate losses see
     Rogers, Roth, Ullman and Vadhan 2016, "Privacy odometers and filters"; for zero-concentrated
     ones Feldman and Zrnic 2021, "Individual privacy accounting via a Rényi filter". A charge is
@@ -134,6 +134,12 @@ class Ledger:
         return ledger
 
     @property
+    def id(self) -> str:
+        """The random id, which every entry and the cards of releases have."""
+        with self._transaction() as log:
+            return log.head.ledger
+
+    @property
     def witness(self) -> Path | None:
         """Path of the file that keeps the head, too, if there is one."""
         with self._books() as books:
@@ -240,7 +246,7 @@ class Ledger:
         details: dict[str, Any] | None = None,
         records: Records = None,
     ) -> Charge:
-        """Charge a release before its noise is drawn; it stays, whatever happens to the run.
+        """Charge a release before it is shown to anybody; it stays, whatever happens to the run.
 
         Parameters
         ----------
@@ -287,7 +293,10 @@ class Ledger:
         fingerprint: str,
         records: Records = None,
     ) -> None:
-        """Raise the error that :meth:`charge` would raise now; charge nothing."""
+        """Raise the error that the books have for a charge now; charge nothing.
+
+        That the file and its witness can be written only a charge tells.
+        """
         terms = _terms_of(mechanism, neighbours, contribution, records)
         _require_charge(loss, terms, fingerprint)
         with self._transaction() as log:
@@ -341,8 +350,11 @@ class Ledger:
         return charge_of(entry)
 
     def find_charge(self, dataset: str, fingerprint: str) -> Charge | None:
-        """Return the charge of a release by its fingerprint; None where there is none."""
-        with self._books() as books:
+        """Return the charge of a release by its fingerprint; None where there is none.
+
+        What is returned is on the disk, and with the witness: what was paid may be published.
+        """
+        with self._books(write=True) as books:
             known = books.known(books.account(dataset).name, fingerprint)
         return None if known is None else charge_of(known)
 
@@ -366,15 +378,15 @@ class Ledger:
     def find_sample(self, dataset: str, sample: SecretSample) -> Charge | None:
         """Return the charge of the table of a secret sample; None where there is none.
 
-        The whole chain is read and verified.
+        The whole chain is read and verified; what is returned is on the disk, and with the witness.
         """
-        for entry in self._entries_of_charges(dataset):
+        for entry in self._entries_of_charges(dataset, write=True):
             if entry.content.get("sample") == sample.name:
                 return charge_of(entry)
         return None
 
-    def _entries_of_charges(self, dataset: str | None) -> list[Entry]:
-        with self._books() as books:
+    def _entries_of_charges(self, dataset: str | None, *, write: bool = False) -> list[Entry]:
+        with self._books(write=write) as books:
             name = None if dataset is None else books.account(dataset).name
             entries, _ = verify(books.log)
         charges = [entry for entry in entries if entry.content["kind"] == "charge"]

@@ -67,6 +67,24 @@ def draw_and_charge(
         return drawn, ledger.charge(fingerprint=fingerprint, **terms)
 
 
+def charge_event(
+    ledger: Ledger | None,
+    dataset: str | None,
+    spent: Measurement | Selection,
+    fingerprint: str,
+    *,
+    records: str | None = None,
+) -> Charge | None:
+    """Charge a data set before the draw, where what is drawn may be seen at once.
+
+    Parameters and errors are those of :func:`draw_and_charge`; None without a ledger.
+    """
+    terms = _terms_of(ledger, dataset, spent, records)
+    if ledger is None or terms is None:
+        return None
+    return ledger.charge(fingerprint=fingerprint, **terms)
+
+
 def find_charge(ledger: Ledger | None, dataset: str | None, fingerprint: str) -> Charge:
     """Return what an interrupted run was charged; UsageError where a ledger does not have it."""
     found = None

@@ -135,7 +135,7 @@ def publish(
         A call that cannot be carried out; a contribution below the table's bound or too small for
         totals beside their parts, or none where nothing bounds it; a table that counts nothing.
     BudgetError
-        The ledger's cap would be exceeded; no noise was drawn.
+        The ledger's cap would be exceeded; nothing was charged or shown.
 
     Warns
     -----

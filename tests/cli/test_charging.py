@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from geodp.errors import VerificationError
 from geodp.io.folder import kept
+from geodp.privacy.hash_chain import Log
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
@@ -39,7 +41,7 @@ UNCHARGED = {
     "charging": before(Ledger, "charge"),
 }
 CHARGED = {"charged": after(Ledger, "charge"), "settled": after(kept, "settle")}
-POINTS = {**UNCHARGED, **CHARGED}
+POINTS = {**UNCHARGED, **CHARGED, "committed": after(Log, "commit")}
 
 
 @pytest.fixture
@@ -109,28 +111,58 @@ def test_what_was_charged_is_completed(office, command, point):
 def test_without_its_ledger_nobody_knows(office, command):
     kill(office, CALLS[command], "charged")
     os.rename(office / "ledger", office / "elsewhere")
-    Ledger.create(office / "other").add_dataset("census", PureDP(Fraction(9)))
     index = CALLS[command].index("--ledger")
+    Ledger.create(office / "other").add_dataset("census", PureDP(Fraction(9)))
     other = [*CALLS[command][: index + 1], "other", *CALLS[command][index + 2 :]]
-    done = geodp(*other, cwd=office)
-    assert (done.returncode, "says whether it was charged cannot be read" in done.stderr) == (
-        2,
-        True,
-    )
-    done = geodp(*other, "--resume", cwd=office)
-    assert (done.returncode, "which cannot be read; restore it" in done.stderr) == (2, True)
+    for more in ([], ["--resume"]):
+        done = geodp(*other, *more, cwd=office)
+        assert (done.returncode, "cannot be asked whether it was" in done.stderr) == (2, True)
+    os.rename(office / "other", office / "ledger")  # of the same name, and another one
+    for more in ([], ["--resume"]):
+        done = geodp(*CALLS[command], *more, cwd=office)
+        assert (done.returncode, "is another ledger now" in done.stderr) == (2, True)
     os.rename(office / "elsewhere", office / "ledger")
     done = geodp(*CALLS[command], "--resume", cwd=office)
     assert done.returncode == 0, done.stderr
-    assert (charges(office), left(office)) == (1, ["other", "out"])
+    assert (charges(office), left(office)) == (1, ["out"])
 
 
 @by_command
 def test_a_ledger_without_the_charge_completes_nothing(office, command):
+    before = (office / "ledger").read_bytes()
     kill(office, CALLS[command], "settled")
-    (office / "ledger").unlink()
-    into = ["--ledger", "ledger", "--dataset", "census"]
-    assert geodp("budget", "init", *into, "--epsilon", 9, cwd=office).returncode == 0
+    (office / "ledger").write_bytes(before)
     done = geodp(*CALLS[command], "--resume", cwd=office)
     assert (done.returncode, "no charge of the interrupted run" in done.stderr) == (2, True)
     assert (charges(office), left(office)) == (0, [".out.partial"])
+
+
+@by_command
+def test_what_is_resumed_is_known_to_the_witness(office, command):
+    ledger = Ledger.open(office / "ledger")
+    ledger.set_witness(office / "witness")
+    before = (office / "ledger").read_bytes()
+    kill(office, CALLS[command], "committed")
+    older = (office / "witness").read_bytes()
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (office / "witness").read_bytes() != older
+    (office / "ledger").write_bytes(before)
+    with pytest.raises(VerificationError):
+        Ledger.open(office / "ledger").check()
+
+
+@by_command
+def test_a_ledger_that_its_witness_refutes_removes_no_draw(office, command):
+    ledger = Ledger.open(office / "ledger")
+    ledger.set_witness(office / "witness")
+    before = (office / "ledger").read_bytes()
+    kill(office, CALLS[command], "charged")
+    after = (office / "ledger").read_bytes()
+    (office / "ledger").write_bytes(before)
+    for more in ([], ["--resume"]):
+        done = geodp(*CALLS[command], *more, cwd=office)
+        assert (done.returncode, "cannot be asked whether it was" in done.stderr) == (2, True)
+    (office / "ledger").write_bytes(after)
+    assert geodp(*CALLS[command], "--resume", cwd=office).returncode == 0
+    assert (charges(office), left(office)) == (1, ["out", "witness"])

@@ -45,14 +45,20 @@ DRAFT = KEPT.with_suffix(".draft")
 """Where space for it is taken."""
 
 
+TEXTS = ("ledger", "ledger_id", "dataset", "fingerprint")
+
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
+"""Errors for a file that is not what was written."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """What was drawn, and what completes its release.
 
     Attributes
     ----------
-    ledger, dataset, fingerprint : str
-        Path of the ledger, the data set that is charged, and under which name.
+    ledger, ledger_id, dataset, fingerprint : str
+        Path and id of the ledger, the data set that is charged, and under which name.
     call : dict of str to str
         What the run was asked for, option by option: it is completed for the same call only.
     run : dict
@@ -64,6 +70,7 @@ class Kept:
     """
 
     ledger: str
+    ledger_id: str
     dataset: str
     fingerprint: str
     call: Mapping[str, str]
@@ -102,6 +109,7 @@ def keep(folder: Path, kept: Kept) -> None:
         file.flush()
         os.fsync(file.fileno())
     _rename(folder, DRAFT, DRAWN)
+    sync(folder)
 
 
 def settle(folder: Path) -> None:
@@ -122,66 +130,72 @@ def name_maker() -> str:
     return f"{__version__}, {NOISE_FORMAT}"
 
 
-def is_waiting(folder: Path) -> bool:
+def settle_interrupted(folder: Path) -> bool:
     """Return whether a charged draw waits in a staged folder; remove one that was not charged.
 
-    Where the ledger cannot be asked, it waits.
+    Raises
+    ------
+    UsageError
+        There is a draw, and its ledger cannot be asked whether it was charged.
     """
     if (folder / KEPT).is_file():
         return True
     if not (folder / DRAWN).is_file():
         return False
+    try:
+        if _is_charged(_read_head(folder / DRAWN)):
+            settle(folder)
+            return True
+        (folder / DRAWN).unlink()
+    except (GeodpError, OSError) as error:
+        why = f"{error.strerror}." if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"An interrupted release waits in {folder}, and its ledger cannot be asked whether it "
+            f"was charged: {why} Repeat the command when it can, or remove that folder to give "
+            "the release up."
+        ) from None
+    return False
+
+
+def _is_charged(head: Mapping[str, Any]) -> bool:
+    """Return whether the ledger of a draw has its charge."""
     from geodp.privacy.ledger import Ledger
 
-    try:
-        kept = _read(folder / DRAWN)
-        charged = Ledger.open(kept.ledger).find_charge(kept.dataset, kept.fingerprint) is not None
-        if not charged:
-            (folder / DRAWN).unlink()
-            return False
-        settle(folder)
-    except (GeodpError, OSError):
-        pass
-    return True
+    ledger = Ledger.open(head["ledger"])
+    if ledger.id != head["ledger_id"]:
+        raise UsageError(f"{ledger.path} is another ledger now; restore the one that was charged.")
+    return ledger.find_charge(head["dataset"], head["fingerprint"]) is not None
 
 
 def read_kept(folder: Path, call: Mapping[str, str]) -> Kept:
-    """Read what was kept in a staged folder, for the call that it was made by.
+    """Read what was kept in a staged folder and charged, for the call that it was made by.
 
     Raises
     ------
     UsageError
-        Another call or another geodp; a file that is not what was written; a ledger that cannot say
-        whether it was charged.
+        Another call or another geodp; a file that is not what was written.
     """
-    if not (folder / KEPT).is_file() and (folder / DRAWN).is_file():
-        ledger = _read(folder / DRAWN).ledger
-        raise UsageError(
-            f"Whether the interrupted run was charged is in the ledger {ledger}, which cannot be "
-            f"read; restore it, or remove {folder} to give it up."
-        )
-    kept = _read(folder / KEPT)
-    require_same_call(kept.call, call, folder)
-    return kept
+    head = _read_head(folder / KEPT)
+    if head.pop("geodp") != name_maker():
+        raise another("geodp", folder)
+    try:
+        with (folder / KEPT).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files if name != "head"}
+    except UNREADABLE:
+        raise unreadable(folder) from None
+    require_same_call(head["call"], call, folder)
+    return Kept(**{**head, "arrays": arrays})
 
 
-def _read(path: Path) -> Kept:
-    """Read a file of :func:`keep`; UsageError where it is none, or of another geodp."""
-    folder = path.parent.parent
+def _read_head(path: Path) -> dict[str, Any]:
+    """Read the plain values of a file of :func:`keep`; UsageError where it is none."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             head = parse_json(file["head"].tobytes())
-            arrays = {name: file[name] for name in file.files if name != "head"}
-        maker = str(head.pop("geodp"))
-        ledger, dataset, fingerprint = (
-            str(head[name]) for name in ("ledger", "dataset", "fingerprint")
-        )
-        call, run, card = (dict(head[name]) for name in ("call", "run", "card"))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile):
-        raise unreadable(folder, path.name) from None
-    if maker != name_maker():
-        raise another("geodp", folder)
-    return Kept(ledger, dataset, fingerprint, call, run, card, arrays)
+        texts = {name: str(head[name]) for name in ("geodp", *TEXTS)}
+        return {**texts, **{name: dict(head[name]) for name in ("call", "run", "card")}}
+    except UNREADABLE:
+        raise unreadable(path.parent.parent, path.name) from None
 
 
 def unreadable(folder: Path, name: str = WAITING) -> UsageError:

@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
-from geodp.io.folder.kept import DRAWN, KEPT, is_waiting
+from geodp.io.folder.kept import DRAWN, KEPT, settle_interrupted
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
@@ -139,7 +139,7 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
 
 def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
     """Raise UsageError where a kept table waits and is not resumed, or the other way round."""
-    waits = is_waiting(partial)
+    waits = settle_interrupted(partial)
     if not resume and waits:
         raise _waits(partial)
     if resume and not waits:
@@ -187,11 +187,11 @@ def _try_to_move(final: Path) -> None:
 def find_interrupted(target: str | Path) -> Path | None:
     """Return the folder beside a target in which a charged draw waits; None where there is none.
 
-    That of a run that is alive is left out.
+    That of a run that is alive is left out. UsageError where the ledger of a draw cannot be asked.
     """
     partial = _name_partial(Path(os.path.realpath(target)))
     with contextlib.suppress(OSError), hold(partial):
-        if is_waiting(partial):
+        if settle_interrupted(partial):
             return partial
     return None
 
@@ -204,11 +204,6 @@ def require_uninterrupted(target: str | Path) -> None:
 
 def _waits(partial: Path) -> UsageError:
     """Return the error for a target whose interrupted release was charged."""
-    if not (partial / KEPT).is_file():
-        return UsageError(
-            f"An interrupted release waits in {partial}, and the ledger that says whether it was "
-            "charged cannot be read; restore it, or remove that folder to give the release up."
-        )
     return UsageError(
         f"An interrupted release, which was charged, waits in {partial}: repeat its command with "
         "--resume, which costs nothing, or remove that folder to give it up."
@@ -221,7 +216,11 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
     The name is given back only when nothing of this run is left under it, as the next run may take
     it at once; the folder is removed under another name.
     """
-    if is_waiting(partial):
+    try:
+        waits = settle_interrupted(partial)
+    except UsageError:
+        waits = True
+    if waits:
         with contextlib.suppress(OSError):
             _strip(partial)
         locks.close()

@@ -1,8 +1,7 @@
 """When a process that was told to stop does so.
 
-At once, as a rule. Not between a charge and what was paid for, which would be lost; and not once
-what was asked for is there: a run that says that it was stopped has published nothing, and one
-that has published says so.
+At once, as a rule. Not in the middle of a charge; and not once what was asked for is there: a run
+that says that it was stopped has published nothing, and one that has published says so.
 
 A signal's handler calls :func:`ask`, in the main thread; what must not be cut calls
 :func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a handler raises,

@@ -20,7 +20,7 @@ from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.release.charging import draw_and_charge
+from geodp.release.charging import charge_event
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile, key_file
@@ -143,13 +143,11 @@ class Run:
             draws = self.cut.declare()
             own, fingerprint = release_key(options.key, draws, lambda: self._digest(ranges, sizes))
             try:
+                # Files of a range are written where it is drawn, and others may read them.
+                charged = options.ledger, options.dataset, self.cut.event, fingerprint
+                charge = charge_event(*charged, records=options.records)
                 with key_file(own, options.key_folder) as secret:
-                    charged = options.ledger, options.dataset, self.cut.event, fingerprint
-                    return draw_and_charge(
-                        *charged,
-                        lambda: self._refine(ranges, top, own, secret, last),
-                        records=options.records,
-                    )
+                    return self._refine(ranges, top, own, secret, last), charge
             finally:
                 own.forget()
         except tasks.RepeatedCellError:

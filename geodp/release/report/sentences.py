@@ -124,7 +124,7 @@ def budget(card: Card) -> list[str]:
             "budgets of other releases about the same people add to it."
         ]
     local = card.guarantee.model == "local"
-    first = "the first report was asked for" if local else "the noise was drawn"
+    first = "the first report was asked for" if local else "it was published"
     return [
         f"This release spends {card.guarantee.spends}, charged to the data set "
         f"{charge.dataset} before {first}, after {charge.earlier_releases} "

@@ -122,7 +122,7 @@ def publish_series(
         that is not declared, a budget that does not fit the noise, and what a single release
         refuses.
     BudgetError
-        The ledger's cap would be exceeded; no noise was drawn.
+        The ledger's cap would be exceeded; nothing was charged or shown.
 
     Examples
     --------

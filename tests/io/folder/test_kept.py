@@ -34,7 +34,7 @@ def table():
 def charged(table, call, *, beside=None, others=()):
     """Return what is kept of drawn tables, as a run for a call does."""
     packed = pack_tables([table, *others], ("a fact",), beside or {})
-    return Kept("a ledger", "stays", "f" * 64, call, {"told": 7}, *packed)
+    return Kept("a ledger", "its id", "stays", "f" * 64, call, {"told": 7}, *packed)
 
 
 def write_kept(folder, table, call, **more):

@@ -264,7 +264,7 @@ def test_a_charge_is_told(tmp_path):
     card = card_of(tmp_path / "out", release)
     record = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     for text in (markdown(Card.from_json(card)), record["deployment"]["accounting"]["composition"]):
-        assert "data set census before the noise was drawn, after 0 earlier releases" in text
+        assert "data set census before it was published, after 0 earlier releases" in text
         assert "Spent with it: epsilon = 1/7; cap: epsilon = 2/3." in text
         assert card["budget"]["head"] in text
 
