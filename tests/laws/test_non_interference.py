@@ -196,8 +196,8 @@ def tell_rows(patch):
     """Let cards say one bit of the input: whether it has more than 10 rows."""
     real = Prepared.release
 
-    def release(self):
-        found = real(self)
+    def release(self, keep=None):
+        found = real(self, keep)
         told = f"that there are {'many' if self.table.rows > 10 else 'some'} rows"
         return replace(found, public_facts=(*found.public_facts, told))
 
@@ -220,9 +220,9 @@ def tell_selection(patch):
     """Let the question of a selection say whether its last cell is empty."""
     real = PreparedSelection.release
 
-    def release(self):
+    def release(self, keep=None):
         last = self.table.grid.size - 1 in self.table.key.tolist()
-        found = real(self)
+        found = real(self, keep)
         return replace(found, public_facts=(*found.public_facts, f"that it is {last}"))
 
     patch.setattr(PreparedSelection, "release", release)
@@ -233,9 +233,9 @@ def print_people(patch):
     real, known = publish_command._say, []
     prepared = Prepared.release
 
-    def release(self):
+    def release(self, keep=None):
         known.append(int(self.table.count.sum()))
-        return prepared(self)
+        return prepared(self, keep)
 
     patch.setattr(Prepared, "release", release)
     patch.setattr(publish_command, "_say", lambda *given: real(*given) + " " * (known[-1] > 1500))
@@ -246,9 +246,9 @@ def end_with_a_code(patch):
     known, real = [], publish_command._say
     prepared = Prepared.release
 
-    def release(self):
+    def release(self, keep=None):
         known.append(int(self.table.count.max()))
-        return prepared(self)
+        return prepared(self, keep)
 
     def say(*given):
         if known[-1] > 1 << 50:
@@ -263,9 +263,9 @@ def write_a_longer_card(patch):
     """Let a public file be one byte longer where the input has an odd number of cells."""
     known, prepared, real = [], Prepared.release, publication.write_card
 
-    def release(self):
+    def release(self, keep=None):
         known.append(self.table.key.size)
-        return prepared(self)
+        return prepared(self, keep)
 
     def write(card, folder):
         real(card, folder)

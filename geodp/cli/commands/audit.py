@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -255,13 +255,17 @@ def _tell_if_charged(found: Threshold | None, options: dict[str, Any]) -> Iterat
         raise
     except BaseException:
         if found is not None and options["ledger"] is not None:
-            with suppress(GeodpError):
+            try:
                 _charge(found, {**options, "resume": True})
-                click.echo(
-                    "The ledger has the charge: the same command with --resume writes the file and "
-                    "costs nothing.",
-                    err=True,
+                said = "The ledger has the charge: the same command with --resume writes the file."
+            except UsageError:
+                said = None
+            except GeodpError:
+                said = (
+                    "If the ledger has the charge, the same command with --resume writes the file."
                 )
+            if said is not None:
+                click.echo(said, err=True)
         raise
 
 

@@ -151,8 +151,8 @@ def settle_interrupted(folder: Path) -> bool:
         why = f"{error.strerror}." if isinstance(error, OSError) else str(error)
         raise UsageError(
             f"An interrupted release waits in {folder}, and its ledger cannot be asked whether it "
-            f"was charged: {why} Repeat the command when it can, or remove that folder to give "
-            "the release up."
+            f"was charged: {why} Repeat the command with --resume when it can, or remove that "
+            "folder to give the release up."
         ) from None
     return False
 
