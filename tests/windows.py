@@ -147,7 +147,9 @@ def change_locks():
             held = self.is_locked
             super().release(force=force)
             if held:
-                os.unlink(self.lock_file)
+                # Whoever waited may have it by now, and then it goes with his lock.
+                with contextlib.suppress(OSError):
+                    os.unlink(self.lock_file)
 
     filelock.FileLock = Lock
 
