@@ -50,6 +50,15 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
     return Done(code if isinstance(code, int) else 0, *said)
 
 
+def commands(group=cli.geodp, name=""):
+    """Yield every command of the command line by its words."""
+    for word, one in group.commands.items():
+        if isinstance(one, click.Group):
+            yield from commands(one, f"{name}{word} ")
+        else:
+            yield f"{name}{word}", one
+
+
 def context_of(command):
     """Return a context that asks a command for its parameters, as ``geodp`` itself does.
 

@@ -1,4 +1,4 @@
-"""What a command keeps of a draw before it is charged, so that ``--resume`` completes it."""
+"""Keep what a command has drawn before it is charged, so that ``--resume`` completes it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def keep_charged(
 
     def keep_drawn(drawn: Drawn, fingerprint: str) -> None:
         if ledger is not None and dataset is not None:
-            charged = str(ledger.path), ledger.id, dataset, fingerprint
-            keep(folder, Kept(*charged, call, run, *pack(drawn)))
+            card, arrays = pack(drawn)
+            path = str(ledger.path)
+            keep(folder, Kept(path, ledger.id, dataset, fingerprint, call, run, card, arrays))
 
     yield keep_drawn
     settle(folder)

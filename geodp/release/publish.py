@@ -262,10 +262,15 @@ class Prepared:
     def release(self, keep: Keep[Release] | None = None) -> Release:
         """Draw, and charge; ``keep`` gets the release before it is charged, and its fingerprint."""
         own, fingerprint = key_of_table(self.key, self.table, self.method, self.spent)
-        charged = self.ledger, self.dataset, self.spent, fingerprint
         try:
             release, charge = draw_and_charge(
-                *charged, lambda: self._draw(own), keep, records=self.records
+                self.ledger,
+                self.dataset,
+                self.spent,
+                fingerprint,
+                lambda: self._draw(own),
+                keep,
+                records=self.records,
             )
         finally:
             own.forget()

@@ -80,6 +80,13 @@ def left(office):
     return sorted({*os.listdir(office)} - {"in.csv", "ledger"})
 
 
+def require_refused(office, call, words):
+    """Assert that a call is refused by a sentence, with --resume and without."""
+    for more in ([], ["--resume"]):
+        done = geodp(*call, *more, cwd=office)
+        assert (done.returncode, words in done.stderr) == (2, True)
+
+
 @by_command
 @pytest.mark.parametrize("point", UNCHARGED)
 def test_what_was_not_charged_is_removed_by_the_next_run(office, command, point):
@@ -114,13 +121,9 @@ def test_without_its_ledger_nobody_knows(office, command):
     index = CALLS[command].index("--ledger")
     Ledger.create(office / "other").add_dataset("census", PureDP(Fraction(9)))
     other = [*CALLS[command][: index + 1], "other", *CALLS[command][index + 2 :]]
-    for more in ([], ["--resume"]):
-        done = geodp(*other, *more, cwd=office)
-        assert (done.returncode, "cannot be asked whether it was" in done.stderr) == (2, True)
+    require_refused(office, other, "cannot be asked whether it was")
     os.rename(office / "other", office / "ledger")  # of the same name, and another one
-    for more in ([], ["--resume"]):
-        done = geodp(*CALLS[command], *more, cwd=office)
-        assert (done.returncode, "is another ledger now" in done.stderr) == (2, True)
+    require_refused(office, CALLS[command], "is another ledger now")
     os.rename(office / "elsewhere", office / "ledger")
     done = geodp(*CALLS[command], "--resume", cwd=office)
     assert done.returncode == 0, done.stderr
@@ -160,9 +163,7 @@ def test_a_ledger_that_its_witness_refutes_removes_no_draw(office, command):
     kill(office, CALLS[command], "charged")
     after = (office / "ledger").read_bytes()
     (office / "ledger").write_bytes(before)
-    for more in ([], ["--resume"]):
-        done = geodp(*CALLS[command], *more, cwd=office)
-        assert (done.returncode, "cannot be asked whether it was" in done.stderr) == (2, True)
+    require_refused(office, CALLS[command], "cannot be asked whether it was")
     (office / "ledger").write_bytes(after)
     assert geodp(*CALLS[command], "--resume", cwd=office).returncode == 0
     assert (charges(office), left(office)) == (1, ["out", "witness"])

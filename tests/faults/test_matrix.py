@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from geodp.cli import geodp as command_line
-from tests.command import context_of
+from tests.command import commands, context_of
 from tests.faults.calls import CALLS, LEFT_OUT, READ, READ_BY_ALL
 from tests.faults.desk import desk_of, in_memory
 from tests.faults.matrix import Fault, Matrix
@@ -26,15 +25,6 @@ linux = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None,
     reason="faults are injected with a C compiler and the loader of Linux",
 )
-
-
-def commands(group=command_line, name=""):
-    """Yield every command of the command line by its words."""
-    for word, one in group.commands.items():
-        if isinstance(one, click.Group):
-            yield from commands(one, f"{name}{word} ")
-        else:
-            yield f"{name}{word}", one
 
 
 def outputs():

@@ -364,8 +364,8 @@ def _release(
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside)
 
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
-    charged = prepared.ledger, prepared.dataset, describe_call(options)
-    with keep_charged(place.folder, *charged, run, pack) as keep:
+    call = describe_call(options)
+    with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
         release = prepared.release(keep)
     return release, {**run, "released_people": release.table.total}
 

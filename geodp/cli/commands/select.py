@@ -212,8 +212,7 @@ def _choose(
         return drawn.card().to_json(), {}
 
     with stage_selection(outline, output, overwrite=overwrite) as place:
-        charged = prepared.ledger, prepared.dataset, call
-        with keep_charged(place.folder, *charged, run, pack) as keep:
+        with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 

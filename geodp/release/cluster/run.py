@@ -144,8 +144,13 @@ class Run:
             own, fingerprint = release_key(options.key, draws, lambda: self._digest(ranges, sizes))
             try:
                 # Files of a range are written where it is drawn, and others may read them.
-                charged = options.ledger, options.dataset, self.cut.event, fingerprint
-                charge = charge_event(*charged, records=options.records)
+                charge = charge_event(
+                    options.ledger,
+                    options.dataset,
+                    self.cut.event,
+                    fingerprint,
+                    records=options.records,
+                )
                 with key_file(own, options.key_folder) as secret:
                     return self._refine(ranges, top, own, secret, last), charge
             finally:

@@ -234,9 +234,16 @@ class Prepared:
                 at, chosen=at.question.draw(at.selector, at.grid, self.measured, rate, own)
             )
 
-        charged = self.ledger, self.dataset, at.event, fingerprint
         try:
-            selected, charge = draw_and_charge(*charged, draw, keep, records=self.records)
+            selected, charge = draw_and_charge(
+                self.ledger,
+                self.dataset,
+                at.event,
+                fingerprint,
+                draw,
+                keep,
+                records=self.records,
+            )
         finally:
             own.forget()
         return replace(selected, charge=charge)

@@ -198,12 +198,17 @@ class PreparedSeries:
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
         """Draw every snapshot, and charge once; ``keep`` gets them before, and a fingerprint."""
-        own, fingerprint = release_key(self.key, self.declare(), self.identify)
         named = name_series(self.whole, self.periods, self.sharing)
-        charged = self.ledger, self.dataset, named, fingerprint
+        own, fingerprint = release_key(self.key, self.declare(), self.identify)
         try:
             drawn, charge = draw_and_charge(
-                *charged, lambda: self._draw(own), keep, records=self.records
+                self.ledger,
+                self.dataset,
+                named,
+                fingerprint,
+                lambda: self._draw(own),
+                keep,
+                records=self.records,
             )
         finally:
             own.forget()

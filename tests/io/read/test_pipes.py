@@ -10,7 +10,6 @@ import pytest
 
 from geodp.analysis.plan.local import read_local_plan
 from geodp.analysis.plan.settings import read_plan
-from geodp.cli import geodp as command_line
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.local.reports import read_reports
@@ -22,7 +21,7 @@ from geodp.io.read.rows.sources import kind_of, list_paths
 from geodp.release.local.collect import Sums
 from geodp.release.local.round import read_round
 from geodp.release.metadata import read_metadata
-from tests.command import context_of, geodp
+from tests.command import commands, context_of, geodp
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the file system has no FIFOs"),
@@ -138,15 +137,6 @@ OTHERWISE = {
     "scratch": "a folder",
 }
 """Options with a path that is no file to read, and why."""
-
-
-def commands(group=command_line, name=""):
-    """Yield every command of the command line by its words."""
-    for word, one in group.commands.items():
-        if isinstance(one, click.Group):
-            yield from commands(one, f"{name}{word} ")
-        else:
-            yield f"{name}{word}", one
 
 
 @pytest.fixture(scope="module")

@@ -259,8 +259,8 @@ def _release(
         return pack_tables(drawn, prepared.outline.public_facts, {})
 
     place.try_out(prepared.outline.table, prepared.outline.card(), cells)
-    charged = prepared.ledger, prepared.dataset, describe_call(options)
-    with keep_charged(place.folder, *charged, run, pack) as keep:
+    call = describe_call(options)
+    with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
 
