@@ -16,7 +16,7 @@ from geodp.errors import UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.input_files import FilePath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -230,7 +230,7 @@ def find_inputs(
     if all(os.path.isfile(path) for path in given):
         return tuple(map(Path, given))
     from geodp.io.read.rows.forms.url import is_url, require_readable
-    from geodp.io.read.rows.sources import list_paths
+    from geodp.io.read.rows.input_files import list_paths
 
     urls = [path for path in given if is_url(path)]
     for one in urls:

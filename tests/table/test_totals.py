@@ -241,8 +241,8 @@ def test_columns_of_mesh_files_are_known_by_their_titles(tmp_path: Path) -> None
     assert table.reading.totals == ["人口（総数）"]
     with pytest.raises(UsageError, match=r"人口（総数） \(columns of values\)"):
         geodp.publish(table, epsilon=1, contribution=1)
-    (file,) = table.reading.files
-    several = replace(table.reading, files=(replace(file, totals=("総数", "人口（総数）")),))
+    (file,) = table.reading.sources
+    several = replace(table.reading, sources=(replace(file, totals=("総数", "人口（総数）")),))
     with pytest.raises(UsageError, match=r"^人口（総数）, 総数 \(columns of values\)"):
         geodp.publish(replace(table, reading=several), epsilon=1, contribution=1)
     parts = mesh(tmp_path, ["T2", "T3"])

@@ -13,7 +13,7 @@ from geodp.cli.output import quote
 from geodp.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.input_files import FilePath
 
 
 @click.command()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.io.read.table import Decimal
     from geodp.table.counts import CountTable

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
-    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
     from geodp.io.read.table import Decimal

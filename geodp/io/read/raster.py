@@ -12,8 +12,8 @@ from geodp.io.read.reader import MISSING, OUTSIDE, ROUND, Call, Claim, Option, R
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.rounding import Rounding
-    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Outside
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
@@ -59,9 +59,9 @@ class Raster(Reader):
 
         from geodp.io.read.rows.columns import Rows
         from geodp.io.read.rows.forms.url import fetch_urls
+        from geodp.io.read.rows.input_files import list_paths
         from geodp.io.read.rows.pixels import align_parts, counts_of
         from geodp.io.read.rows.rounding import rounder
-        from geodp.io.read.rows.sources import list_paths
         from geodp.io.read.rows.tally import Tally
 
         if len(self.grid.shape) != 2 or len(self.grid.places) != 1:

@@ -18,7 +18,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.table.counts import CountTable
 
 

@@ -13,7 +13,7 @@ from geodp.io.read.reader import Call, Reader
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import Given
+    from geodp.io.read.rows.input_files import Given
     from geodp.table.counts import CountTable
 
 

@@ -13,9 +13,9 @@ from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.rounding import Rounding
-    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable

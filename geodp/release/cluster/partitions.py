@@ -14,8 +14,8 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import Points
 from geodp.io.read.rows.columns import batches, find_column, open_tables
+from geodp.io.read.rows.input_files import FilePath, list_paths
 from geodp.io.read.rows.persons import Records, number_persons, part_records
-from geodp.io.read.rows.sources import FilePath, list_paths
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.table import read_table
 from geodp.privacy.assumption import ContributionBound

@@ -17,7 +17,7 @@ from geodp.io.local.sums import read_sums
 from geodp.io.opening import NOT_REGULAR, open_base, open_parquet, open_raster, read_json
 from geodp.io.read.layout.presets import read_text
 from geodp.io.read.public.polygons import read_polygons
-from geodp.io.read.rows.sources import kind_of, list_paths
+from geodp.io.read.rows.input_files import kind_of, list_paths
 from geodp.release.local.collect import Sums
 from geodp.release.local.round import read_round
 from geodp.release.metadata import read_metadata

@@ -163,7 +163,7 @@ def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
     assert check("--allow-empty", where="month=1")["read"]["terms"] == {"month=1": 0}
     away = check("--allow-empty", domain=ELSEWHERE)["read"]
     assert (away["inside"], away["outside"], away["people_outside"]) == (0, 2, 35)
-    (file,) = away["files"]
+    (file,) = away["sources"]
     assert (file["name"], file["rows"]) == (str(office / "in.csv"), 3)
     assert "not be published" in (office / "out" / "restricted" / "README.txt").read_text()
     assert charges(office) == 0

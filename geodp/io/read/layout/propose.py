@@ -18,8 +18,8 @@ from typing import Any
 from geodp.errors import UsageError, printable
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
 from geodp.io.read.rows.forms.url import Fetched
+from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.inspect import inspect
-from geodp.io.read.rows.sources import FilePath
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""

@@ -18,7 +18,7 @@ from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, Table, batches, find_column, open_tables
-from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.input_files import FilePath
 
 BACKWARDS = (
     "Columns {finer} and {coarser}: every region of the second holds one of the first only, and "

@@ -17,8 +17,8 @@ from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_bl
 from geodp.io.opening import parse_json
 from geodp.io.read.public.polygons import DEGREES
 from geodp.io.read.rows.delimited import BINARY
+from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_parts
-from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 
 def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:

@@ -14,7 +14,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json, require_regular, require_utf8
 from geodp.io.read.rows.forms.vector import COMPANIONS, VIEWS, computes
-from geodp.io.read.rows.sources import FilePath, guard, kind_of
+from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
 """Fields that name polygons, the first that is there."""

@@ -12,7 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, batches, open_tables
-from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.input_files import FilePath
 from geodp.table.public_totals import PublicTotals
 
 TOTAL = "total"

@@ -11,7 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
-from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.input_files import FilePath
 
 
 def read_units(

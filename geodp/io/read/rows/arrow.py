@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.io.read.rows.sources import ArrowStream, guard
+from geodp.io.read.rows.input_files import ArrowStream, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
+from geodp.table.source import Fact
 
 BATCH = 1 << 18
 """Rows that are looked at at once."""
@@ -70,6 +71,11 @@ class ArrowTable:
                 batch = whole.slice(start, BATCH)
                 yield checked([batch.column(i) for i in chosen], self.name, first)
                 first += batch.num_rows
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What is known of it: that it is in memory."""
+        return (Fact("format", "table in memory", "file"),)
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""

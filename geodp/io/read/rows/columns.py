@@ -25,17 +25,18 @@ from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.sources import (
+from geodp.io.read.rows.input_files import (
     VECTOR,
     ArrowStream,
     FilePath,
     Given,
-    Source,
+    InputFile,
+    input_files,
     list_paths,
-    sources,
 )
+from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.survey import Survey
+from geodp.table.source import Fact
 
 MOST_NAMES = 20
 """Names of columns that an error lists."""
@@ -45,7 +46,7 @@ WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lo
 
 
 class Table(Protocol):
-    """Columns of one source."""
+    """Columns of one input file, or of a table in memory."""
 
     @property
     def name(self) -> str:
@@ -57,6 +58,10 @@ class Table(Protocol):
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns, text as strings."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What it says of itself, or was told or inferred of it, beside its columns' types."""
 
     def line(self, record: int) -> int | None:
         """Line in the file of a record counted from 0; None where it cannot be told."""
@@ -108,7 +113,7 @@ def open_tables(
     layer: str | None = None,
     scratch: FilePath | None = None,
 ) -> Iterator[Table]:
-    """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.sources`.
+    """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
 
     Parameters
     ----------
@@ -146,30 +151,30 @@ def open_tables(
     with fetch_urls(paths, scratch) as given:
         files = list_paths(given)
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
-        for source in sources(files):
-            if source.kind == "text":
-                yield TextTable.open(source, delimiter, encoding, labelled)
+        for file in input_files(files):
+            if file.kind == "text":
+                yield TextTable.open(file, delimiter, encoding, labelled)
             else:
-                yield _open(source, encoding, layer)
-            progress.advance(source.size)
+                yield _open(file, encoding, layer)
+            progress.advance(file.size)
     progress.begin("Sorting")
 
 
-def _open(source: Source, encoding: str | None, layer: str | None) -> Table:
+def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
     """Open what is no text."""
-    if source.kind == "parquet":
-        return ParquetTable.open(source)
-    if source.kind in VECTOR:
+    if file.kind == "parquet":
+        return ParquetTable.open(file)
+    if file.kind in VECTOR:
         from geodp.io.read.rows.forms.vector import VectorTable
 
-        return VectorTable.open(source, layer, encoding)
-    if source.kind == "xlsx":
+        return VectorTable.open(file, layer, encoding)
+    if file.kind == "xlsx":
         from geodp.io.read.rows.forms.workbook import SheetTable
 
-        return SheetTable.open(source, layer)
+        return SheetTable.open(file, layer)
     from geodp.io.read.rows.forms.json import JsonTable
 
-    return JsonTable.open(source)
+    return JsonTable.open(file)
 
 
 def batches(
@@ -180,9 +185,12 @@ def batches(
 ) -> Iterator[tuple[Rows, list[pa.Array]]]:
     """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given.
 
-    ``survey`` is told how many rows there are and meet each term.
+    ``survey`` is told what is known of the table, the types of the chosen columns, and how many
+    rows there are and meet each term.
     """
     where = where or {}
+    if survey is not None:
+        survey.note(table.name, table.facts)
     first = 0
     for arrays in table.arrays([*chosen, *where]):
         rows, found = Rows(table, first), arrays[: len(chosen)]
@@ -198,9 +206,17 @@ def batches(
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
             found = [array.filter(mask) for array in found]
         if survey is not None:
+            survey.note(table.name, _types(table, [*chosen, *where], arrays))
             read = len(arrays[0])
             survey.take(table.name, read, terms, mask.true_count if where else read)
         yield rows, found
+
+
+def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
+    """Yield the type that each chosen column is stored in."""
+    for column, array in zip(chosen, arrays, strict=True):
+        kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
 def _equal(array: pa.Array, wanted: str | int) -> pa.Array:

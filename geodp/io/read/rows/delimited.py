@@ -20,7 +20,8 @@ import pyarrow.csv
 from geodp import progress
 from geodp.errors import InputError
 from geodp.io.read.rows.arrow import is_ascii
-from geodp.io.read.rows.sources import DAMAGES, Source, guard
+from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
+from geodp.table.source import Fact, KnownBy
 
 HEAD = 1 << 18
 """Bytes in which the header of a text must end."""
@@ -46,26 +47,30 @@ class TextTable:
     delimiter, encoding : str
     head_lines : int
         Lines of the file that the header takes.
+    facts : tuple of Fact
+        Encoding and delimiter, and who says them.
     """
 
-    source: Source
+    file: InputFile
     columns: tuple[str, ...]
     labels: tuple[str, ...]
     delimiter: str
     encoding: str
     head_lines: int
+    facts: tuple[Fact, ...]
 
     @property
     def name(self) -> str:
         """What errors call it."""
-        return self.source.name
+        return self.file.name
 
     @classmethod
     def open(
-        cls, source: Source, delimiter: str | None, encoding: str | None, labelled: bool
+        cls, file: InputFile, delimiter: str | None, encoding: str | None, labelled: bool
     ) -> TextTable:
         """Read the header."""
-        source, encoding, text, line = _open_head(source, encoding)
+        told = delimiter, encoding
+        file, encoding, text, line = _open_head(file, encoding)
         names: list[str] = []
         labels: list[str] = []
         try:
@@ -80,26 +85,33 @@ class TextTable:
             if keyed and second and not second[0] and not any(is_number(label) for label in second):
                 labels, lines = second, reader.line_num
         except (csv.Error, StopIteration):
-            raise InputError("The header cannot be read.", file=source.name, row=1) from None
+            raise InputError("The header cannot be read.", file=file.name, row=1) from None
         if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
             raise InputError(
                 "A name in the header has a line break; a quotation mark may not be closed.",
-                file=source.name,
+                file=file.name,
                 row=1,
             )
         if labels and len(labels) != len(names):
             raise InputError(
                 "The two header rows must have as many columns as each other.",
-                file=source.name,
+                file=file.name,
                 row=lines,
             )
+        by: tuple[KnownBy, ...] = tuple("values" if one is None else "operator" for one in told)
+        facts = (
+            Fact("format", "delimited text", "values"),
+            Fact("delimiter", delimiter, by[0]),
+            Fact("encoding", encoding, by[1]),
+        )
         return cls(
-            source,
+            file,
             tuple(names),
             tuple(labels) or ("",) * len(names),
             delimiter,
             encoding,
             lines,
+            facts,
         )
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -114,7 +126,7 @@ class TextTable:
             ragged.append(True)
             return "skip"
 
-        with self.source.open() as stream, _undecodable(note):
+        with self.file.open() as stream, _undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
             reader = guard(
@@ -144,7 +156,7 @@ class TextTable:
                     raise self._explain_ragged()
                 if batch is None:
                     return
-                progress.part(self.source.share(stream), self.source.size)
+                progress.part(self.file.share(stream), self.file.size)
                 yield [self._decode(batch.column(name)) for name in include]
 
     def line(self, record: int) -> int | None:
@@ -178,7 +190,7 @@ class TextTable:
     def _find(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
         """First line of the first record that is wanted: slow, for errors only."""
         record, line = 0, self.head_lines
-        with self.source.open() as stream:
+        with self.file.open() as stream:
             self._skip_header(stream)
             text = io.TextIOWrapper(stream, self.encoding, "replace", newline="")
             reader = csv.reader(text, delimiter=self.delimiter)
@@ -279,39 +291,39 @@ def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
 
-def _open_head(source: Source, encoding: str | None) -> tuple[Source, str, str, str]:
-    """Return the source in an encoding that is read, that encoding, its head, and the first line.
+def _open_head(file: InputFile, encoding: str | None) -> tuple[InputFile, str, str, str]:
+    """Return the file in an encoding that is read, that encoding, its head, and the first line.
 
     Raises InputError where there is no line of text.
     """
 
     def start() -> bytes:
-        with source.open() as stream:
+        with file.open() as stream:
             return stream.read(HEAD)
 
-    head = guard(source.name, start)
+    head = guard(file.name, start)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        source, encoding = (
-            replace(source, open=partial(_recode, source.open), share=_unknown),
+        file, encoding = (
+            replace(file, open=partial(_recode, file.open), share=_unknown),
             None,
         )
-        head = guard(source.name, start)
+        head = guard(file.name, start)
     if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
-        encoding = _encoding(head, source.name)
+        encoding = _encoding(head, file.name)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     line = text.lstrip("\r\n").partition("\n")[0]
     if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
-        raise InputError(BINARY, file=source.name)
+        raise InputError(BINARY, file=file.name)
     if not line.strip():
         rule = "The file holds no header and no rows."
         if text.strip():
             rule = "The first row names no column; the file needs a header with names."
-        raise InputError(rule, file=source.name)
+        raise InputError(rule, file=file.name)
     if "\r" in line.rstrip("\r"):
-        raise InputError("Lines must end in LF or CR LF.", file=source.name)
+        raise InputError("Lines must end in LF or CR LF.", file=file.name)
     if "\n" not in text and len(head) == HEAD:
-        raise InputError(LONG_HEADER, file=source.name, row=1)
-    return source, encoding, text, line
+        raise InputError(LONG_HEADER, file=file.name, row=1)
+    return file, encoding, text, line
 
 
 def _encoding(head: bytes, name: str) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
+from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
-from geodp.io.read.rows.sources import FilePath
 from geodp.kernels import coo, radix
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, exact_sum
 

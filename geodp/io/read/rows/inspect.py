@@ -17,9 +17,9 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.forms.geometry import find_geometry
+from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
-from geodp.io.read.rows.sources import RASTER, FilePath, kind_of
 
 KEYS = (
     *("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "MESH"),
@@ -53,7 +53,7 @@ def inspect(
     Returns
     -------
     dict
-        ``format``: "raster", or what :func:`geodp.io.read.rows.sources.kind_of` says. Of a
+        ``format``: "raster", or what :func:`geodp.io.read.rows.input_files.kind_of` says. Of a
         raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``; ``columns``, a
         list of ``name`` with ``label`` or ``type``, or None where the first row looks like data;
         ``key``, the column of codes, or None; ``grid``, the name of a code system, or None where
@@ -99,7 +99,7 @@ def _table(table: Table, code: str | None) -> dict[str, Any]:
         found |= {"encoding": table.encoding, "delimiter": table.delimiter}
         second, kind = table.labels, "label"
     elif isinstance(table, ParquetTable):
-        second, kind = tuple(map(str, table.file.schema_arrow.types)), "type"
+        second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
     else:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):

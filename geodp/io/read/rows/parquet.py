@@ -12,7 +12,8 @@ from geodp import progress
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.forms.folder import partition_values
-from geodp.io.read.rows.sources import Source, guard
+from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.table.source import Fact
 
 BUFFER = 1 << 20
 """Bytes of a column of Parquet that are read at once."""
@@ -33,30 +34,30 @@ length."""
 class ParquetTable:
     """A Parquet file; its rows count from 1."""
 
-    source: Source
-    file: pq.ParquetFile = field(repr=False)
+    file: InputFile
+    parquet: pq.ParquetFile = field(repr=False)
 
     @property
     def name(self) -> str:
         """What errors call it."""
-        return self.source.name
+        return self.file.name
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns: those of the file, and others that its folders stand for."""
-        return (*self.file.schema_arrow.names, *self._partitions)
+        return (*self.parquet.schema_arrow.names, *self._partitions)
 
     @property
     def _partitions(self) -> dict[str, str | None]:
         """Columns of one value, by the names of the folders."""
-        own = {*self.file.schema_arrow.names}
-        found = partition_values(self.source.name)
+        own = {*self.parquet.schema_arrow.names}
+        found = partition_values(self.file.name)
         return {name: value for name, value in found.items() if name not in own}
 
     @classmethod
-    def open(cls, source: Source) -> ParquetTable:
+    def open(cls, file: InputFile) -> ParquetTable:
         """Read the schema."""
-        return cls(source, guard(source.name, lambda: open_parquet(source.path, **OPTIONS)))
+        return cls(file, guard(file.name, lambda: open_parquet(file.path, **OPTIONS)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
@@ -64,7 +65,7 @@ class ParquetTable:
         stored = [name for name in dict.fromkeys(names) if name not in same]
         size = max(BATCH, MOST_VALUES // max(1, len(stored)))
         stream = self._file(stored).iter_batches(size, columns=stored)
-        rows, read = max(self.file.metadata.num_rows, 1), 0
+        rows, read = max(self.parquet.metadata.num_rows, 1), 0
         while True:
             try:
                 batch = guard(self.name, lambda: next(stream))
@@ -76,22 +77,31 @@ class ParquetTable:
             ]
             arrays = checked(columns, self.name, read)
             read += batch.num_rows
-            progress.part(read / rows, self.source.size)
+            progress.part(read / rows, self.file.size)
             yield arrays
 
     def _file(self, stored: Sequence[str]) -> pq.ParquetFile:
         """Return the file, opened so that texts that it numbers stay numbered."""
-        footer, sizes = self.file.metadata, dict.fromkeys(stored, 0)
+        footer, sizes = self.parquet.metadata, dict.fromkeys(stored, 0)
         for column in range(footer.num_columns):
             name = footer.schema.column(column).path
-            if name in sizes and pa.types.is_string(self.file.schema_arrow.field(name).type):
+            if name in sizes and pa.types.is_string(self.parquet.schema_arrow.field(name).type):
                 groups = (footer.row_group(i) for i in range(footer.num_row_groups))
                 sizes[name] = sum(group.column(column).total_uncompressed_size for group in groups)
         coded = [name for name, size in sizes.items() if 0 < size < CODED * footer.num_rows]
         if not coded:
-            return self.file
+            return self.parquet
         options = {**OPTIONS, "read_dictionary": coded}
-        return guard(self.name, lambda: open_parquet(self.source.path, **options))
+        return guard(self.name, lambda: open_parquet(self.file.path, **options))
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the footer and the names of the folders say."""
+        return (
+            Fact("format", "Parquet", "file"),
+            Fact("records declared", str(self.parquet.metadata.num_rows), "file"),
+            *(Fact(f"column {name}", "name of a folder", "file") for name in self._partitions),
+        )
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""

@@ -21,8 +21,8 @@ from geodp.errors import InputError
 from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
-from geodp.io.read.rows.sources import FilePath
 
 HELD = 224
 """Bytes beside the person's name that a record takes while persons are bounded."""

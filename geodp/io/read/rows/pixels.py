@@ -19,7 +19,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import RASTERS, open_raster, require_regular
-from geodp.io.read.rows.sources import FilePath, guard, kind_of
+from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.table.source import Fact
 
 ALIGNED = 1e-3
 """How far, in cells, the corners of a raster may lie from those of the grid's cells."""
@@ -62,6 +63,7 @@ class Lines:
 
     name: str
     width: int
+    facts: tuple[Fact, ...] = ()
 
     columns: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from geodp.errors import UsageError
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import batches, find_column, open_tables
-from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.input_files import FilePath
 
 
 def read_records(

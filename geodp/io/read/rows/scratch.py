@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.input_files import FilePath
 
 Columns: TypeAlias = tuple[NDArray[Any], ...]
 """Keys (uint64[n]), counts (int64[n]) and perhaps numbers of records (int64[n])."""

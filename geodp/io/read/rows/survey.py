@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.table.reading import FileReading, Reading
+from geodp.table.reading import Reading
+from geodp.table.source import Fact, Source
 from geodp.table.totals import find_totals
 
 
@@ -19,6 +20,12 @@ class Survey:
         self._numbers: dict[str, Counter[str]] = {}
         self._terms: dict[str, Counter[str]] = {}
         self._totals: dict[str, list[str]] = {}
+        self._facts: dict[str, dict[Fact, None]] = {}
+
+    def note(self, file: str, facts: Iterable[Fact]) -> None:
+        """Add what is believed of a file; what is there already stays once."""
+        self._of(file)
+        self._facts.setdefault(file, {}).update(dict.fromkeys(facts))
 
     def take(self, file: str, rows: int, terms: Mapping[str, int], selected: int) -> None:
         """Add rows of a file, those that meet each term, and those that meet all."""
@@ -51,8 +58,9 @@ class Survey:
         """Return what was met, and what a release states of how the counts were made."""
         return Reading(
             tuple(
-                FileReading(
+                Source(
                     file,
+                    tuple(self._facts.get(file, ())),
                     terms=dict(self._terms[file]),
                     totals=tuple(self._totals.get(file, ())),
                     **numbers,

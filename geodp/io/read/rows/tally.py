@@ -15,8 +15,8 @@ from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import numbers_of
+from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
-from geodp.io.read.rows.sources import FilePath
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
 from geodp.privacy.assumption import ContributionBound

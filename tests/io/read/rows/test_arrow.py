@@ -54,7 +54,7 @@ def test_every_form_is_read_as_the_file_is(name, given, tmp_path):
     assert found.key.tolist() == file.key.tolist()
     assert found.count.tolist() == file.count.tolist()
     assert found.count.sum() == COUNTS[::2].sum()
-    assert found.reading.files[0].rows == 500
+    assert found.reading.sources[0].rows == 500
 
 
 def test_points_are_counted():

@@ -15,7 +15,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.codes import JISMesh
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io import opening
-from geodp.io.read.rows import fields, sources
+from geodp.io.read.rows import fields, input_files
 from geodp.io.read.table import read_table
 from geodp.io.verify import readback, verify
 from tests.io.files import chain
@@ -159,7 +159,7 @@ def test_an_archive_is_opened_once(tmp_path, monkeypatch, members):
             opened.append(arguments)
             super().__init__(*arguments, **options)
 
-    monkeypatch.setattr(sources.zipfile, "ZipFile", Counted)
+    monkeypatch.setattr(input_files.zipfile, "ZipFile", Counted)
     path = tmp_path / "in.zip"
     zipped(path, [f"{n}.csv" for n in range(members)])
     opened.clear()
@@ -220,7 +220,7 @@ def test_short_memory_is_not_a_damaged_file():
         raise pa.ArrowMemoryError("no memory")
 
     with pytest.raises(MemoryError):
-        sources.guard("file", short)
+        input_files.guard("file", short)
 
 
 class Short:
@@ -287,7 +287,7 @@ def test_rows_of_one_code_count_as_many_as_they_are(tmp_path, kind):
         asked = {"grid": grid, "value": "n", "code": "code", "outside": "drop"}
         found.append(read_table(path, **asked, duplicates="sum"))
     for table in found:
-        (file,) = table.reading.files
+        (file,) = table.reading.sources
         assert table.count.tolist() == [5, 2]
         assert (file.rows, file.inside, file.outside) == (6, 4, 2)
         assert (file.people, file.people_outside) == (7, 9)

@@ -51,7 +51,7 @@ def find_geometry(table: Table) -> Geometry:
 def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
     """Return the primary column of GeoParquet 1.x."""
     try:
-        said: Any = parse_json((table.file.schema_arrow.metadata or {})[b"geo"])
+        said: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
         name = str(said["primary_column"])
         column = said["columns"][name]
         crs = column.get("crs", CRS84)

@@ -15,7 +15,8 @@ import pyarrow.json
 from geodp.errors import InputError
 from geodp.io.opening import MOST_JSON, parse_json
 from geodp.io.read.rows.arrow import BATCH, checked
-from geodp.io.read.rows.sources import Source, guard
+from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.table.source import Fact
 
 CRS84 = "OGC:CRS84"
 """Longitude and latitude on WGS 84: the CRS of GeoJSON that names none."""
@@ -29,11 +30,13 @@ class JsonTable:
 
     Attributes
     ----------
+    form : {"geojson", "json lines"}
     geometry : tuple of str and str, or None
         Name of the column of geometries, as WKB, and its CRS.
     """
 
     name: str
+    form: str
     rows: pa.Table = field(repr=False)
     geometry: tuple[str, str | None] | None = None
 
@@ -43,22 +46,22 @@ class JsonTable:
         return tuple(self.rows.column_names)
 
     @classmethod
-    def open(cls, source: Source) -> JsonTable:
+    def open(cls, file: InputFile) -> JsonTable:
         """Read all of it, as JSON can be read from its start only."""
-        if source.kind == "json lines":
-            with source.open() as stream:
-                return cls(source.name, guard(source.name, partial(_lines, stream)))
-        return cls._of_features(source)
+        if file.kind == "json lines":
+            with file.open() as stream:
+                return cls(file.name, file.kind, guard(file.name, partial(_lines, stream)))
+        return cls._of_features(file)
 
     @classmethod
-    def _of_features(cls, source: Source) -> JsonTable:
-        if source.size > MOST_JSON:
+    def _of_features(cls, file: InputFile) -> JsonTable:
+        if file.size > MOST_JSON:
             rule = "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr)."
-            raise InputError(rule, file=source.name)
+            raise InputError(rule, file=file.name)
         import shapely
 
-        with source.open() as stream:
-            data = guard(source.name, stream.read)
+        with file.open() as stream:
+            data = guard(file.name, stream.read)
         try:
             document = parse_json(data)
             features = document["features"]
@@ -71,13 +74,13 @@ class JsonTable:
             names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
-            return cls(source.name, pa.table(columns), (GEOMETRY, _crs_of(document)))
+            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, _crs_of(document)))
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             pass
         except shapely.errors.ShapelyError:
             pass
         rule = "The file is no GeoJSON of features whose properties have one type each."
-        raise InputError(rule, file=source.name)
+        raise InputError(rule, file=file.name)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns."""
@@ -85,6 +88,12 @@ class JsonTable:
         for batch in self.rows.to_batches(BATCH):
             yield checked([batch.column(i) for i in chosen], self.name, first)
             first += batch.num_rows
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the document says."""
+        crs = () if self.geometry is None else (Fact("CRS", str(self.geometry[1]), "file"),)
+        return (Fact("format", self.form, "file"), *crs)
 
     def line(self, record: int) -> int:
         """Feature or line, counted from 1."""

@@ -19,7 +19,8 @@ from geodp import progress
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import checked
-from geodp.io.read.rows.sources import Source, guard
+from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.table.source import Fact
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +55,7 @@ class VectorTable:
         As GDAL takes it.
     """
 
-    source: Source
+    file: InputFile
     fields: tuple[str, ...]
     layer: str
     geometry: tuple[str, str | None] | None
@@ -64,7 +65,7 @@ class VectorTable:
     @property
     def name(self) -> str:
         """What errors call it."""
-        return self.source.name
+        return self.file.name
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,29 +73,29 @@ class VectorTable:
         return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
 
     @classmethod
-    def open(cls, source: Source, layer: str | None, encoding: str | None) -> VectorTable:
+    def open(cls, file: InputFile, layer: str | None, encoding: str | None) -> VectorTable:
         """Read what the file says of its layers; InputError where none of several was chosen."""
         pyogrio = require_pyogrio()
-        require_utf8(source.path)
-        path = _path_of(source)
-        if source.kind in ("shapefile", "dbf"):
+        require_utf8(file.path)
+        path = _path_of(file)
+        if file.kind in ("shapefile", "dbf"):
             for ending in COMPANIONS:
                 require_regular(Path(path).with_suffix(ending))
-        ending = ENDINGS.get(source.kind, Path(path).suffix.lower())
+        ending = ENDINGS.get(file.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
-            rule = f"The file looks like a {source.kind}; give it the ending {ending}."
-            raise InputError(rule, file=source.name)
-        if source.kind == "geopackage" and computes(Path(source.path)):
-            raise InputError(VIEWS, file=source.name)
+            rule = f"The file looks like a {file.kind}; give it the ending {ending}."
+            raise InputError(rule, file=file.name)
+        if file.kind == "geopackage" and computes(Path(file.path)):
+            raise InputError(VIEWS, file=file.name)
         with sealed():
-            layers = _call(source, partial(pyogrio.list_layers, path))
-            chosen = _choose(dict(layers.tolist()), layer, source.name)
-            told = encoding or _encoding_of(source, path)
-            info = _call(source, partial(pyogrio.read_info, path, layer=chosen, encoding=told))
+            layers = _call(file, partial(pyogrio.list_layers, path))
+            chosen = _choose(dict(layers.tolist()), layer, file.name)
+            told = encoding or _encoding_of(file, path)
+            info = _call(file, partial(pyogrio.read_info, path, layer=chosen, encoding=told))
         column = str(info["geometry_name"] or "geometry")
         geometry = None if info["geometry_type"] is None else (column, info["crs"])
         fields = tuple(map(str, info["fields"]))
-        return cls(source, fields, chosen, geometry, told, path)
+        return cls(file, fields, chosen, geometry, told, path)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; geometries as WKB."""
@@ -111,17 +112,28 @@ class VectorTable:
         first = 0
         with sealed(), contextlib.ExitStack() as held:
             opened = pyogrio.raw.open_arrow(self.path, **options)
-            meta, reader = _call(self.source, lambda: held.enter_context(opened))
+            meta, reader = _call(self.file, lambda: held.enter_context(opened))
             while True:
                 try:
-                    batch = _call(self.source, reader.read_next_batch)
+                    batch = _call(self.file, reader.read_next_batch)
                 except StopIteration:
                     return
                 shape = str(meta["geometry_name"] or "wkb_geometry")
                 found = [batch.column(name if name in fields else shape) for name in names]
                 yield checked(found, self.name, first)
                 first += batch.num_rows
-                progress.part(0.5, self.source.size)
+                progress.part(0.5, self.file.size)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the file says."""
+        more = []
+        if self.encoding is not None:
+            more.append(Fact("encoding", self.encoding, "values"))
+        if self.geometry is not None and self.geometry[1] is not None:
+            more.append(Fact("CRS", self.geometry[1], "file"))
+        kind = Fact("format", self.file.kind, "file")
+        return (kind, Fact("layer", self.layer, "file"), *more)
 
     def line(self, record: int) -> int:
         """Feature, counted from 1."""
@@ -167,13 +179,13 @@ def computes(path: Path) -> bool:
     )
 
 
-def _path_of(source: Source) -> str:
-    path = str(Path(source.path).resolve())
-    if source.kind != "zipped shapefile":
+def _path_of(file: InputFile) -> str:
+    path = str(Path(file.path).resolve())
+    if file.kind != "zipped shapefile":
         return path
     if {*"{}"} & {*path}:
-        raise InputError(BRACES, file=source.name)
-    return f"/vsizip/{{{path}}}/{source.member}"
+        raise InputError(BRACES, file=file.name)
+    return f"/vsizip/{{{path}}}/{file.member}"
 
 
 def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
@@ -192,15 +204,15 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
     return layer or among[0]
 
 
-def _encoding_of(source: Source, path: str) -> str | None:
+def _encoding_of(file: InputFile, path: str) -> str | None:
     """Return the encoding of a dbf that says none: UTF-8 or CP932, whichever its start is in."""
-    if source.kind not in ("shapefile", "dbf"):
+    if file.kind not in ("shapefile", "dbf"):
         return None
     table = Path(path).with_suffix(".dbf")
     if table.with_suffix(".cpg").is_file() or not table.is_file():
         return None
-    with table.open("rb") as file:
-        head = file.read(1 << 18)
+    with table.open("rb") as stream:
+        head = stream.read(1 << 18)
     if len(head) < 32 or head[29]:  # it names its language
         return None
     start, width = (int.from_bytes(head[at : at + 2], "little") for at in (8, 10))
@@ -212,14 +224,14 @@ def _encoding_of(source: Source, path: str) -> str | None:
     return None
 
 
-def _call(source: Source, step: Any) -> Any:
+def _call(file: InputFile, step: Any) -> Any:
     """Return what a step of pyogrio's gives; its failures become InputError without its words."""
     errors = require_pyogrio().errors
     try:
-        return guard(source.name, step, NO_VECTOR)
+        return guard(file.name, step, NO_VECTOR)
     except (errors.DataSourceError, errors.DataLayerError, errors.FieldError):
         pass
     except (RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-    raise InputError(NO_VECTOR, file=source.name)
+    raise InputError(NO_VECTOR, file=file.name)

@@ -12,7 +12,8 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.sources import DAMAGES, Source
+from geodp.io.read.rows.input_files import DAMAGES, InputFile
+from geodp.table.source import Fact
 
 BATCH = 1 << 14
 """Rows that are looked at at once."""
@@ -37,38 +38,38 @@ NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged o
 class SheetTable:
     """One sheet whose first row has the names of its columns; rows count from 1."""
 
-    source: Source
+    file: InputFile
     sheet: str
     columns: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """What errors call it."""
-        return self.source.name
+        return self.file.name
 
     @classmethod
-    def open(cls, source: Source, sheet: str | None) -> SheetTable:
+    def open(cls, file: InputFile, sheet: str | None) -> SheetTable:
         """Read the first row; InputError where there are several sheets and none was chosen."""
-        book = _load(source)
+        book = _load(file)
         try:
             names = [one.title for one in book.worksheets]
             shown = ", ".join(map(printable, names))
             if (sheet is None and len(names) != 1) or (sheet is not None and sheet not in names):
                 rule = f"Choose one of the sheets (--layer, layer=): {shown}."
-                raise InputError(rule, file=source.name)
+                raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
-            header = next(_rows(book[chosen], source.name), [])
+            header = next(_rows(book[chosen], file.name), [])
         finally:
             book.close()
         while header and not header[-1]:
             header.pop()
         if not header:
-            raise InputError("The sheet holds no header and no rows.", file=source.name)
-        return cls(source, chosen, tuple(name.strip() for name in header))
+            raise InputError("The sheet holds no header and no rows.", file=file.name)
+        return cls(file, chosen, tuple(name.strip() for name in header))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as texts; blank rows at the end are none."""
-        book, width = _load(self.source), len(self.columns)
+        book, width = _load(self.file), len(self.columns)
         try:
             rows: list[list[str]] = []
             blank = 0
@@ -91,12 +92,17 @@ class SheetTable:
         finally:
             book.close()
 
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the workbook says."""
+        return (Fact("format", "xlsx", "file"), Fact("layer", self.sheet, "file"))
+
     def line(self, record: int) -> int:
         """Row of the sheet."""
         return record + 2
 
 
-def _load(source: Source) -> Any:
+def _load(file: InputFile) -> Any:
     try:
         import openpyxl
     except ImportError:
@@ -104,15 +110,15 @@ def _load(source: Source) -> Any:
             'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
         ) from None
     try:
-        with ZipFile(source.path) as archive:
+        with ZipFile(file.path) as archive:
             beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
         if sum(one.file_size for one in beside) <= MOST_SHARED:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return openpyxl.load_workbook(source.path, read_only=True, keep_links=False)
+                return openpyxl.load_workbook(file.path, read_only=True, keep_links=False)
     except BROKEN:
         pass
-    raise InputError(NO_WORKBOOK, file=source.name)
+    raise InputError(NO_WORKBOOK, file=file.name)
 
 
 def _rows(sheet: Any, name: str) -> Iterator[list[str]]:

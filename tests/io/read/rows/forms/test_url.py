@@ -313,7 +313,7 @@ def test_a_failed_fetch_publishes_nothing(server, tmp_path):
 def test_readers_of_fetched_files_open_no_address():
     assert SEALED["CPL_VSIL_CURL_ALLOWED_FILENAME"] == "none"
     with pytest.raises(InputError, match="URLs are not read here"):
-        geodp.io.read.rows.sources.kind_of("https://host/a.csv")
+        geodp.io.read.rows.input_files.kind_of("https://host/a.csv")
 
 
 def test_a_series_reads_no_urls(tmp_path):

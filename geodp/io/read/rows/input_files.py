@@ -1,6 +1,6 @@
 """Opening what people give: plain files, gzip, zstd, zip archives with stray members, folders.
 
-A source is one stream of bytes with the name that errors show. Nothing is unpacked to disk.
+An input file is one stream of bytes with the name that errors show. Nothing is unpacked to disk.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ DAMAGED = "The file is truncated or damaged; fetch or write it again."
 
 
 @dataclass(frozen=True)
-class Source:
+class InputFile:
     """One stream of bytes.
 
     Attributes
@@ -109,7 +109,7 @@ class Source:
     path: str = ""
 
 
-def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
+def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
     """Open the tables inside files, in the order given; of an archive, all of its tables.
 
     Hidden members and those that do not end in .txt, .csv or .tsv are passed over.
@@ -133,7 +133,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
                     rule = "The archive holds several shapefiles; unpack them."
                     raise InputError(rule, file=name)
                 opens, size = partial(_open_plain, path), os.path.getsize(path)
-                yield Source(
+                yield InputFile(
                     name, "zipped shapefile", opens, size, member=shapes[0], path=os.fspath(path)
                 )
                 continue
@@ -141,14 +141,14 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
                 opens = partial(archive.open, member)  # it stays open as long as its tables do
                 share = partial(_read, size=member.file_size)
                 label = f"{name} ({printable(member.filename)})"
-                yield Source(label, "text", opens, member.compress_size, share)
+                yield InputFile(label, "text", opens, member.compress_size, share)
         elif kind == "gzip":
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
-            yield Source(name, "text", partial(_open_gzip, path), size, share)
+            yield InputFile(name, "text", partial(_open_gzip, path), size, share)
         elif kind == "zstd":
             size = os.path.getsize(path)
-            yield Source(name, "text", partial(_open_zstd, path), size, _read_zstd)
+            yield InputFile(name, "text", partial(_open_zstd, path), size, _read_zstd)
         elif kind in RASTER:
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "7z":
@@ -156,7 +156,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         else:
             size = os.path.getsize(path)
             opens, share = partial(_open_plain, path), partial(_read, size=size)
-            yield Source(name, kind, opens, size, share, path=os.fspath(path))
+            yield InputFile(name, kind, opens, size, share, path=os.fspath(path))
 
 
 def list_paths(paths: Given) -> list[FilePath]:
