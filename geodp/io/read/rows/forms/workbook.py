@@ -31,6 +31,10 @@ BROKEN = (
 """What openpyxl raises on a damaged, hostile or encrypted workbook; its words may quote cells."""
 
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
+ROUNDED = (
+    "A number has more than 15 digits, and a workbook keeps no more of a number; write such codes "
+    "and counts as texts."
+)
 NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted."
 
 
@@ -73,7 +77,7 @@ class SheetTable:
         try:
             rows: list[list[str]] = []
             blank = 0
-            for number, row in enumerate(_rows(book[self.sheet], self.name)):
+            for number, row in enumerate(_rows(book[self.sheet], self.name, chosen)):
                 if number == 0:
                     continue
                 if any(row[width:]):
@@ -121,8 +125,8 @@ def _load(file: InputFile) -> Any:
     raise InputError(NO_WORKBOOK, file=file.name)
 
 
-def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
-    """Yield the texts of every row."""
+def _rows(sheet: Any, name: str, chosen: Sequence[int] = ()) -> Iterator[list[str]]:
+    """Yield the texts of every row; InputError for numbers of chosen columns that lost digits."""
     sheet.reset_dimensions()  # what the file says of its size may be wrong
     rows = sheet.iter_rows()
     number = 0
@@ -143,13 +147,20 @@ def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
             return
         if any(cell.data_type == "f" for cell in row):
             raise InputError(FORMULA, file=name, row=number)
+        if any(_is_rounded(cell.value) for at, cell in enumerate(row) if at in chosen):
+            raise InputError(ROUNDED, file=name, row=number)
         yield [_text(cell.value) for cell in row]
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a cell is a number of more digits than Excel keeps."""
+    return isinstance(value, int | float) and abs(value) >= 10**15
 
 
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()

@@ -115,3 +115,14 @@ def test_no_warning_shows_a_value(tmp_path):
         with pytest.raises(InputError):
             read(path)
     assert not told
+
+
+@pytest.mark.parametrize("number", [10**15, 2**53 + 1, 1e15, -(10**17)])
+def test_numbers_that_a_workbook_may_have_rounded_are_refused_where_they_are_read(tmp_path, number):
+    path = book(tmp_path / "a.xlsx", [("mesh", "n", "id"), (53394611, number, 1)])
+    with pytest.raises(InputError, match="row 2: A number has more than 15 digits"):
+        read(path)
+    path = book(tmp_path / "b.xlsx", [("mesh", "n", "id"), (53394611, 5, number)])
+    assert read(path).count.tolist() == [5]
+    path = book(tmp_path / "c.xlsx", [("mesh", "n", "id"), (53394611, 10**15 - 1, 1)])
+    assert read(path).count.tolist() == [10**15 - 1]
