@@ -98,6 +98,11 @@ class InspireGrid:
         return {"long": (f"CRS3035RES{metres}mN", 1), "short": (f"{size}N", unit)}
 
     @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """100 km, 10 km, 1 km and 100 m as far as this resolution, and it."""
         tens = [100_000, 10_000, 1_000, 100]

@@ -110,6 +110,11 @@ class JISMesh:
         return 20 * _NORTH // side, 22 * _EAST // side, 26 * _NORTH // side, 32 * _EAST // side
 
     @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """80 km, 10 km, 5 km, 1 km, 500 m, 250 m and 125 m as far as this level; or 2 km."""
         side = _SIDES[self.level]

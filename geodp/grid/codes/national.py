@@ -114,6 +114,11 @@ class NationalGrid:
         return south, west, north - south, east - west
 
     @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Coarser squares of the family that nest, and the cell."""
         sides = FAMILIES.get(self.family, (0, (10_000, 1000, 100)))[1]

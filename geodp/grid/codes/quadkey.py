@@ -72,6 +72,11 @@ class Quadkeys:
         return 0, 0, 2**self.zoom, 2**self.zoom
 
     @property
+    def around(self) -> int:
+        """Tiles once around the Earth."""
+        return 1 << self.zoom
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Every third zoom level above, as each has four times as many tiles, and this one."""
         zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]

@@ -38,6 +38,10 @@ class CodeSystem(Protocol):
         """(row0, col0, rows, cols) of the whole public extent, in cells."""
 
     @property
+    def around(self) -> int | None:
+        """Columns once around the Earth, where the first follows the last; None of a part of it."""
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Published areas that nest, from the coarsest to the cell: names and sides in cells."""
 

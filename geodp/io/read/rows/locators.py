@@ -148,8 +148,10 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
         found = []
-        for column, first, step, shift in ((ys, f, e, below), (xs, c, a, half)):
-            exact = (fields.coordinates(column) - first) / step - shift
+        x, y = fields.coordinates(xs), fields.coordinates(ys)
+        x = x + lattice.shift(x)
+        for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
+            exact = (values - first) / step - shift
             index = np.rint(exact)
             bad = np.flatnonzero((np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52))
             if bad.size:

@@ -74,7 +74,7 @@ class JsonTable:
             names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
-            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, _crs_of(document)))
+            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             pass
         except shapely.errors.ShapelyError:
@@ -104,7 +104,7 @@ def _lines(stream: Any) -> pa.Table:
     return pyarrow.json.read_json(stream).combine_chunks()
 
 
-def _crs_of(document: Any) -> str:
+def crs_of(document: Any) -> str:
     """Return the CRS that GeoJSON of before RFC 7946 names, such as that of Japan's ministries."""
     named = document.get("crs")
     return CRS84 if named is None else str(named["properties"]["name"])
