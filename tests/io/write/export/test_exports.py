@@ -109,3 +109,9 @@ def test_an_item_across_180_degrees_has_two_parts(tmp_path):
     assert item["geometry"]["type"] == "MultiPolygon"
     sides = [{point[0] for point in ring} for (ring,) in item["geometry"]["coordinates"]]
     assert sides == [{176, 180}, {-180, -178}]
+
+
+def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
+    with pytest.raises(OSError, match="Input/output error") as refused:
+        FlatGeobuf().write(sheet_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.fgb")
+    assert refused.value.filename.endswith("x.fgb")
