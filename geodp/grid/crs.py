@@ -25,7 +25,18 @@ def same_plane(written: Any, wanted: str | None) -> bool:
     if written is None or wanted is None:
         return written is None and wanted is None
     found, known = _read(written), _read(wanted)
-    return None not in (found, known) and bool(found.equals(known, ignore_axis_order=True))
+    if found is None or known is None:
+        return False
+    if found.equals(known, ignore_axis_order=True):
+        return True
+    # Old WKT leaves out the axes, and PROJ takes such a CRS for another than one that has them.
+    pairs = [(one.geodetic_crs, one.coordinate_operation) for one in (found, known)]
+    return (
+        bool(found.is_projected and known.is_projected)
+        and bool(pairs[0][0].equals(pairs[1][0], ignore_axis_order=True))
+        and _definition(pairs[0][1]) == _definition(pairs[1][1])
+        and _units(found) == _units(known)
+    )
 
 
 def name_plane(written: str) -> str:
@@ -40,7 +51,9 @@ def name_plane(written: str) -> str:
 def is_in_degrees(crs: str | None) -> bool:
     """Whether a CRS has longitudes and latitudes in degrees."""
     found = None if crs is None else _read(crs)
-    return bool(found is not None and found.is_geographic) and all(
+    if found is None or not found.is_geographic:
+        return False
+    return all(
         isclose(axis.unit_conversion_factor, radians(1), rel_tol=1e-9)
         for axis in found.axis_info[:2]
     )
@@ -57,6 +70,18 @@ def _read(written: Any) -> Any:
         return _horizontal(CRS.from_user_input(written))
     except (CRSError, KeyError, TypeError, ValueError):
         return None
+
+
+def _definition(projection: Any) -> tuple[Any, ...]:
+    """Return the method of a projection and its parameters in the units of the SI."""
+    parameters = sorted(
+        (one.name, round(one.value * one.unit_conversion_factor, 12)) for one in projection.params
+    )
+    return projection.method_name, parameters
+
+
+def _units(crs: Any) -> list[float]:
+    return [axis.unit_conversion_factor for axis in crs.axis_info]
 
 
 def _horizontal(crs: Any) -> Any:

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,14 +116,19 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
         A name that is not UTF-8.
     """
     import rasterio  # late: cards are read without it
+    from rasterio.errors import NotGeoreferencedWarning
 
     require_regular(path)
     require_utf8(path)
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
     driver = RASTERS[kind]
     options = AS_STORED.get(driver, {})
-    with rasterio.Env(**SEALED), rasterio.open(full, driver=driver, **options) as raster:
-        yield raster
+    with rasterio.Env(**SEALED):
+        with warnings.catch_warnings():  # who needs a placement says so in an error
+            warnings.simplefilter("ignore", NotGeoreferencedWarning)
+            raster = rasterio.open(full, driver=driver, **options)
+        with raster:
+            yield raster
 
 
 def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile:

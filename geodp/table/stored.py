@@ -48,18 +48,14 @@ CLASSES = ("flag_values", "flag_masks", "flag_meanings")
 """Attributes of numbers that stand for classes."""
 
 DENSITY = re.compile(r"densit|dichte|密度", re.IGNORECASE)
-RATE = re.compile(
-    r"/|%|[²⁻]|\bper\b|\bpercent|\*\*|\b(?:km|m|ha)\^?-[12]\b|\bpro\b", re.IGNORECASE
-)
-MULTIPLE = re.compile(r"\d|hundred|thousand|million|billion|\bdozen|tausend|千|万", re.IGNORECASE)
-QUANTITIES = frozenset(
-    """
-    m metre metres meter meters km cm mm kilometre kilometres kilometer kilometers foot feet ft
-    inch inches mile miles k kelvin c degc degf celsius fahrenheit deg degree degrees radian radians
-    rad kg g t tonne tonnes s sec second seconds min minute minutes h hour hours day days month
-    months year years pa hpa kpa mbar db w j kj mj v a hz ha hectare hectares acre acres km2 m2
-    sqkm sqm fraction ratio
-    """.split()
+RATE = re.compile(r"/|%|[²⁻]|\bper\b|\bpercent|\*\*|\b(?:km|m|ha)\^?-[12]\b|\bpro\b", re.IGNORECASE)
+MULTIPLE = re.compile(r"\d|hundred|thousand|milli?on|billion|\bdozen|tausend|千|万", re.IGNORECASE)
+QUANTITIES = re.compile(
+    r"[kcm]?m2?|(?:kilo|centi|milli)?met(?:re|er)s?|foot|feet|ft|inch(?:es)?|miles?|sq ?k?m|"
+    r"k|kelvin|(?:deg ?)?[cf]|celsius|fahrenheit|deg(?:ree)?s?(?:_.*)?|rad(?:ian)?s?|"
+    r"k?g|t|tonnes?|s|sec(?:ond)?s?|min(?:ute)?s?|h|hours?|d|days?|months?|years?|"
+    r"[hk]?pa|m?bar|db|[km]?w|[km]?j|v|a|hz|ha|hectares?|acres?|fraction|ratio",
+    re.IGNORECASE,
 )
 """Units of what is measured, not counted."""
 
@@ -220,8 +216,8 @@ def read_stored(
     for number in (low, high):
         if number is not None and not isfinite(number):
             raise UsageError("A limit of valid values is no finite number; delete the attribute.")
-    stated = (factor, offset or 0) != (1, 0)
-    if stated and dtype.kind in "iu" and any(isinstance(one, float) for one in (low, high)):
+    packed = factor != 1 or bool(offset)
+    if packed and dtype.kind in "iu" and any(isinstance(one, float) for one in (low, high)):
         raise UsageError(
             "The limits of valid values are of another type than the stored integers, so that it "
             "is not certain whether they are meant before or after scale_factor; write them in "
@@ -275,7 +271,7 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
         why = "a density or a rate, which is no count"
     elif re.search(r"\b(area|lat|lon|latitude|longitude|x|y) *: *(mean|median|maxi|mini)", methods):
         why = "a mean of its cell (cell_methods), which is no count"
-    elif units.lower() in QUANTITIES:
+    elif QUANTITIES.fullmatch(units):
         why = "measured and not counted"
     elif units != "1" and MULTIPLE.search(units):
         why = "a multiple of a person"
@@ -306,21 +302,42 @@ def exact(number: Number) -> Fraction:
     return Fraction(str(single) if float(single) == number else repr(float(number)))
 
 
-def describe_stored(stored: Stored, kind: str, unit_by: bool) -> list[Fact]:
+def signed_as(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of stored integers, signed or not as ``_Unsigned`` says.
+
+    UsageError where it says neither true nor false.
+    """
+    said = attributes.get("_Unsigned")
+    if said is None or dtype.kind not in "iu":
+        return dtype
+    kind = {"true": "u", "false": "i"}.get(str(said).lower())
+    if kind is None:
+        raise UsageError("The attribute _Unsigned is true or false; correct or delete it.")
+    return np.dtype(f"{dtype.byteorder}{kind}{dtype.itemsize}")
+
+
+def describe_stored(
+    stored: Stored, kind: str, unit: float | None, missing: Sequence[float]
+) -> list[Fact]:
     """Return the facts of stored numbers of a type.
 
-    ``unit_by``: whether the operator stated the unit.
+    ``unit`` and ``missing`` are what the operator stated, as :func:`read_stored` takes them.
     """
     found = [Fact("stored type", kind, "file")]
     if stored.scale != 1:
         found.append(Fact("scale", _decimal(stored.scale), "file"))
     if stored.offset:
         found.append(Fact("offset", _decimal(stored.offset), "file"))
-    if unit_by:
+    if unit is not None:
         found.append(Fact("value of one person", _decimal(stored.unit), "operator"))
     for name, limit in (("smallest valid", stored.low), ("largest valid", stored.high)):
         if limit is not None:
             found.append(Fact(name, str(limit), "file"))
+    fills = stored.missing[: len(stored.missing) - len(missing)]
+    if fills:
+        found.append(Fact("missing", ", ".join(dict.fromkeys(map(str, fills))), "file"))
+    if missing:
+        found.append(Fact("missing", ", ".join(map(str, missing)), "operator"))
     return found
 
 
@@ -329,8 +346,7 @@ def _decimal(number: Fraction) -> str:
 
 
 def _equal(values: NDArray[Any], number: Number) -> NDArray[np.bool_]:
-    """Return where values of any shape equal a number, in their own type; nowhere if it has none.
-    """
+    """Return where values of any shape equal a number, as far as their type can hold it."""
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return np.asarray(values == values.dtype.type(number))

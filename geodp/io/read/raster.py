@@ -83,8 +83,8 @@ class Raster(Reader):
             (path, *others) = list_paths(given)
             if others:
                 raise UsageError("Give one raster at a time.")
-            place, stated = self.grid.places[0], {"unit": self.unit, "missing": self.missing}
-            for part in align_parts(path, place, self.band, **stated):
+            place = self.grid.places[0]
+            for part in align_parts(path, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored
                 pixels = int(np.count_nonzero(part.valid))
                 tally.survey.note(part.lines.name, part.lines.facts)
@@ -121,8 +121,9 @@ def read_raster(
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells; longitudes may be
     whole turns away. A pixel means ``(stored * scale + offset) / unit`` people, with the scale and
-    the offset that the file states. Nodata and NaN are nobody. An error's row is the raster's line, counted from 1. What is not explained here all
-    readers have in common: :class:`geodp.io.read.reader.Reader`, which also says what is raised.
+    the offset that the file states. Nodata and NaN are nobody. An error's row is the raster's line,
+    counted from 1. What is not explained here all readers have in common:
+    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from geodp.grid.crs import is_in_degrees, name_plane, same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import RASTERS, open_raster, require_regular
+from geodp.io.read.rows.forms.ascii_grid import require_numbers
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
 from geodp.table.source import Fact
@@ -160,13 +161,16 @@ def align_parts(
         stored = header.stored(chosen, unit, missing, counted=counted)
         slack = header.require_affine()
         rows, cols = _align(header, lattice, slack)
-        lines = Lines(name, raster.width, header.facts(chosen, stored, unit))
+        if raster.driver == "AAIGrid":
+            require_numbers(path, raster.width * raster.height)
+        lines = Lines(name, raster.width, header.facts(chosen, stored, unit, missing))
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
             window = Window(0, line, raster.width, height)
             read = guard(name, partial(raster.read, chosen, window=window, masked=True), NO_RASTER)
-            values, valid = read.data, stored.present(read.data)
+            values = header.typed(chosen, read.data)
+            valid = stored.present(values)
             hidden = np.ma.getmaskarray(read)
             if header.ambiguous_fill and (hidden & valid).any():
                 at = int((hidden & valid).any(axis=1).argmax())
@@ -263,7 +267,8 @@ def _turn(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
     which a turn is no whole number, stay where they are.
     """
     assert lattice.transform is not None
-    if 0 <= cols.min() and cols.max() < lattice.cols or not is_in_degrees(lattice.crs):
+    inside = cols.min() >= 0 and cols.max() < lattice.cols
+    if inside or not is_in_degrees(lattice.crs):
         return cols
     turn = round(360 / lattice.transform[0])
     whole = abs(turn * lattice.transform[0] - 360) <= ALIGNED * lattice.transform[0]

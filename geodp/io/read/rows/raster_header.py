@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from geodp.table.stored import (
     exact,
     read_stored,
     require_counts,
+    signed_as,
 )
 
 ALIGNED = 1e-3
@@ -31,9 +33,10 @@ ALIGNED = 1e-3
 OFF = 0.25
 """How far, in cells, coordinates may be rounded at most by their own type."""
 
-COLOURS = frozenset(
-    "palette alpha hue saturation lightness cyan magenta yellow black Y Cb Cr".split()
-)
+COLOURS = {
+    *("palette", "alpha", "hue", "saturation", "lightness", "cyan", "magenta", "yellow", "black"),
+    *("Y", "Cb", "Cr"),
+}
 """GDAL's interpretations of bands that hold colours or classes. Red, green and blue are not here:
 GDAL writes three bands of bytes so by itself."""
 
@@ -50,6 +53,9 @@ DIRECTIONS = {
 }
 """What units, standard_name or axis of a coordinate say of its direction."""
 
+METRES, DEGREES = r"m|met(?:re|er)s?|1", r"deg(?:ree)?s?(?:_.*)?|1"
+"""Units of coordinates by which a CRS in metres, or in degrees, is meant."""
+
 NO_PLACE = (
     "The raster states no placement by which its cells lie on the Earth (no transform); write it "
     "into the raster (gdal_translate -a_ullr -a_srs)."
@@ -60,8 +66,9 @@ CURVED = (
     "fractions."
 )
 UNEVEN = (
-    "The coordinates {} of the file are not evenly spaced, so that its cells have no one size; "
-    "write the counts on a regular grid, or as a table with a column of cells."
+    "The coordinates {} of the file are not evenly spaced, or are rounded too far, so that its "
+    "cells have no one size; write the counts on a regular grid with coordinates in double "
+    "precision, or as a table with a column of cells."
 )
 
 
@@ -148,15 +155,21 @@ class RasterHeader:
             and not {"_FillValue", "missing_value"} & {*variable.attributes}
         )
 
-    def facts(self, band: int, stored: Stored, unit: float | None) -> tuple[Fact, ...]:
-        """Return what was read of the header, and who says it."""
+    def typed(self, band: int, values: NDArray[Any]) -> NDArray[Any]:
+        """Return a band's numbers, as GDAL has them, in the type that the file states."""
+        return values.view(self._dtype(band))
+
+    def facts(
+        self, band: int, stored: Stored, unit: float | None, missing: Sequence[float]
+    ) -> tuple[Fact, ...]:
+        """Return what was read of the header, or was stated with it, and who says it."""
         raster = self.raster
         attributes = self._attributes(band)
         named = "" if self.variable is None else f" ({raster.tags(1)['NETCDF_VARNAME']})"
         found = [
             Fact("format", raster.driver, "file"),
             Fact("band", f"{band} of {raster.count}{named}", "file"),
-            *describe_stored(stored, raster.dtypes[band - 1], unit is not None),
+            *describe_stored(stored, str(self._dtype(band)), unit, missing),
             Fact("transform", " ".join(f"{one:.17g}" for one in [*raster.transform][:6]), "file"),
         ]
         if raster.nodatavals[band - 1] is not None:
@@ -185,7 +198,7 @@ class RasterHeader:
         if raster.rpcs is not None:
             raise InputError(CURVED.format("a sensor model (RPC)"), file=self.name)
         if raster.transform.is_identity and "GEOLOCATION" in raster.tag_namespaces():
-            raise InputError(UNEVEN.format("of x or y"), file=self.name)
+            raise InputError(UNEVEN.format("x or y"), file=self.name)
         header, variable = self.netcdf, self.variable
         slack = 0.0, 0.0
         if header is not None and variable is not None:
@@ -197,7 +210,9 @@ class RasterHeader:
         return slack
 
     def _dtype(self, band: int) -> np.dtype[Any]:
-        return np.dtype(self.raster.dtypes[band - 1])
+        """Return the type of a band's numbers, as ``_Unsigned`` has it."""
+        found: np.dtype[Any] = np.dtype(self.raster.dtypes[band - 1])
+        return found if self.variable is None else signed_as(self.variable.attributes, found)
 
     def _require_numbers(self, band: int, counted: bool) -> None:
         """InputError for colours, for compression with loss, and for pages beside the first."""
@@ -276,9 +291,7 @@ class RasterHeader:
         axes = [] if self.crs is None else CRS.from_user_input(self.crs).axis_info[2:]
         return any(axis.unit_name == unit for axis in axes)
 
-    def _coordinate(
-        self, header: Header, variable: Variable, number: int
-    ) -> NDArray[Any] | None:
+    def _coordinate(self, header: Header, variable: Variable, number: int) -> NDArray[Any] | None:
         """Return the coordinate of x (-1) or y (-2), None where the file has none."""
         if len(variable.dimensions) < 2:
             raise InputError(NO_PLACE, file=self.name)
@@ -294,6 +307,16 @@ class RasterHeader:
                 "x and y exchanged; turn it (ncpdq -a y,x).",
                 file=self.name,
             )
+        units, crs = str(one.attributes.get("units", "")), self.raster.crs
+        if units and crs is not None:
+            metric = crs.is_projected and crs.linear_units_factor[1] == 1
+            wanted = METRES if metric else DEGREES if crs.is_geographic else ".*"
+            if not re.fullmatch(wanted, units, re.IGNORECASE):
+                raise InputError(
+                    f"The coordinates {here} of the file are in another unit than its CRS; write "
+                    "them in the unit of the CRS, such as metres.",
+                    file=self.name,
+                )
         if {"scale_factor", "add_offset"} & {*one.attributes}:
             raise InputError(
                 f"The coordinates {here} of the file are packed (scale_factor); write them as they "
@@ -321,7 +344,7 @@ class RasterHeader:
             away -= 360 * np.round(away[0] / 360)
         rounded = middles.dtype.kind == "f" and middles.dtype.itemsize == 4
         size = np.abs(middles).max().astype(np.float32 if rounded else np.float64)
-        slack = min(2 * float(np.spacing(size)), OFF * abs(step))
+        slack: float = min(2 * float(np.spacing(size)), OFF * abs(step))
         if np.abs(away).max() > ALIGNED * abs(step) + slack:
             raise InputError(UNEVEN.format(here), file=self.name)
         return slack
