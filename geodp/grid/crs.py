@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isclose, radians
 from typing import Any
 
 
@@ -46,17 +45,6 @@ def name_plane(written: str) -> str:
         return written
     authority = found.to_authority(min_confidence=100)
     return ":".join(authority) if authority else str(found.to_wkt())
-
-
-def is_in_degrees(crs: str | None) -> bool:
-    """Whether a CRS has longitudes and latitudes in degrees."""
-    found = None if crs is None else _read(crs)
-    if found is None or not found.is_geographic:
-        return False
-    return all(
-        isclose(axis.unit_conversion_factor, radians(1), rel_tol=1e-9)
-        for axis in found.axis_info[:2]
-    )
 
 
 def _read(written: Any) -> Any:

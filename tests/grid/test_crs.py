@@ -4,7 +4,7 @@ import pyproj
 import pytest
 import rasterio
 
-from geodp.grid.crs import is_in_degrees, name_plane, same_plane
+from geodp.grid.crs import name_plane, same_plane
 
 WKT1 = pyproj.CRS("EPSG:3035").to_wkt("WKT1_GDAL")
 """Without axes, as old files have it."""
@@ -42,14 +42,3 @@ def test_the_plane_of_a_grid(written, wanted, same):
 def test_a_plane_has_the_name_of_its_horizontal_part():
     assert name_plane(pyproj.CRS("EPSG:3035+5773").to_wkt()) == "EPSG:3035"
     assert pyproj.CRS(name_plane("+proj=laea +lat_0=1")).is_projected
-
-
-@pytest.mark.parametrize(
-    ("crs", "degrees"),
-    [
-        *(("EPSG:4326", True), ("EPSG:6668", True), ("EPSG:4807", False), ("EPSG:3035", False)),
-        (None, False),
-    ],
-)
-def test_whole_turns_are_of_degrees(crs, degrees):
-    assert is_in_degrees(crs) is degrees

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.crs import is_in_degrees
 from geodp.grid.grid import Grid
+from geodp.grid.lattice import whole_turn
 from geodp.table.memory.array import describe_array, numbers_of, read_array, require_plane
 from geodp.table.reading import Reading
 from geodp.table.source import Source
@@ -127,9 +127,10 @@ def _rows_and_columns(
     UsageError where they are not the middles of rows and columns, each once: those of another grid,
     or of edges or corners, would move people by half a cell.
     """
-    if x.size and is_in_degrees(place.crs):
+    turn = None if place.crs is None else whole_turn(place.crs)
+    if turn is not None:
         bounds = place.bounds
-        x = x - 360 * np.round((x - (bounds[0] + bounds[2]) / 2) / 360)
+        x = x - turn * np.round((x - (bounds[0] + bounds[2]) / 2) / turn)
     if not x.size or not y.size:
         return [np.empty(y.size, np.int64), np.empty(x.size, np.int64)]
     row = place.locate(np.full(y.size, x[0]), y)[0]

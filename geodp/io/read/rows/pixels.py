@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rasterio.windows import Window
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.grid.crs import is_in_degrees, name_plane, same_plane
+from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, whole_turn
 from geodp.io.opening import RASTERS, open_raster, require_regular
 from geodp.io.read.rows.forms.ascii_grid import require_numbers
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
@@ -261,15 +261,16 @@ def _run(start: int, end: int) -> NDArray[np.int64]:
 
 
 def _turn(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
-    """Return columns where the lattice has them, whole turns of 360 degrees away.
+    """Return columns where the lattice has them, whole turns around the Earth away.
 
     Longitudes run from -180 to 180 or from 0 to 360. A raster of more than a turn, and cells of
     which a turn is no whole number, stay where they are.
     """
     assert lattice.transform is not None
     inside = cols.min() >= 0 and cols.max() < lattice.cols
-    if inside or not is_in_degrees(lattice.crs):
+    around = None if inside or lattice.crs is None else whole_turn(lattice.crs)
+    if around is None:
         return cols
-    turn = round(360 / lattice.transform[0])
-    whole = abs(turn * lattice.transform[0] - 360) <= ALIGNED * lattice.transform[0]
+    turn = round(around / lattice.transform[0])
+    whole = abs(turn * lattice.transform[0] - around) <= ALIGNED * lattice.transform[0]
     return cols % turn if whole and max(cols.size, lattice.cols) <= turn else cols
