@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from math import tau
 from typing import Any
 
 import numpy as np
@@ -252,7 +253,8 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
 
 @cache
 def whole_turn(crs: str) -> float | None:
-    """Return the width of the Earth in units of a CRS: 360 degrees, or metres of web Mercator.
+    """Return the width of the Earth in units of a CRS: 360 degrees, 400 grads, or metres of web
+    Mercator.
 
     None for other projections, which do not go around it.
 
@@ -263,7 +265,7 @@ def whole_turn(crs: str) -> float | None:
 
     known = CRS.from_user_input(crs)
     if known.is_geographic:
-        return 360.0
+        return round(tau / known.axis_info[0].unit_conversion_factor, 9)
     return 2 * float(HALF) if known.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
 
 

@@ -13,12 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.lattice import whole_turn
+from geodp.table.memory.array import describe_array, numbers_of, read_array, require_plane
+from geodp.table.reading import Reading
+from geodp.table.source import Source
 
 if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice
 
-OFF = 0.25
-"""How far, in cells, a middle may be off: float32 degrees are, and an edge is 0.5."""
+ALIGNED, OFF = 1e-3, 0.25
+"""How far, in cells, a middle may be off, and how far where it was rounded to single precision, as
+degrees often are."""
 
 
 class FromFrames:
@@ -27,50 +32,82 @@ class FromFrames:
     if TYPE_CHECKING:
 
         @classmethod
-        def from_keys(cls, grid: Grid, key: ArrayLike, count: ArrayLike) -> Self:
+        def from_keys(
+            cls, grid: Grid, key: ArrayLike, count: ArrayLike, *, reading: Reading | None = None
+        ) -> Self:
             """As :class:`geodp.table.counts.CountTable` has it."""
 
     @classmethod
-    def from_xarray(cls, array: Any, grid: Grid, *, x: str = "x", y: str = "y") -> Self:
+    def from_xarray(
+        cls,
+        array: Any,
+        grid: Grid,
+        *,
+        x: str = "x",
+        y: str = "y",
+        unit: float | None = None,
+        missing: Sequence[float] = (),
+    ) -> Self:
         """Return a table from an ``xarray.DataArray`` of counts of cells.
+
+        What the array says of itself is applied as :func:`geodp.read_raster` applies what a file
+        says: ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value``, ``valid_range``
+        and ``_Unsigned`` in its attributes (what xarray keeps in ``encoding`` was applied when the
+        file was opened), its unit, its type and its CRS.
 
         Parameters
         ----------
         array : xarray.DataArray
             Over `y`, `x` and the grid's attributes, in any order; whole numbers, which may be
-            written as floats. Cells outside the domain may be NaN or 0.
+            written as floats. NaN is nobody.
         grid : Grid
             Of one map.
         x, y : str
-            Coordinates of the middles of columns and rows, in the grid's CRS, in any order.
+            Coordinates of the middles of columns and rows, in the grid's CRS, in any order;
+            longitudes may be whole turns of 360 degrees away.
+        unit : float, optional
+            Value of one person, after scale and offset. Default: 1.
+        missing : sequence of float, optional
+            Numbers that mean nobody, as the array holds them.
 
         Raises
         ------
         UsageError
-            Other dimensions, or coordinates that are not the middles of columns and rows, each
-            once.
+            Other dimensions, coordinates that are not the middles of columns and rows, each
+            once, another CRS than the grid's, or numbers that are no counts.
         CodeError
-            Counts outside the domain, or a count that is negative, fractional or missing.
+            Counts outside the domain, or a count that is negative, fractional or too large for a
+            floating-point number.
         """
         if len(grid.places) != 1:
             raise UsageError("Arrays of x and y need a grid of one map.")
+        place = grid.places[0]
         names = (y, x, *(attribute.name for attribute in grid.attributes))
         if set(getattr(array, "dims", ())) != set(names) or not {*names} <= {*array.coords}:
             rule = f"The array must have the dimensions {', '.join(names)}, with coordinates."
             raise UsageError(rule)
-        dense = np.asarray(array.transpose(*names).values)
-        axes = _rows_and_columns(grid.places[0], *(_floats(array.coords[one]) for one in (x, y)))
+        require_plane(array, place.crs)
+        dense = numbers_of(array, names)
+        stored = read_array(array, dense.dtype, unit, missing)
+        axes = _rows_and_columns(place, *(_floats(array.coords[one]) for one in (x, y)))
         for attribute in grid.attributes:
             axes.append(_numbers(attribute.labels, np.asarray(array.coords[attribute.name])))
-        held = np.nonzero(dense)  # NaN is not 0
+        valid = stored.present(dense)
+        held = np.nonzero(valid & stored.nonzero(dense))
         index = np.array([axis[at] for axis, at in zip(axes, held, strict=True)], np.int64)
-        count = dense[held]
-        inside = grid.contains(index)
-        if dense.dtype.kind == "f":
-            inside |= ~np.isnan(count)  # nobody is counted outside the domain
-        index = index[:, inside]
+        count = stored.counts(dense[held])
         _require(grid.contains(index), "The row lies outside the domain.")
-        return cls.from_keys(grid, grid.encode(index), count[inside])
+        pixels, people = int(np.count_nonzero(valid)), sum(count.tolist())
+        facts = tuple(describe_array(array, stored, dense.dtype, unit, missing))
+        source = Source(
+            str(array.name or "array"),
+            facts,
+            rows=pixels,
+            selected=pixels,
+            inside=count.size,
+            people=people,
+        )
+        return cls.from_keys(grid, grid.encode(index), count, reading=Reading((source,)))
 
 
 def _floats(column: Any) -> NDArray[np.float64]:
@@ -90,6 +127,10 @@ def _rows_and_columns(
     UsageError where they are not the middles of rows and columns, each once: those of another grid,
     or of edges or corners, would move people by half a cell.
     """
+    turn = None if place.crs is None else whole_turn(place.crs)
+    if turn is not None:
+        bounds = place.bounds
+        x = x - turn * np.round((x - (bounds[0] + bounds[2]) / 2) / turn)
     if not x.size or not y.size:
         return [np.empty(y.size, np.int64), np.empty(x.size, np.int64)]
     row = place.locate(np.full(y.size, x[0]), y)[0]
@@ -97,7 +138,9 @@ def _rows_and_columns(
     west, _, east, _ = place.edges_at(np.zeros_like(col), col)
     _, south, _, north = place.edges_at(row, np.zeros_like(row))
     for number, at, low, high in ((col, x, west, east), (row, y, south, north)):
-        away = np.abs(at - (low + high) / 2) > (high - low) * OFF
+        cell = high - low
+        rounded = np.minimum(2 * np.spacing(np.abs(at).astype(np.float32)), OFF * cell)
+        away = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
         if away.any() or np.unique(number).size < number.size:
             raise UsageError(
                 "The coordinates of the array must be the middles of the grid's columns and rows, "

@@ -60,6 +60,8 @@ def test_what_an_array_cannot_be():
     array[2, 3] = np.nan
     assert CountTable.from_xarray(array, METRES).key.size == 0
     array = array.assign_coords(x=xs)
+    assert CountTable.from_xarray(array, METRES).key.size == 0
+    array[2, 3] = 0.5
     with pytest.raises(CodeError, match="whole number"):
         CountTable.from_xarray(array, METRES)
 
@@ -78,5 +80,5 @@ def test_an_array_that_is_not_of_the_grid_moves_nobody(axis, change):
         CountTable.from_xarray(other, METRES)
     with pytest.raises(UsageError, match="dimensions"):
         CountTable.from_xarray(array.values, METRES)
-    near = array.assign_coords({axis: middles + 9.0})
+    near = array.assign_coords({axis: middles + 0.9})
     assert same(CountTable.from_xarray(near, METRES), CountTable.from_xarray(array, METRES))

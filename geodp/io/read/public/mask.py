@@ -16,7 +16,7 @@ from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_bl
 from geodp.grid.region import shapes_on
 from geodp.io.read.public.polygons import FORMATS, read_outlines
 from geodp.io.read.rows.delimited import BINARY
-from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_parts
 
 
@@ -30,8 +30,8 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     path : path
         Text with a code per line, of the grid's level or coarser (first field of a CSV; a
         header and `#` comments are passed over); polygons that touch the cells inside, in the
-        formats of :func:`geodp.io.read.public.polygons.read_polygons`; or a GeoTIFF on the grid's
-        lattice whose first band is neither 0 nor nodata inside.
+        formats of :func:`geodp.io.read.public.polygons.read_polygons`; or a raster of one band on
+        the grid's lattice that is neither 0 nor nodata inside.
     grid : Grid
         One map without a mask, with or without attributes.
     source : str
@@ -52,7 +52,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     if len(grid.places) != 1 or not grid.domain.is_box:
         raise UsageError("A mask needs a grid of one map that has none yet.")
     lattice = grid.places[0]
-    if kind_of(path) == "tiff":
+    if kind_of(path) in RASTER:
         blocks = _blocks_of_raster(path, lattice)
     elif Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
         blocks = _blocks_of_polygons(path, lattice)
@@ -64,7 +64,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
 def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
     name = os.fspath(path)
     if kind_of(path) != "text":
-        raise InputError("A mask is a text with codes, or a GeoTIFF.", file=name)
+        raise InputError("A mask is a text with codes, or a raster.", file=name)
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
         raise InputError(BINARY, file=name)
@@ -116,8 +116,8 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
 
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
-    for part in align_parts(path, lattice, 1):
-        here = part.valid & (part.values != 0)
+    for part in align_parts(path, lattice, counted=False):
+        here = part.valid & part.stored.nonzero(part.values)
         rows = (part.rows >= 0) & (part.rows < lattice.rows)
         cols = (part.cols >= 0) & (part.cols < lattice.cols)
         inside[np.ix_(part.rows[rows], part.cols[cols])] = here[np.ix_(rows, cols)]

@@ -20,6 +20,7 @@ from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
+from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
 
 KEYS = (
     *("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "MESH"),
@@ -79,15 +80,7 @@ def inspect(
 
 def _raster(path: FilePath) -> dict[str, Any]:
     with open_raster_file(path) as raster:
-        return {
-            "driver": raster.driver,
-            "crs": None if raster.crs is None else raster.crs.to_string(),
-            "transform": list(raster.transform)[:6],
-            "shape": list(raster.shape),
-            "bands": raster.count,
-            "types": list(raster.dtypes),
-            "nodata": raster.nodata,
-        }
+        return dict(describe_raster(RasterHeader(raster, path)))
 
 
 def _table(table: Table, code: str | None) -> dict[str, Any]:
