@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.rounding import Rounding
+    from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
@@ -51,7 +52,7 @@ class Table(Reader):
     y: str | None = field(default=None, metadata=asks(reader.Y))
     anchor: Anchor = field(default="centre", metadata=asks(ANCHOR, needs="x"))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    where: Mapping[str, str | int] = field(default_factory=dict, metadata=asks(reader.WHERE))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
@@ -113,6 +114,8 @@ class Table(Reader):
                 for value, array in zip(values, arrays, strict=False):
                     with rows.named(value):
                         numbers.append(counting.numbers(array))
+                    missing = counting.count_missing(array, numbers[-1])
+                    tally.survey.miss(table.name, missing)
                 places = self._with_points(arrays[len(values) :], locators)
                 sizes = None
                 if summed and len(places) == 1:
@@ -141,7 +144,9 @@ class Table(Reader):
         from geodp.io.read.rows.locators import cell_locators
 
         point, columns = (self.x, self.y), dict(self.columns)
-        return _complete(grid, cell_locators(grid, self.code, point, self.anchor, columns), wide)
+        drops = self.outside == "drop"
+        found = cell_locators(grid, self.code, point, self.anchor, columns, drops=drops)
+        return _complete(grid, found, wide)
 
     def _locators_of_geometry(self, grid: Grid, table: Columns, wide: bool) -> list[Locator]:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
@@ -193,7 +198,7 @@ def read_table(
     y: str | None = None,
     anchor: Anchor = "centre",
     columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | int] | None = None,
+    where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
     duplicates: Duplicates = "error",
     outside: Outside | None = None,
