@@ -108,8 +108,8 @@ X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
 WHERE = Option(
-    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it is "
-    "written; repeatable.",
+    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
+    "is written; repeatable.",
     "--where",
     pairs=True,
 )

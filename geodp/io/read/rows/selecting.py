@@ -10,7 +10,7 @@ rows meet the value decides nothing.
 | a number: ``1``, ``01``, ``1.0`` | numbers, and texts, that are this number |
 | ``true``, ``false`` | truth values, and these words in letters of either case |
 | a date: ``2024-05-31``, ``2024/5/31`` | that date, and the first moment of that day |
-| a date and time, with an offset or without | that moment; with an offset, times with offsets or zones |
+| a date and time | that moment; with an offset, among times with offsets or a zone |
 | a month: ``2024-05`` | texts of that month: ``2024-5`` too |
 | anything else | texts that are written so |
 
@@ -302,8 +302,8 @@ class Term:
             )
         if wanted.zoned != (kind.tz is not None):
             more = (
-                "its times are moments; give one with its offset, such as 2024-05-31T09:30:00+09:00 "
-                "or 2024-05-31T00:30:00Z"
+                "its times are moments; give one with its offset, such as "
+                "2024-05-31T09:30:00+09:00 or 2024-05-31T00:30:00Z"
                 if kind.tz
                 else "its times have no zone; give one without an offset, such as 2024-05-31T09:30"
             )

@@ -181,7 +181,7 @@ class Groups:
 
     def __init__(self) -> None:
         self._slot = np.empty(0, np.int32)
-        self._lists = np.empty((5, 0), np.int64)
+        self._lists = np.empty((6, 0), np.int64)
 
     def group(
         self, rows: Rows, column: pa.Array, count: NDArray[np.int64]
@@ -220,14 +220,15 @@ class Groups:
             number = numbers_of(plain)
         if number is None:
             return as_it_was
-        slot, (own, *written) = self._room(number.size)
+        slot, (own, ones, *written) = self._room(number.size)
         own[:] = number
         found = records.group(own, count, slot, *written)
         first, held, total, sizes = (one[:found].copy() for one in written)
         somebody = sizes
         if not count.all():  # the same codes in the same order
             slot[:] = 0
-            records.group(own, (count > 0).astype(np.int64), slot, *written)
+            np.greater(count, 0, out=ones)
+            records.group(own, ones, slot, *written)
             somebody = written[2][:found].copy()
         values = held.astype(number.dtype)
         kind = pa.from_numpy_dtype(values.dtype)
@@ -237,10 +238,10 @@ class Groups:
         return rows.at(first), codes, total, np.stack([sizes, somebody])
 
     def _room(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return what a batch of n rows is grouped in: zeros, and five lists of n."""
+        """Return what a batch of n rows is grouped in: zeros, and six lists of n."""
         slots = 1 << (2 * n - 1).bit_length()
         if self._lists.shape[1] < n:
-            self._slot, self._lists = np.empty(slots, np.int32), np.empty((5, n), np.int64)
+            self._slot, self._lists = np.empty(slots, np.int32), np.empty((6, n), np.int64)
         self._slot[:slots] = 0
         return self._slot[:slots], self._lists[:, :n]
 
