@@ -223,19 +223,19 @@ def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) ->
 
     Raises InputError where they write the value of a term in several ways.
     """
-    meant = True
+    unmet = []
     for term in terms.values():
         if term.column not in table.partitions:
             continue
         with Rows(table, 0).named(term.column):
             one = term.meet(pa.array([table.partitions[term.column]], pa.string()))
         if not one.mask.true_count:
-            meant = False
+            unmet.append(str(term))
         elif term.has_one_spelling and not survey.spell(term, *one.spellings):
             raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
-    if not meant:
-        survey.leave_out(table.name, table.parquet.metadata.num_rows)
-    return meant
+    if unmet:
+        survey.leave_out(table.name, table.parquet.metadata.num_rows, unmet)
+    return not unmet
 
 
 def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:

@@ -50,9 +50,9 @@ class Survey:
         for term, numbers in met.items():
             spellings.setdefault(term, Counter()).update(numbers)
 
-    def leave_out(self, file: str, rows: int) -> None:
-        """Add a file of so many rows that is not read, as the names of its folders say."""
-        self._of(file).update(rows=rows)
+    def leave_out(self, file: str, rows: int, unmet: Iterable[str]) -> None:
+        """Add a file of so many rows that is not read, as its folders' names meet not all terms."""
+        self.take(file, rows, {term: {} for term in unmet}, 0)
         self._left_out.add(file)
 
     def spell(self, term: Term, spelling: str) -> bool:
