@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.table.source import Source
 
 MET = (
-    "that every file that was read, or the table in memory, has at least one row that meets the "
+    "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is charged"
 )
 """What a release states where :func:`require_rows` has looked at the input."""

@@ -275,7 +275,7 @@ CARD: Mapping[str, str] = {
     "they are then identical, so use a new key for every new state of the data": "保管した同じ鍵と"
     "同じ設定による二つの公開物が、まったく同じ入力によるものか: その場合は同一になるので、"
     "データが変わるたびに新しい鍵を使います",
-    "that every file that was read, or the table in memory, has at least one row that meets the "
+    "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is "
     "charged": "読んだどのファイルも（またはメモリー上の表も）、条件に合い対象地域にある行を"
     "少なくとも一行もつこと: 一行もないものがある入力は、予算を使う前に拒みます",
