@@ -59,8 +59,10 @@ _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 LARGEST = 400
 """Digits of a number that texts may write out; larger ones have an exponent."""
 
-MOST_FORMS = 1000
-"""Texts of a column whose form is looked at."""
+SAMPLE = 1 << 12
+"""Texts that tell whether most of a column differ, and whose form is looked at."""
+
+BLANKS = r"[\s\p{Z}]*"
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class Term:
         found = _MONTH.fullmatch(self.value)
         if found is None or self.number is not None or not 1 <= int(found[2]) <= 12:
             return None
-        return rf"^{found[1]}[-/.]0?{int(found[2])}$"
+        return rf"{found[1]}[-/.]0?{int(found[2])}"
 
     @property
     def truth(self) -> bool | None:
@@ -238,8 +240,7 @@ class Term:
         if pa.types.is_null(kind):
             return self._typed(_never(array))
         if _is_text(kind):
-            coded = as_text(array).dictionary_encode()
-            return self._meet_texts(coded.dictionary, coded.indices)
+            return self._meet_column(as_text(array))
         if self.quoted is not None:
             raise UsageError(
                 f"Column {self.column} is {kind} and no text; write its value without quotation "
@@ -316,9 +317,45 @@ class Term:
             self._refuse(later, OTHER_TIMES)
         return _meet_int(number, wanted.ns, unit)
 
+    def _meet_column(self, texts: pa.Array) -> Found:
+        """Compare texts; where most differ, those that may meet the value are looked for first."""
+        some = texts[:SAMPLE]
+        if len(some.unique()) * 4 <= len(some):
+            coded = texts.dictionary_encode()
+            return self._meet_texts(coded.dictionary, coded.indices)
+        maybe = pc.fill_null(self._may_meet(texts), False).to_numpy(zero_copy_only=False)
+        places = np.flatnonzero(maybe)
+        coded = texts.take(pa.array(places)).dictionary_encode()
+        try:
+            found = self._meet_texts(coded.dictionary, coded.indices)
+        except CodeError as error:
+            position, rule = int(places[error.position]), error.rule
+        else:
+            mask = np.zeros(len(texts), np.bool_)
+            mask[places] = found.mask.to_numpy(zero_copy_only=False)
+            return Found(pa.array(mask), found.spellings)
+        raise CodeError(position, rule)
+
+    def _may_meet(self, texts: pa.Array) -> pa.Array:
+        """Return texts among which are all that meet the value: bool[n]."""
+        pattern = None
+        if self.quoted is None:
+            if self.number is not None:
+                pattern = _pattern_of(self.number)
+            elif self.moment is not None:
+                pattern = _days_around(self.moment)
+            else:
+                pattern = self.month
+        if pattern is not None:
+            return pc.match_substring_regex(texts, f"^{BLANKS}{pattern}{BLANKS}$")
+        wanted = self.value if self.quoted is None else self.quoted
+        if wanted.isascii():
+            return pc.match_substring(texts, wanted, ignore_case=self.truth is not None)
+        return pc.equal(_compose(texts), normalize("NFC", wanted))
+
     def _meet_texts(self, values: pa.Array, at: pa.Array) -> Found:
         """Compare texts, each of which is looked at once: string[m], and int[n] of them."""
-        texts = pc.utf8_normalize(pc.utf8_trim_whitespace(values), form="NFC")
+        texts = _compose(values)
         met = pc.fill_null(self._meet_written(texts, at), False)
         mask = pc.fill_null(met.take(at), False)
         spellings: dict[str, int] = {}
@@ -336,7 +373,7 @@ class Term:
         if self.quoted is not None:
             return pc.equal(texts, normalize("NFC", self.quoted))
         if self.number is not None:
-            maybe = pc.match_substring_regex(texts, _pattern_of(self.number))
+            maybe = pc.match_substring_regex(texts, f"^{_pattern_of(self.number)}$")
             met = pc.fill_null(maybe, False).to_numpy(zero_copy_only=False).copy()
             for i in np.flatnonzero(met):
                 met[i] = parse_number(texts[int(i)].as_py()) == self.number
@@ -344,19 +381,14 @@ class Term:
         if self.moment is not None:
             return self._meet_moments(texts, at, self.moment)
         if self.month is not None:
-            return pc.match_substring_regex(texts, self.month)
+            return pc.match_substring_regex(texts, f"^{self.month}$")
         if self.truth is not None:
             return pc.equal(pc.utf8_lower(texts), self.value.lower())
         return pc.equal(texts, normalize("NFC", self.value))
 
     def _meet_moments(self, texts: pa.Array, at: pa.Array, wanted: Moment) -> pa.Array:
-        today = datetime.date.fromordinal(wanted.ns // DAY + _EPOCH)
-        days = [today]
-        for near in (-1, 1):  # where times have offsets, or 24:00 is written
-            with suppress(OverflowError):
-                days.append(today + datetime.timedelta(near))
-        dates = "|".join(f"{one.year:04}[-/.]0?{one.month}[-/.]0?{one.day}" for one in days)
-        maybe = pc.fill_null(pc.match_substring_regex(texts, rf"^({dates})([Tt ].*)?$"), False)
+        maybe = pc.match_substring_regex(texts, f"^{_days_around(wanted)}$")
+        maybe = pc.fill_null(maybe, False)
         places = np.flatnonzero(maybe.to_numpy(zero_copy_only=False))
         moments = [parse_moment(texts[int(i)].as_py()) for i in places]
 
@@ -424,8 +456,8 @@ def describe_form(array: pa.Array) -> str:
         return "nested"
     if not _is_text(kind):
         return str(kind)
-    texts = pc.utf8_trim_whitespace(as_text(array).drop_null())
-    forms = {_form_of(text) for text in texts.unique()[:MOST_FORMS].to_pylist() if text}
+    texts = pc.utf8_trim_whitespace(as_text(array[:SAMPLE]).drop_null())
+    forms = {_form_of(text) for text in texts.unique().to_pylist() if text}
     if not forms:
         return "blank"
     if len(forms) == 1:
@@ -460,7 +492,23 @@ def _pattern_of(number: Decimal) -> str:
         whole, part = whole.lstrip("0"), part.rstrip("0")
         sign = "-" if number < 0 else r"\+?" if number else "[+-]?"
         ways.append(rf"{sign}0*{whole}\.{part}0*" if part else rf"{sign}0*{whole}(\.0*)?")
-    return f"^({'|'.join(ways)})$"
+    return f"({'|'.join(ways)})"
+
+
+def _days_around(moment: Moment) -> str:
+    """Return a pattern of texts that may be in the day of a moment, somewhere on the Earth."""
+    today = datetime.date.fromordinal(moment.ns // DAY + _EPOCH)
+    days = [today]
+    for near in (-1, 1):  # where times have offsets, or 24:00 is written
+        with suppress(OverflowError):
+            days.append(today + datetime.timedelta(near))
+    dates = "|".join(f"{one.year:04}[-/.]0?{one.month}[-/.]0?{one.day}" for one in days)
+    return f"({dates})([Tt ].*)?"
+
+
+def _compose(texts: pa.Array) -> pa.Array:
+    """Return texts without blanks around them, with their letters composed."""
+    return pc.utf8_normalize(pc.utf8_trim_whitespace(texts), form="NFC")
 
 
 def _meet_number(array: pa.Array, number: Decimal) -> pa.Array:

@@ -181,7 +181,7 @@ class Groups:
 
     def __init__(self) -> None:
         self._slot = np.empty(0, np.int32)
-        self._lists = np.empty((6, 0), np.int64)
+        self._lists = np.empty((5, 0), np.int64)
 
     def group(
         self, rows: Rows, column: pa.Array, count: NDArray[np.int64]
@@ -220,28 +220,22 @@ class Groups:
             number = numbers_of(plain)
         if number is None:
             return as_it_was
-        slot, (own, ones, *written) = self._room(number.size)
+        slot, (own, *written) = self._room(number.size)
         own[:] = number
         found = records.group(own, count, slot, *written)
         first, held, total, sizes = (one[:found].copy() for one in written)
-        somebody = sizes
-        if not count.all():  # the same codes in the same order
-            slot[:] = 0
-            np.greater(count, 0, out=ones)
-            records.group(own, ones, slot, *written)
-            somebody = written[2][:found].copy()
         values = held.astype(number.dtype)
         kind = pa.from_numpy_dtype(values.dtype)
         codes = pa.Array.from_buffers(kind, found, [None, pa.py_buffer(values)])
         if coded:
             codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
-        return rows.at(first), codes, total, np.stack([sizes, somebody])
+        return rows.at(first), codes, total, np.stack([sizes & (2**32 - 1), sizes >> 32])
 
     def _room(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return what a batch of n rows is grouped in: zeros, and six lists of n."""
+        """Return what a batch of n rows is grouped in: zeros, and five lists of n."""
         slots = 1 << (2 * n - 1).bit_length()
         if self._lists.shape[1] < n:
-            self._slot, self._lists = np.empty(slots, np.int32), np.empty((6, n), np.int64)
+            self._slot, self._lists = np.empty(slots, np.int32), np.empty((5, n), np.int64)
         self._slot[:slots] = 0
         return self._slot[:slots], self._lists[:, :n]
 

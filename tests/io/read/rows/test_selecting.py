@@ -128,6 +128,33 @@ def test_what_may_mean_two_things_is_asked_for(column, value, rule):
         met(column, value)
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (["01", " 1", "1.0", "1e0"], "1"),
+        (["2020-01-01", "2020/1/1", "2020-01-01T00:00", "2019-12-31 24:00"], "2020-01-01"),
+        (["2020-1", "\u30002020/01"], "2020-01"),
+        (["か\u3099", "が\u00a0"], "が"),
+        (["True", " TRUE"], "true"),
+        (["x y", " x y "], "x y"),
+        (["01"], '"01"'),
+    ],
+)
+def test_a_long_column_of_other_texts_is_compared_as_a_short_one(written, value):
+    others = [f"{number}x" for number in range(10_000)]
+    column = pa.array([*others[:7000], *written, None, *others[7000:]])
+    wanted = [False] * 7000 + [True] * len(written) + [False] * 3001
+    assert met(column, value) == wanted
+    assert met(column.dictionary_encode(), value) == wanted
+
+
+def test_an_error_in_a_long_column_is_at_its_row():
+    others = [f"{number}x" for number in range(10_000)]
+    with pytest.raises(CodeError, match="with an offset") as refused:
+        met(pa.array([*others, "2020-01-01", "2020-01-01T09:00Z"]), "2020-01-01")
+    assert refused.value.position == 10_001
+
+
 def test_truth_times_and_texts():
     assert met(pa.array([True, False, None]), "TRUE") == [True, False, False]
     assert met(pa.array([True, False, None]), False) == [False, True, False]
