@@ -105,7 +105,9 @@ def has_units(grid: Grid) -> bool:
     return grid.places[0].crs is None and table.names_cells
 
 
-def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+def index_of_units(
+    grid: Grid, codes: Sequence[str] | NDArray[Any], *, drops: bool = False
+) -> NDArray[np.int64]:
     """Row and column of finest units: int64[2, n].
 
     Parameters
@@ -113,6 +115,8 @@ def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[n
     grid : Grid
         Of :func:`grid_of_units`.
     codes : sequence of str
+    drops : bool
+        Whether a code that is no unit has row and column -1, outside of every domain.
 
     Raises CodeError at the first code that is no unit, UsageError for a grid without units.
     """
@@ -124,9 +128,9 @@ def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[n
     asked = np.array([str(code).strip() for code in codes], np.str_)
     at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
     wrong = known[at] != asked
-    if wrong.any():
+    if wrong.any() and not drops:
         raise CodeError(int(wrong.argmax()), UNKNOWN)
-    return np.asarray(table.cell[:, at])
+    return np.where(wrong, -1, table.cell[:, at])
 
 
 def format_codes(grid: Grid, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -193,6 +197,6 @@ TWO_PARENTS = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, or give "
-    "a table that lists every unit."
+    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
+    'table that lists every unit, or leave such rows out (--outside drop, outside="drop").'
 )

@@ -101,6 +101,7 @@ class Mesh(Reader):
                 for number, column in enumerate(columns):
                     with rows.named(titles[number]):
                         count = counting.numbers(column)
+                    tally.survey.miss(table.name, counting.count_missing(column, count))
                     index[2:] = np.array(np.unravel_index(number, labels))[:, None]
                     tally.add(rows, index, count)
         plain = self.duplicates == "error" and not grid.attributes

@@ -107,7 +107,12 @@ VALUE = Option("Label or name of the count's column; repeatable.", "--value", ma
 X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
-WHERE = Option("COLUMN=VALUE that rows must have; repeatable.", "--where", pairs=True)
+WHERE = Option(
+    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
+    "is written; repeatable.",
+    "--where",
+    pairs=True,
+)
 MISSING = Option(
     "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
@@ -214,7 +219,9 @@ class Reader(ABC):
     columns : mapping
         For axes of ``grid.axis_names``: columns of indices, of an attribute's labels.
     where : mapping
-        Only rows whose columns have these values; text is compared as it is written.
+        Only rows whose columns have these values, compared as they mean: numbers as numbers, dates
+        and times as moments, what is in quotation marks as it is written
+        (:mod:`geodp.io.read.rows.selecting`).
     duplicates : {"error", "sum"}
         For a cell that is there several times. What "sum" adds up may be other dates, and a
         person in each of them: :func:`geodp.publish` asks for a contribution.

@@ -11,11 +11,16 @@ from geodp.io.read import reader
 from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.rounding import Rounding
+    from geodp.io.read.rows.rounding import Counting, Rounding
+    from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
@@ -51,7 +56,7 @@ class Table(Reader):
     y: str | None = field(default=None, metadata=asks(reader.Y))
     anchor: Anchor = field(default="centre", metadata=asks(ANCHOR, needs="x"))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    where: Mapping[str, str | int] = field(default_factory=dict, metadata=asks(reader.WHERE))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
@@ -109,10 +114,7 @@ class Table(Reader):
             if wide:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
-                numbers = []
-                for value, array in zip(values, arrays, strict=False):
-                    with rows.named(value):
-                        numbers.append(counting.numbers(array))
+                numbers = _count(rows, values, arrays, counting, tally.survey)
                 places = self._with_points(arrays[len(values) :], locators)
                 sizes = None
                 if summed and len(places) == 1:
@@ -141,7 +143,9 @@ class Table(Reader):
         from geodp.io.read.rows.locators import cell_locators
 
         point, columns = (self.x, self.y), dict(self.columns)
-        return _complete(grid, cell_locators(grid, self.code, point, self.anchor, columns), wide)
+        drops = self.outside == "drop"
+        found = cell_locators(grid, self.code, point, self.anchor, columns, drops=drops)
+        return _complete(grid, found, wide)
 
     def _locators_of_geometry(self, grid: Grid, table: Columns, wide: bool) -> list[Locator]:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
@@ -163,6 +167,18 @@ class Table(Reader):
             decimal_points(place, self.decimal) if name in (self.x, self.y) else place
             for name, place in zip(names, places, strict=True)
         ]
+
+
+def _count(
+    rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
+) -> list[NDArray[Any]]:
+    """Return the numbers of each column of values, and tell how many of them are missing."""
+    found = []
+    for value, array in zip(values, arrays, strict=False):
+        with rows.named(value):
+            found.append(counting.numbers(array))
+        survey.miss(rows.table.name, counting.count_missing(array, found[-1]))
+    return found
 
 
 def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
@@ -193,7 +209,7 @@ def read_table(
     y: str | None = None,
     anchor: Anchor = "centre",
     columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | int] | None = None,
+    where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
     duplicates: Duplicates = "error",
     outside: Outside | None = None,

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +22,6 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
-from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.forms.url import fetch_urls
 from geodp.io.read.rows.input_files import (
     VECTOR,
@@ -35,6 +33,7 @@ from geodp.io.read.rows.input_files import (
     list_paths,
 )
 from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.selecting import Selection, Term, describe_form
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
@@ -180,36 +179,63 @@ def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
 def batches(
     table: Table,
     chosen: Sequence[int],
-    where: Mapping[int, str | int] | None = None,
+    where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
 ) -> Iterator[tuple[Rows, list[pa.Array]]]:
-    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given.
+    """Rows and the chosen columns, batch by batch; of the rows that meet ``where``, if given.
 
-    ``survey`` is told what is known of the table, the types of the chosen columns, and how many
-    rows there are and meet each term.
+    Values are compared as :mod:`geodp.io.read.rows.selecting` says. A file whose folders' names say
+    that no row of it is meant is not read. ``survey`` is told what is known of the table, the types
+    of the chosen columns, and how many rows there are and meet each term.
     """
-    where = where or {}
-    if survey is not None:
-        survey.note(table.name, table.facts)
-    first = 0
-    for arrays in table.arrays([*chosen, *where]):
-        rows, found = Rows(table, first), arrays[: len(chosen)]
-        first += len(arrays[0])
-        terms: dict[str, int] = {}
-        if where:
-            mask = pa.array(np.ones(len(arrays[0]), np.bool_))
-            for array, (column, wanted) in zip(arrays[len(chosen) :], where.items(), strict=True):
-                with rows.named(table.columns[column].strip()):
-                    met = pc.fill_null(_equal(array, wanted), False)
-                terms[f"{table.columns[column].strip()}={wanted}"] = met.true_count
-                mask = pc.and_(mask, met)
+    survey = Survey() if survey is None else survey
+    survey.note(table.name, table.facts)
+    terms = {
+        column: Term.of(table.columns[column].strip(), value)
+        for column, value in (where or {}).items()
+    }
+    if isinstance(table, ParquetTable) and not _is_meant(table, terms, survey):
+        return
+    selection, first = Selection([*terms.values()]), 0
+    for arrays in table.arrays([*chosen, *terms]):
+        rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
+        if not first:
+            survey.note(table.name, _types(table, [*chosen, *terms], arrays))
+        begins, first = not first, first + read
+        met: dict[str, Mapping[str, int]] = {}
+        mask = None
+        for array, term in zip(arrays[len(chosen) :], terms.values(), strict=True):
+            with rows.named(term.column):
+                one = selection.meet(term, array)
+            met[str(term)] = one.spellings
+            if begins:
+                survey.describe_term(table.name, str(term), describe_form(array))
+            mask = one.mask if mask is None else pc.and_(mask, one.mask)
+        if mask is not None:
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
             found = [array.filter(mask) for array in found]
-        if survey is not None:
-            survey.note(table.name, _types(table, [*chosen, *where], arrays))
-            read = len(arrays[0])
-            survey.take(table.name, read, terms, mask.true_count if where else read)
+        survey.take(table.name, read, met, read if mask is None else mask.true_count)
         yield rows, found
+
+
+def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) -> bool:
+    """Whether the names of the file's folders meet the terms about them.
+
+    Raises InputError where they write the value of a term in several ways.
+    """
+    unmet = []
+    for term in terms.values():
+        if term.column not in table.partitions:
+            continue
+        with Rows(table, 0).named(term.column):
+            one = term.meet(pa.array([table.partitions[term.column]], pa.string()))
+        if not one.mask.true_count:
+            unmet.append(str(term))
+        elif term.has_one_spelling and not survey.spell(term, *one.spellings):
+            raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
+    if unmet:
+        survey.leave_out(table.name, table.parquet.metadata.num_rows, unmet)
+    return not unmet
 
 
 def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
@@ -217,24 +243,6 @@ def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> I
     for column, array in zip(chosen, arrays, strict=True):
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
-
-
-def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        try:
-            if pa.types.is_integer(array.type):
-                whole = Decimal(str(wanted))
-                if whole.copy_abs() > 1 << 64 or whole != int(whole):
-                    return pc.and_(pc.is_valid(array), False)
-                return pc.is_in(array, pa.array([int(whole)], array.type))
-            return pc.equal(array, float(wanted))
-        except (pa.ArrowInvalid, OverflowError):  # beyond the column's type
-            return pc.and_(pc.is_valid(array), False)
-        except (ValueError, InvalidOperation):
-            raise UsageError("A column of numbers is filtered by a number.") from None
-    return pc.equal(pc.utf8_trim_whitespace(as_text(array)), str(wanted))
 
 
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:

@@ -84,14 +84,18 @@ def cell_locators(
     point: tuple[str | None, str | None],
     anchor: str,
     columns: Mapping[str, str],
+    *,
+    drops: bool = False,
 ) -> list[Locator]:
     """Locators of a table's rows: of a code, of x and y, of columns of axes.
+
+    ``drops``: whether units that no table has are outside of the domain; else they are refused.
 
     Raises UsageError for columns that no grid like this is located by.
     """
     found, (x, y), columns = [], point, dict(columns)
     if code is not None:
-        found.append(_code_locator(grid, code, 0))
+        found.append(_code_locator(grid, code, 0, drops=drops))
     if x is not None or y is not None:
         if x is None or y is None or len(grid.places) != 1:
             raise UsageError("x and y go together, with a grid of one map.")
@@ -101,14 +105,14 @@ def cell_locators(
             found.append(_coordinate_locator(grid.places[0], x, y, anchor))
     for number, name in enumerate(("origin", "destination")):
         if name in columns and len(grid.places) == 2:
-            found.append(_code_locator(grid, columns.pop(name), number))
+            found.append(_code_locator(grid, columns.pop(name), number, drops=drops))
     return found + axis_locators(grid, columns)
 
 
-def _code_locator(grid: Grid, column: str, place: int) -> Locator:
+def _code_locator(grid: Grid, column: str, place: int, *, drops: bool) -> Locator:
     if has_units(grid):
         axes = (2 * place, 2 * place + 1)
-        return Locator((column,), axes, lambda codes: _read_units(grid, codes))
+        return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops=drops))
     if place >= len(grid.places) or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
@@ -131,9 +135,9 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     return lattice.parse(fields.codes(codes))
 
 
-def _read_units(grid: Grid, codes: pa.Array) -> list[NDArray[np.int64]]:
+def _read_units(grid: Grid, codes: pa.Array, *, drops: bool) -> list[NDArray[np.int64]]:
     texts = fields.codes(fields.as_text(codes))
-    return [*index_of_units(grid, texts)]
+    return [*index_of_units(grid, texts, drops=drops)]
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:

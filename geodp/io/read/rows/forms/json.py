@@ -49,8 +49,7 @@ class JsonTable:
     def open(cls, file: InputFile) -> JsonTable:
         """Read all of it, as JSON can be read from its start only."""
         if file.kind == "json lines":
-            with file.open() as stream:
-                return cls(file.name, file.kind, guard(file.name, partial(_lines, stream)))
+            return cls(file.name, file.kind, guard(file.name, partial(_lines, file)))
         return cls._of_features(file)
 
     @classmethod
@@ -100,8 +99,17 @@ class JsonTable:
         return record + 1
 
 
-def _lines(stream: Any) -> pa.Table:
-    return pyarrow.json.read_json(stream).combine_chunks()
+def _lines(file: InputFile) -> pa.Table:
+    """Read lines; texts stay texts, as Arrow makes moments of dates and drops their offsets."""
+    with file.open() as stream:
+        found = pyarrow.json.read_json(stream)
+    texts = [field for field in found.schema if pa.types.is_timestamp(field.type)]
+    if texts:
+        schema = pa.schema([pa.field(field.name, pa.string()) for field in texts])
+        options = pyarrow.json.ParseOptions(explicit_schema=schema)
+        with file.open() as stream:
+            found = pyarrow.json.read_json(stream, parse_options=options)
+    return found.combine_chunks()
 
 
 def crs_of(document: Any) -> str:
