@@ -24,6 +24,9 @@ from geodp.io.read.rows.inspect import inspect
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
 
+OWN_EXTENT = ("regular", "like", "units")
+"""Kinds of grids that are public areas themselves, so that a preset's would be another."""
+
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
@@ -102,7 +105,8 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     InputError
         A file that cannot be read.
     """
-    found = inspect(path, encoding=given.get("encoding"))
+    texts = {name: given.get(name) for name in ("encoding", "delimiter", "layer")}
+    found = inspect(path, **texts)
     given = {name: value for name, value in given.items() if value is not None}
     table = found.get("tables", [{}])[0]
     named = [str(one["name"]) for one in table.get("columns") or ()]
@@ -121,15 +125,19 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     else:
         known = {"attributes": [*parts], **options, **given}
         known["stated"] = chosen is not None and _states_contribution(chosen, options, given)
+        own = [] if chosen is None else match(str(chosen.options.get("value")), [*named, *labels])
+        another = own and [*given.get("value", own)] != own[:1]
+        if chosen is not None and chosen.contribution is not None and another:
+            known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
-            table = inspect(path, encoding=given.get("encoding"), key=key)["tables"][0]
+            table = inspect(path, **texts, key=key)["tables"][0]
         more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
     if any("--contribution" in one for one in asks):  # in the preset's words
-        more = more[0], [one for one in more[1] if one != ASK_CONTRIBUTION]
+        more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
 
 
@@ -171,7 +179,8 @@ def _divided(
         return {"value": [*one.columns]}
     pairs = zip(one.names, one.labels, strict=True)
     axes = [f"{each}={','.join(labels)}" for each, labels in pairs]
-    return {"value": [*one.columns], "axis": axes}
+    combinations = zip(product(*one.labels), one.columns, strict=True)
+    return {"value": [f"{','.join(some)}={column}" for some, column in combinations], "axis": axes}
 
 
 def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
@@ -204,8 +213,11 @@ def _of_preset(
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
     options |= divided
-    if not {*DOMAIN, "grid"}.isdisjoint(given):
-        options = {name: value for name, value in options.items() if name not in DOMAIN}
+    kind = str(given.get("grid", "")).partition(":")[0]
+    dropped = {*DOMAIN} if kind in OWN_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()
+    if not PLACES.isdisjoint(given):
+        dropped |= PLACES
+    options = {name: value for name, value in options.items() if name not in dropped}
     asks = [words for words in preset.asks if {*_flags(words)}.isdisjoint(given)]
     return options, [f"say {words}" for words in asks]
 
@@ -275,7 +287,7 @@ def _of_table(
                 f"{shown}"
             )
     if "contribution" not in known and not known["stated"]:
-        asks.append(ASK_CONTRIBUTION)
+        asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
     return options, asks
 
 

@@ -183,7 +183,7 @@ def test_labels_of_a_preset_take_the_place_of_names(write):
     )
     found = propose(path, {"attribute": "sex"})
     assert found.options["axis"] == ["sex=男,女"]
-    assert found.options["value"] == ["人口（総数）　男", "人口（総数）　女"]
+    assert found.options["value"] == ["男=人口（総数）　男", "女=人口（総数）　女"]
     assert found.attributes == {"sex": ("男", "女")}
 
 
@@ -197,7 +197,9 @@ def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
     )
     found = propose(path, {"attribute": "sex*age"})
     assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
-    assert found.options["value"] == [f"{age}　{sex}" for sex in sexes for age in ages]
+    labels = found.options["axis"][1].removeprefix("age=").split(",")
+    pairs = [(sex, age, label) for sex in sexes for age, label in zip(ages, labels, strict=True)]
+    assert found.options["value"] == [f"{sex},{label}={age}　{sex}" for sex, age, label in pairs]
     assert found.asks == (ASK_CONTRIBUTION,)
     assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
 
