@@ -166,9 +166,9 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
 
     if choose_reader(options).name not in ("table", "points"):
         return False
-    return not any(options[name] for name in PLACES) or (
-        _is_table(options) and not options["value"]
-    )
+    half = (options["x"] is None) != (options["y"] is None)
+    named = any(options[name] for name in PLACES) and not half
+    return not named or (_is_table(options) and not options["value"])
 
 
 def _is_table(options: Mapping[str, Any]) -> bool:

@@ -164,9 +164,14 @@ def _divided(
     """Return the columns of the attribute that is asked for without naming any."""
     stated = {} if preset is None else preset.options
     name = given.get("attribute", stated.get("attribute"))
-    if name is None or not {"value", "axis", "column"}.isdisjoint(given):
+    if name is None:
         return {}
-    if name not in parts:
+    found = _columns_of(parts[name]) if name in parts else {}
+    if "column" in given or any(
+        [*given[each]] != found.get(each) for each in ("value", "axis") if each in given
+    ):
+        return {}  # the operator's own
+    if not found:
         known = "no preset fits this file"
         if preset is not None:
             known = f"the preset {preset.name} knows {', '.join(parts) or 'none of this file'}"
@@ -174,13 +179,19 @@ def _divided(
             f"--attribute needs the columns of its labels (--value, repeatable), or an attribute "
             f"of a preset; {known}."
         )
-    one = parts[name]
+    return found
+
+
+def _columns_of(one: Attribute) -> dict[str, Any]:
+    """Return the columns of an attribute, each with its label where it has another name."""
     if one.labels == (one.columns,):
         return {"value": [*one.columns]}
-    pairs = zip(one.names, one.labels, strict=True)
-    axes = [f"{each}={','.join(labels)}" for each, labels in pairs]
     combinations = zip(product(*one.labels), one.columns, strict=True)
-    return {"value": [f"{','.join(some)}={column}" for some, column in combinations], "axis": axes}
+    pairs = zip(one.names, one.labels, strict=True)
+    return {
+        "value": [f"{','.join(labels)}={column}" for labels, column in combinations],
+        "axis": [f"{name}={','.join(labels)}" for name, labels in pairs],
+    }
 
 
 def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
@@ -309,14 +320,16 @@ def _of_points(
     names: Sequence[str], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return columns of longitude and latitude, where every row is a person."""
-    if "x" not in known and "y" not in known:
+    if "x" not in known or "y" not in known:
         pair = [
             [name for name in names if name.strip().casefold() in words]
             for words in (LONGITUDES, LATITUDES)
         ]
         if [len(one) for one in pair] == [1, 1]:
-            options |= {"x": pair[0][0], "y": pair[1][0]}
-        elif not known.get("geometry"):
+            found = {"x": pair[0][0], "y": pair[1][0]}
+            if all(known.get(name, column) == column for name, column in found.items()):
+                options |= {name: column for name, column in found.items() if name not in known}
+        elif not known.get("geometry") and {"x", "y"}.isdisjoint(known):
             asks.append("name the columns of codes (--code) or of coordinates (--x, --y)")
     if not known.get("points") and not known.get("value"):
         asks.append("say that every row is one person (--points), or name the counts (--value)")
