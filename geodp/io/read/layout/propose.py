@@ -124,9 +124,12 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
         known = {"attributes": [*parts], **options, **given}
-        known["stated"] = chosen is not None and _states_contribution(chosen, options, given)
+        same = {**given}
+        if "value" in given and _is_column(named, labels, given["value"], options.get("value")):
+            same["value"] = options["value"]  # by its name, where the preset has its label
+        known["stated"] = chosen is not None and _states_contribution(chosen, options, same)
         own = [] if chosen is None else match(str(chosen.options.get("value")), [*named, *labels])
-        another = own and [*given.get("value", own)] != own[:1]
+        another = own and [*same.get("value", own)] != own[:1]
         if chosen is not None and chosen.contribution is not None and another:
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
         if known.get("code") not in (None, table["key"]):
@@ -300,6 +303,20 @@ def _of_table(
     if "contribution" not in known and not known["stated"]:
         asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
     return options, asks
+
+
+def _is_column(
+    names: Sequence[str], labels: Sequence[str], given: Sequence[str], own: Sequence[str] | None
+) -> bool:
+    """Whether one column of counts is given which is the preset's own, by its name or label."""
+    if own is None or len(own) != 1 or len(given) != 1:
+        return False
+    wanted = [text.strip().casefold() for text in (given[0], own[0])]
+    columns = [
+        {name.strip().casefold(), label.casefold()}
+        for name, label in zip(names, labels, strict=True)
+    ]
+    return any({*wanted} <= column for column in columns)
 
 
 def _states_contribution(
