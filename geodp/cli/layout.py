@@ -55,9 +55,12 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     What was given stays as it is. UsageError for what remains to be said, before anything is read
     beyond the layout; the whole command is shown on stderr.
     """
+    from geodp.cli.readers import require_known
+
     recipe, preset = options.pop("recipe"), options.pop("preset")
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
+    require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
     if preset is not None or _lacks_layout(options):
         found = _propose(context, options, preset)
@@ -68,9 +71,6 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         with suppress(GeodpError, OSError):
             settled |= _propose(context, options, None).options
     if asks:
-        from geodp.cli.readers import require_known
-
-        require_known(context)  # what would change nothing is told before what is left to say
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
     if not settled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -101,14 +101,9 @@ class Table(Reader):
         import numpy as np
 
         from geodp.io.read.layout.one_table import OneTable
-        from geodp.io.read.rows.columns import batches, find_column, open_tables
+        from geodp.io.read.rows import mesh_columns as mesh
+        from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import locate
-        from geodp.io.read.rows.mesh_columns import (
-            drop_labels,
-            is_official,
-            require_one_header,
-            title_of,
-        )
         from geodp.io.read.rows.pairing import numbers_of_labels, pair
         from geodp.io.read.rows.tally import Groups
 
@@ -119,17 +114,9 @@ class Table(Reader):
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
         groups, one_table = Groups(), OneTable()
-        for table in open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            labelled=True,
-            layer=self.layer,
-            scratch=self.scratch,
-        ):
-            official = (self.code is not None or located is None) and is_official(
-                table, grid, self.code
-            )
+        for table in self._open(paths):
+            keyed = self.code is not None or located is None
+            official = keyed and mesh.is_official(table, grid, self.code)
             if tally is None:
                 first, counting = official, self._counting(official)
                 tally = self._tally(grid, official)
@@ -141,16 +128,17 @@ class Table(Reader):
             asked = [*(paired.columns or ()), *names]
             chosen = [*columns, *(find_column(table, name, asked) for name in names)]
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
-            values = [title_of(table, column) for column in columns]
+            values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
             tally.survey.note(table.name, paired.facts)
             if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
-                # The key is no code where names are repeated, whatever other columns say.
-                require_one_header(rows, arrays[-1:], chosen[-1:])
+                # The key's name is no code, whatever other columns say.
+                first_place = slice(len(values), len(values) + 1)
+                mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
-                    rows, arrays = drop_labels(rows, arrays, chosen)
+                    rows, arrays = mesh.drop_labels(rows, arrays, chosen)
                 numbers = []
                 for value, array in zip(values, arrays, strict=False):
                     with rows.named(value):
@@ -167,11 +155,27 @@ class Table(Reader):
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
                     tally.add(rows, index, count, sizes)
+        tally = tally or self._tally(grid, official=False)
+        return tally.table(one_table.bound() if self._counts_once(grid) else None)
+
+    def _counts_once(self, grid: Grid) -> bool:
+        """Whether what a layout states of its table holds of what is read of it."""
         # What is added up may be other dates, and a rounded share may be several persons'.
         counted_once = self.duplicates == "error" and self.rounding is None
-        plain = not grid.attributes and len(grid.places) == 1
-        tally = tally or self._tally(grid, official=False)
-        return tally.table(one_table.bound() if counted_once and plain else None)
+        return counted_once and not grid.attributes and len(grid.places) == 1
+
+    def _open(self, paths: Given) -> Iterator[Columns]:
+        """Open the tables; a second header row is a property of the file."""
+        from geodp.io.read.rows.columns import open_tables
+
+        return open_tables(
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            labelled=True,
+            layer=self.layer,
+            scratch=self.scratch,
+        )
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return where counts are gathered; an official file lists a cell once, sum or not."""
