@@ -103,7 +103,11 @@ SCRATCH = Option(
     "--scratch",
     type=Path,
 )
-VALUE = Option("Label or name of the count's column; repeatable.", "--value", many=True)
+VALUE = Option(
+    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN.",
+    "--value",
+    many=True,
+)
 X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)

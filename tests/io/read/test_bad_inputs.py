@@ -44,7 +44,7 @@ CASES = [
     Case("truncated parquet", parquet({"code": [1], "n": [int(SECRET)]}, -20), table, "damaged"),
     Case("7-Zip", text(b"7z\xbc\xaf\x27\x1c", "in.zip"), mesh, "7-Zip"),
     Case("raster as table", tiff(RASTER), table, "read_raster"),
-    Case("parquet as mesh file", parquet({"KEY_CODE": ["1"]}), mesh, "read_table"),
+    Case("parquet as mesh file", parquet({"KEY_CODE": ["1"]}), mesh, "No column is named", 1),
     # how it is written
     Case("binary", text(bytes(range(256)) * 9), mesh, "looks binary"),
     Case("binary without NUL", text(b"\x01\x02\x03\x04" * 9 + b"\n1,2"), mesh, "looks binary"),
@@ -89,7 +89,7 @@ CASES = [
     ),
     Case("repeated column", text(f"code;n;n\n1;{SECRET};3\n"), table, "Several columns", 1),
     Case("no header", text(f"533946113;{SECRET}\n"), table, "looks like data", 1),
-    Case("no key", text(f"CODE,T1\n1,{SECRET}\n"), mesh, "KEY_CODE", 1),
+    Case("no key", text(f"CODE,T1\n1,{SECRET}\n"), mesh, "--code", 1),
     Case("wrong delimiter", rows("1"), table, "delimiter", 1, options={"delimiter": "\t"}),
     # counts
     Case("negative", rows(f"-{SECRET}"), table, "not negative", 3),

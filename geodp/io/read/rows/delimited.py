@@ -79,10 +79,10 @@ class TextTable:
             while not names:
                 names = [_strip(name) for name in next(reader)]
             lines = reader.line_num
-            second = [_strip(label) for label in next(reader, [])] if labelled else []
+            keyed = labelled and names[0].upper() == "KEY_CODE"
+            second = [_strip(label) for label in next(reader, [])] if keyed else []
             # A row whose labels are numbers is one of data that lacks its code.
-            keyed = names[0].upper() == "KEY_CODE"
-            if keyed and second and not second[0] and not any(is_number(label) for label in second):
+            if second and not second[0] and not any(is_number(label) for label in second):
                 labels, lines = second, reader.line_num
         except (csv.Error, StopIteration):
             raise InputError("The header cannot be read.", file=file.name, row=1) from None
