@@ -12,6 +12,7 @@ from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
@@ -113,7 +114,7 @@ class Table(Reader):
                 for value, array in zip(values, arrays, strict=False):
                     with rows.named(value):
                         numbers.append(counting.numbers(array))
-                places = self._with_points(arrays[len(values) :], locators)
+                places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
                 if summed and len(places) == 1:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
@@ -152,17 +153,18 @@ class Table(Reader):
         found = [geometry_cells(grid.places[0], find_geometry(table), table.name)]
         return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
 
-    def _with_points(self, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
+    def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
         """Return columns of places, with points for the decimal marks of coordinates."""
         from geodp.io.read.rows.fields import decimal_points
 
         if self.x is None or self.decimal is None:
             return places
         names = [name for locator in locators for name in locator.columns]
-        return [
-            decimal_points(place, self.decimal) if name in (self.x, self.y) else place
-            for name, place in zip(names, places, strict=True)
-        ]
+        for number, name in enumerate(names):
+            if name in (self.x, self.y):
+                with rows.named(name):
+                    places[number] = decimal_points(places[number], self.decimal, False)
+        return places
 
 
 def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:

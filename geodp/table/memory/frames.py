@@ -58,7 +58,8 @@ class FromFrames:
             Of polars or whatever else gives its columns by name, too.
         grid : Grid
         code : str, optional
-            Column of published codes, text or whole numbers; of pairs, two columns.
+            Column of published codes, text or whole numbers, which may be floats; of pairs, two
+            columns.
         x, y : str, optional
             Instead: columns of coordinates in the grid's CRS; of pairs, two each.
         value : str, optional
@@ -96,7 +97,7 @@ class FromFrames:
         units = has_units(grid)
         for number, place in enumerate(grid.places):
             if code is not None:
-                codes = _require_codes(np.asarray(_column(frame, _nth(code, number))))
+                codes = np.asarray(_column(frame, _nth(code, number)))
                 index.extend(index_of_units(grid, codes) if units else place.parse(codes))
             else:
                 at = (_floats(_column(frame, _nth(axis, number))) for axis in (x, y))
@@ -251,13 +252,6 @@ def _nth(names: Any, number: int) -> str:
     if number >= len(several):
         raise UsageError("A grid of pairs needs two columns: of origins and of destinations.")
     return str(several[number])
-
-
-def _require_codes(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return codes as they are; UsageError for numbers that may have lost digits."""
-    if codes.dtype.kind == "f":
-        raise UsageError("Codes were read as floating-point numbers; read them as text: dtype=str.")
-    return codes
 
 
 def _labels(frame: Any, grid: Grid, columns: Mapping[str, str]) -> list[NDArray[np.int64]]:

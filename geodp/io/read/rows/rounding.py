@@ -42,7 +42,9 @@ def rounder(
             good = (values >= 0) & (values < 2**53)
         if not good.all():
             raise CodeError(
-                int(good.argmin()), "a count must be finite, not negative, and below 2**53."
+                int(good.argmin()),
+                "a count must be finite, not negative, and below 2**53; name a number that means "
+                "nobody as missing (--missing, missing=).",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
