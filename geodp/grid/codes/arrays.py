@@ -25,8 +25,8 @@ ROUNDED = (
     "(dtype=str) or as whole numbers"
 )
 LOST_ZEROS = (
-    "codes of {} may begin with 0, and a number has lost the zeros in front of it: write the column "
-    "as text, from the original file"
+    "codes of {} may begin with 0, and a number has lost the zeros in front of it: write the "
+    "column as text, from the original file"
 )
 
 

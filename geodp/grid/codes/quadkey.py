@@ -118,6 +118,6 @@ class Quadkeys:
         if text.strip() in BLANK:
             return MISSING
         return (
-            f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom, and "
-            "whether zeros in front were lost"
+            f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom, "
+            "and whether zeros in front were lost"
         )

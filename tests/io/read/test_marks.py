@@ -66,16 +66,15 @@ def test_a_point_beside_a_decimal_comma_separates_thousands_or_is_refused(given)
         (None, "500,123", "decimal comma"),
     ],
 )
-@pytest.mark.parametrize("reader", ["table", "points"])
-def test_nothing_separates_thousands_in_coordinates(decimal, given, rule, reader, tmp_path):
+@pytest.mark.parametrize(
+    ("reader", "more"), [(read_table, {"value": "n", "rounding": "nearest"}), (read_points, {})]
+)
+def test_nothing_separates_thousands_in_coordinates(decimal, given, rule, reader, more, tmp_path):
     """Which of two marks three digits follow is not guessed, and counts keep theirs."""
     path = write(tmp_path / "a.csv", f"x;y;n\n{given};3000500;1.234\n")
     options = {"grid": METRES, "x": "x", "y": "y", "decimal": decimal}
     with pytest.raises(InputError, match=rule) as caught:
-        if reader == "table":
-            read_table(path, value="n", **{**options, "rounding": "nearest"})
-        else:
-            read_points(path, **options)
+        reader(path, **options, **more)
     assert caught.value.row == 2
     assert given not in str(caught.value)
 

@@ -21,7 +21,7 @@ from geodp import progress
 from geodp.errors import InputError
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
-from geodp.io.read.rows.quotes import QuotedStream
+from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.table.source import Fact, KnownBy
 
 T = TypeVar("T")
@@ -37,12 +37,17 @@ LONG_HEADER = (
     "places, attributes and counts are read."
 )
 BINARY = (
-    "The file is no text table; it looks binary. A text of UTF-16 needs its byte order mark; save it "
-    "as CSV in UTF-8."
+    "The file is no text table; it looks binary. A text of UTF-16 needs its byte order mark; save "
+    "it as CSV in UTF-8."
 )
 NO_LINES = (
-    "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with line "
-    "ends of Windows or Unix."
+    "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with "
+    "line ends of Windows or Unix."
+)
+
+ARRAY = (
+    "This is a JSON array, which is no table; write one object a line (.jsonl), such as by "
+    "jq -c '.[]', or CSV."
 )
 
 HEAD_ROWS = 50
@@ -175,13 +180,11 @@ class TextTable:
         with self.file.open() as stream, _undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
-            quoted = QuotedStream(
-                stream, self.delimiter, self.encoding, len(self.columns), chosen, BLOCK
-            )
-            reader = self._checked(
-                quoted,
+            counted = CountedStream(stream)
+            reader = self._read(
+                chosen,
                 lambda: pyarrow.csv.open_csv(
-                    quoted,
+                    counted,
                     read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
                     parse_options=pyarrow.csv.ParseOptions(
                         delimiter=self.delimiter,
@@ -196,13 +199,19 @@ class TextTable:
                     ),
                 ),
             )
+            records = 0
             while True:
-                batch = self._checked(quoted, reader.read_next_batch)
+                batch = self._read(chosen, reader.read_next_batch)
                 if ragged:
+                    self._look_at_quotes(chosen)
                     raise self._explain_ragged()
                 if batch is None:
-                    self._met[:] = _facts_of(quoted)
+                    end = "there" if counted.ended else "missing"
+                    self._met[:] = [Fact("line end at the end", end, "file")]
+                    if counted.may_hide(records):
+                        self._look_at_quotes(chosen)
                     return
+                records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
                 yield [self._decode(batch.column(name)) for name in include]
 
@@ -220,21 +229,30 @@ class TextTable:
                         return number + 1
         return None
 
-    def _checked(self, quoted: QuotedStream, step: Callable[[], T]) -> T | None:
-        """Carry out a step of reading, None at the end; InputError for what quotes hide first."""
-        found, wrong = None, None
+    def _read(self, chosen: Sequence[int], step: Callable[[], T]) -> T | None:
+        """Carry out a step of reading, None at the end; a quote is the first to be blamed."""
+        wrong: InputError | None = None
         try:
-            found = guard(self.name, step)
+            return guard(self.name, step)
+        except StopIteration:
+            return None
         except InputError as error:
             wrong = error
-        except StopIteration:
-            pass
-        if quoted.fault is not None:
-            rule, before = quoted.fault
+        self._look_at_quotes(chosen)
+        raise wrong
+
+    def _look_at_quotes(self, chosen: Sequence[int]) -> None:
+        """Raise InputError at the first record whose quoted fields hide rows."""
+        width = len(self.columns)
+        text = QuotedText(self.delimiter, self.encoding, width, chosen, BLOCK)
+        with self.file.open() as stream, suppress(*DAMAGES):
+            self._skip_header(stream)
+            text.examine(stream)
+        if text.fault is not None:
+            rule, before = text.fault
             raise InputError(rule, file=self.name, row=self._line_at(before))
-        if wrong is not None:
-            raise wrong
-        return found
+        if text.multiline:
+            self._met.append(Fact("rows with line breaks in fields", str(text.multiline), "file"))
 
     def _line_at(self, before: int) -> int:
         """Return the line that begins after some bytes of what follows the header."""
@@ -265,7 +283,8 @@ class TextTable:
         width = len(self.columns)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
-            "off, or a field with a delimiter in it lacks its quotes.",
+            "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
+            "table: complete the row, quote the field, or delete the note.",
             file=self.name,
             row=self._find(lambda _, fields: len(fields) != width),
         )
@@ -303,7 +322,9 @@ def is_name(text: str) -> bool:
     return not text or ((text[0].isalpha() or text[0] == "_") and not _VALUE.search(text))
 
 
-_VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
+_VALUE = re.compile(
+    r"[][{}<>@]|\([^)]*\d|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+"
+)
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
@@ -374,13 +395,6 @@ def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
 
-def _facts_of(stream: QuotedStream) -> Iterator[Fact]:
-    """Yield what the end of a text and its quotes say."""
-    yield Fact("line end at the end", "there" if stream.ended else "missing", "file")
-    if stream.multiline:
-        yield Fact("rows with line breaks in fields", str(stream.multiline), "file")
-
-
 def _head_of(file: InputFile) -> bytes:
     with file.open() as stream:
         return stream.read(HEAD)
@@ -416,6 +430,8 @@ def _first_line(text: str, name: str) -> str:
         raise InputError(rule, file=name)
     if "\r" in line.rstrip("\r"):
         raise InputError(NO_LINES, file=name)
+    if re.match(r'\s*\[\s*[{"\[]', text):
+        raise InputError(ARRAY, file=name)
     return line
 
 

@@ -25,7 +25,21 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data."
+    "(--missing, missing=), otherwise complete the data, or delete a row that is a note or a part "
+    "of the header."
+)
+BROKEN = (
+    "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
+    "inside a field: close it, or write the value in one line."
+)
+SHORT = (
+    "a count was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
+    "original column with all digits."
+)
+LARGE = "A number this large is no count of people; check the column (--value, value=)."
+FRACTION = (
+    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
+    "--round stochastic; rounding=)."
 )
 POINT = (
     "If its points separate thousands, say so (--decimal ,); if they are decimal marks of modelled "
@@ -37,8 +51,8 @@ NEGATIVE = (
 )
 HIDDEN = (
     "a count is a range or a bound, such as below 5 or 5 to 9, of a value that is hidden "
-    "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to count "
-    "nobody."
+    "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to "
+    "count nobody."
 )
 FLAGGED = (
     "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
@@ -54,6 +68,12 @@ DECIMAL = (
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
+_LOST = "|".join(
+    rf"^[+-]?[0-9]+[.][0-9]{{{places}}}[eE][+]?0*([{places + 1}-9]|[1-9][0-9]+)$"
+    for places in range(1, 9)
+)
+"""A few decimals, and an exponent that moves the point beyond them."""
+
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 MISSING = "a coordinate is missing; drop the rows without one, or complete them."
 NAN = "nan"
@@ -96,6 +116,7 @@ def counts(
             return _whole(whole)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:
@@ -121,7 +142,11 @@ def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
         return whole_counts(numbers)
     except CodeError as error:
         position, rule = error.position, error.rule
-    raise CodeError(position, f"{rule} {NEGATIVE}" if numbers[position] < 0 else rule)
+    if rule == WHOLE:
+        value = numbers[position]
+        more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
+        rule = f"{rule} {more}"
+    raise CodeError(position, rule)
 
 
 def fractions(
@@ -263,9 +288,12 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
     if not good.all():
         position = int(good[code].argmin())
         text = texts[position].as_py()
-        more = NEGATIVE if text.startswith("-") else ""
-        more = POINT if re.fullmatch(_THOUSANDTHS, text) else more
-        raise CodeError(position, f"{WHOLE} {more}".rstrip())
+        more = NEGATIVE if text.startswith("-") else FRACTION
+        if re.fullmatch(_THOUSANDTHS, text):
+            more = POINT
+        elif re.fullmatch(r"[+]?([0-9]{19,}[.]?0*|[0-9.]+[eE][+]?[0-9]{2,})", text):
+            more = LARGE
+        raise CodeError(position, f"{WHOLE} {more}")
     return np.asarray(values[code], np.int64)
 
 
@@ -317,8 +345,8 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
         plain,
         pc.is_valid(found),
         lambda _: (
-            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and leave "
-            "rows of totals or without a label out (--where, where=)."
+            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
+            "leave rows of totals or without a label out (--where, where=)."
         ),
     )
     positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
@@ -465,6 +493,8 @@ _KINDS = (
 
 def _diagnose(text: str, mark: str) -> str:
     """Return what is wrong with a text that is no number, without saying the text."""
+    if "\n" in text or "\r" in text:
+        return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
     if not any(letter.isdecimal() for letter in text):
@@ -480,6 +510,8 @@ def _diagnose(text: str, mark: str) -> str:
 def _coordinate_rule(text: str) -> str:
     if not text:
         return MISSING
+    if "\n" in text or "\r" in text:
+        return BROKEN
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]*", text):
         return "a coordinate has a decimal comma; write a decimal point, or say so (--decimal ,)."
     if re.fullmatch(r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([,.][0-9]*)?", text):

@@ -98,8 +98,8 @@ def cell_locators(
     if x is not None or y is not None:
         if x is None or y is None or len(grid.places) != 1:
             raise UsageError(
-                "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of pairs are "
-                "located by codes or indices (--column, columns=)."
+                "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of "
+                "pairs are located by codes or indices (--column, columns=)."
             )
         if anchor == "index":
             found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
@@ -135,7 +135,12 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
             found = lattice.parse(fields.codes(once, as_text=as_text))
             at = codes.indices.to_numpy()
             return [axis[at] for axis in found]
-    return lattice.parse(fields.codes(codes, as_text=as_text))
+    try:
+        return lattice.parse(fields.codes(codes, as_text=as_text))
+    except CodeError as error:
+        position, rule = error.position, error.rule
+    broken = pa.types.is_string(codes.type) and "\n" in (codes[position].as_py() or "")
+    raise CodeError(position, fields.BROKEN if broken else rule)
 
 
 def _read_units(grid: Grid, codes: pa.Array) -> list[NDArray[np.int64]]:

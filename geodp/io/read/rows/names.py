@@ -52,9 +52,9 @@ def tell_apart(wanted: str, names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> tell_apart("code", ["n", "\u0441ode"])
-    "the column '\u0441ode' only looks like it: its character 1 is U+0441 (CYRILLIC SMALL LETTER ES), \
-not U+0063 (LATIN SMALL LETTER C); copy the name from the file."
+    >>> tell_apart("T01", ["n", "TO1"])  # doctest: +NORMALIZE_WHITESPACE
+    "the column 'TO1' only looks like it: its character 2 is U+004F (LATIN CAPITAL LETTER O),
+    not U+0030 (DIGIT ZERO); copy the name from the file."
     """
     alike = look_alike(wanted, [one for one in names if one.strip()])
     if alike is None:

@@ -42,16 +42,26 @@ LOST = (
     "text, from the original file."
 )
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
-NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted."
+NO_WORKBOOK = (
+    "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted: save it again "
+    "without a password, or as CSV."
+)
 
 
 @dataclass(frozen=True)
 class SheetTable:
-    """One sheet whose first row has the names of its columns; rows count from 1."""
+    """One sheet whose first row that is not blank has the names of its columns; rows count from 1.
+
+    Attributes
+    ----------
+    first : int
+        Rows above that one.
+    """
 
     file: InputFile
     sheet: str
     columns: tuple[str, ...]
+    first: int
 
     @property
     def name(self) -> str:
@@ -69,7 +79,11 @@ class SheetTable:
                 rule = f"Choose one of the sheets (--layer, layer=): {shown}."
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
-            header = [*map(_text, next(_rows(book[chosen], file.name), []))]
+            first, header = 0, list[str]()
+            for number, row in enumerate(_rows(book[chosen], file.name)):
+                if any(map(_is_there, row)):
+                    first, header = number, [*map(_text, row)]
+                    break
         finally:
             book.close()
         while header and not header[-1].strip():
@@ -79,7 +93,7 @@ class SheetTable:
                 "The sheet holds no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
             )
-        return cls(file, chosen, tuple(name.strip() for name in header))
+        return cls(file, chosen, tuple(name.strip() for name in header), first)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; blank rows at the end are none.
@@ -91,7 +105,7 @@ class SheetTable:
         try:
             blank = 0
             for number, row in enumerate(_rows(book[self.sheet], self.name)):
-                if number == 0:
+                if number <= self.first:
                     continue
                 if any(map(_is_there, row[width:])):
                     rule = (
@@ -121,7 +135,7 @@ class SheetTable:
         try:
             rows = islice(_rows(book[self.sheet], self.name), HEAD_ROWS)
             for number, row in enumerate(rows):
-                if number and wanted([*map(_text, row)]):
+                if number > self.first and wanted([*map(_text, row)]):
                     return number + 1
         finally:
             book.close()
@@ -134,7 +148,7 @@ class SheetTable:
 
     def line(self, record: int) -> int:
         """Row of the sheet."""
-        return record + 2
+        return self.first + record + 2
 
 
 def _load(file: InputFile) -> Any:
