@@ -70,6 +70,8 @@ CASES = [
         30002,
         options={"duplicates": "sum"},
     ),
+    Case("JSON array", text(f'[{{"code": 1, "n": {SECRET}}}]', "in.json"), table, "JSON array"),
+    Case("a unit in the header", text("code;n (persons)\n1;2\n"), table, "are code, n (pers", 1),
     # columns
     Case(
         "unknown value",

@@ -181,7 +181,7 @@ class TextTable:
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
             counted = CountedStream(stream)
-            reader = self._read(
+            reader: Any = self._read(
                 chosen,
                 lambda: pyarrow.csv.open_csv(
                     counted,

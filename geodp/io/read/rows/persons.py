@@ -151,15 +151,21 @@ def name_persons(
     missing = sizes == 0
     if text.null_count:
         missing |= text.is_null().to_numpy(zero_copy_only=False)
-    if not pa.types.is_integer(kind):
-        short = np.flatnonzero(sizes <= _LONGEST)
-        if short.size:
-            words = pc.utf8_lower(text.take(pa.array(short)))
-            unknown = pc.is_in(words, pa.array(UNKNOWN, pa.string()))
-            missing[short[unknown.to_numpy(zero_copy_only=False)]] = True
+    if not pa.types.is_integer(kind) and (sizes <= _LONGEST).any():
+        unknown = pc.is_in(pc.utf8_lower(text), _array_of(UNKNOWN))
+        if pc.any(unknown, min_count=0).as_py():
+            missing |= unknown.to_numpy(zero_copy_only=False)
     if missing.any():
         raise rows.error(int(missing.argmax()), f"Column {column}: {MISSING}")
     return text
+
+
+def _array_of(words: Sequence[str]) -> pa.Array:
+    """Return texts as a column, without pandas, which Arrow's own way imports where it is there."""
+    data = [word.encode() for word in words]
+    at = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(at), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.string(), len(data), buffers)
 
 
 def draw_weights() -> NDArray[np.uint64]:

@@ -49,7 +49,6 @@ NOTES = {
     "an inch": '5" pipe',
     "more after the quote": '"a"b',
     "only a break": '"\n"',
-    "what looks like a row": f'"see\n{TWO},x,7\nabove"',
 }
 
 
@@ -84,6 +83,20 @@ def test_notes_of_several_lines_are_read(note, columns, tmp_path):
     facts = {fact.field: fact.value for fact in table.reading.sources[0].facts}
     broken = "\n" in NOTES[note]
     assert facts.get("rows with line breaks in fields") == ("2" if broken else None)
+
+
+@pytest.mark.parametrize(("columns", "good"), [("code,note,n", True), ("code,n,note", False)])
+def test_what_looks_like_a_row_is_none_where_its_own_row_is_incomplete_without_it(
+    columns, good, tmp_path
+):
+    values = {"code": ONE, "note": f'"see\n{TWO},7,7\nabove"', "n": "12"}
+    path = tmp_path / "in.csv"
+    path.write_text(f"{columns}\n{','.join(values[one] for one in columns.split(','))}\n")
+    if good:
+        assert read(path).count.tolist() == [12]
+        return
+    with pytest.raises(InputError, match=HOLDS):
+        read(path)
 
 
 def test_a_field_longer_than_a_block_names_its_line(tmp_path, monkeypatch):

@@ -198,8 +198,9 @@ def _rows(sheet: Any, name: str) -> Iterator[list[Cell]]:
 def _cell(value: Any) -> Cell:
     """Return what stands in a cell, whole numbers as such; texts for what is no number."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        whole = isinstance(value, float) and value.is_integer()
-        return int(value) if whole else value
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)
