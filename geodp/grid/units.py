@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.codes.arrays import LOST_ZEROS, as_array
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import parse_codes as parse_written
@@ -114,7 +115,7 @@ def index_of_units(
     ----------
     grid : Grid
         Of :func:`grid_of_units`.
-    codes : sequence of str
+    codes : sequence of str, or of whole numbers if no unit's code begins with 0
     drops : bool
         Whether a code that is no unit has row and column -1, outside of every domain.
 
@@ -123,9 +124,11 @@ def index_of_units(
     table = grid.hierarchy
     if table is None or not has_units(grid):
         raise UsageError("The grid has no units; make it of a table of units.")
-    known = np.array(table.codes[-1], np.str_)
+    known, given = np.array(table.codes[-1], np.str_), as_array(codes)
+    if given.dtype.kind in "iu" and given.size and np.strings.startswith(known, "0").any():
+        raise CodeError(0, LOST_ZEROS.format("these units"))
     order = np.argsort(known)
-    asked = np.array([str(code).strip() for code in codes], np.str_)
+    asked = np.array([str(code).strip() for code in given.tolist()], np.str_)
     at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
     wrong = known[at] != asked
     if wrong.any() and not drops:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,7 @@ class InspireGrid:
     resolution: int
     form: Literal["long", "short"] = "long"
     crs: str = field(default="EPSG:3035", init=False, repr=False)
+    zeros: ClassVar[bool] = False
     origin: Pair = field(default=(Fraction(0), Fraction(0)), init=False, repr=False)
 
     def __post_init__(self) -> None:

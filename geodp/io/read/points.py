@@ -129,8 +129,9 @@ class Points(Reader):
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             for rows, arrays in batches(table, chosen, wanted, survey):
-                if by_column:
-                    arrays[:2] = [decimal_points(one, self.decimal) for one in arrays[:2]]
+                for column in range(2 if by_column else 0):
+                    with rows.named(names[column]):
+                        arrays[column] = decimal_points(arrays[column], self.decimal, False)
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
                 reasons = reasons_outside(self.grid, index, inside)

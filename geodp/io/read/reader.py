@@ -136,8 +136,8 @@ OUTSIDE = Option(
 ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
 DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
 DECIMAL = Option(
-    "Decimal mark of numbers in texts; the other one, blanks and ' then separate thousands, which "
-    "nothing may do otherwise.",
+    "Decimal mark of numbers in texts; in counts the other one, blanks and ' then separate "
+    "thousands, which nothing may do otherwise or in coordinates.",
     "--decimal",
     type=(".", ","),
 )
@@ -235,8 +235,10 @@ class Reader(ABC):
     delimiter, encoding : str, optional
         Of texts. Default: as found in the header; UTF-8, UTF-16 with its mark, or CP932.
     decimal : {".", ","}, optional
-        Decimal mark of numbers in texts; the other one, blanks and apostrophes then separate
-        thousands. Default: a point, and nothing separates thousands.
+        Decimal mark of numbers in texts, counts and coordinates. In counts the other one, blanks
+        and apostrophes then separate thousands; in coordinates they are refused, as nothing tells
+        whether the mark before three digits is one of thousands. Default: a point, and nothing
+        separates thousands.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
     rounding : {"nearest", "stochastic"}, optional

@@ -145,7 +145,7 @@ class Table(Reader):
                 if official:
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
                 numbers = _count(rows, values, arrays, counting, tally.survey)
-                places = self._with_points(arrays[len(values) :], locators)
+                places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
                 if summed and not official and len(places) == 1:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
@@ -260,17 +260,18 @@ class Table(Reader):
         found = [geometry_cells(grid.places[0], find_geometry(table), table.name)]
         return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
 
-    def _with_points(self, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
+    def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
         """Return columns of places, with points for the decimal marks of coordinates."""
         from geodp.io.read.rows.fields import decimal_points
 
         if self.x is None or self.decimal is None:
             return places
         names = [name for locator in locators for name in locator.columns]
-        return [
-            decimal_points(place, self.decimal) if name in (self.x, self.y) else place
-            for name, place in zip(names, places, strict=True)
-        ]
+        for number, name in enumerate(names):
+            if name in (self.x, self.y):
+                with rows.named(name):
+                    places[number] = decimal_points(places[number], self.decimal, False)
+        return places
 
 
 def _count(

@@ -32,6 +32,7 @@ from geodp.io.read.rows.input_files import (
     input_files,
     list_paths,
 )
+from geodp.io.read.rows.names import fold, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.selecting import Selection, Term, describe_form
 from geodp.io.read.rows.survey import Survey
@@ -216,6 +217,8 @@ def batches(
             found = [array.filter(mask) for array in found]
         survey.take(table.name, read, met, read if mask is None else mask.true_count)
         yield rows, found
+    if survey is not None:
+        survey.note(table.name, table.facts)  # what only the end of a file tells
 
 
 def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) -> bool:
@@ -246,32 +249,73 @@ def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> I
 
 
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
-    """Position of a column: by its exact name, or but for letter case.
+    """Return the position of a column: by its exact name, or by one that is spelt otherwise.
+
+    Other spellings differ in case, width, spaces, dashes and composition alone:
+    :func:`geodp.io.read.rows.names.fold`.
 
     Raises InputError. It lists the names only if they look like names, and if one of them is
     well known or among those ``asked`` for: a first row may be one of data.
     """
-    for form in (str.strip, str.casefold):
+    for form in (str.strip, str.casefold, fold):
         found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"Several columns are named '{wanted}'.", file=table.name, row=1)
-    there = {name.casefold() for name in table.columns}
-    if not all(map(is_name, table.columns)):
-        rule = "the first row looks like data, and a header with names is needed."
-    elif len(table.columns) == 1:
-        rule = (
+            raise InputError(
+                f"Several columns are named '{wanted}'; give each a name of its own in the file.",
+                file=table.name,
+                row=1,
+            )
+    raise InputError(
+        f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}", file=table.name, row=1
+    )
+
+
+def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
+    """Return what else a table has, and what to do."""
+    there = {fold(name) for name in table.columns}
+    known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
+    all_names = all(map(is_name, table.columns))
+    if (row := _find_header(table, [wanted, *asked])) is not None:
+        return (
+            f"row {row} looks like the header, and titles or notes above it are no part of a "
+            "table: delete the rows above it, and notes below the last row."
+        )
+    if all_names and known and (other := tell_apart(wanted, table.columns)):
+        return other
+    remedy = ""
+    if isinstance(table, TextTable) and table.file.member:
+        remedy = (
+            " If this member of the archive is no table, or not the one that is meant, unpack the "
+            "archive and give the tables alone."
+        )
+    if not all_names:
+        return f"the first row looks like data, and a header with names is needed.{remedy}"
+    if len(table.columns) == 1 and isinstance(table, TextTable):
+        return (
             "the header has one column only, so that the delimiter may be another "
-            "(--delimiter, delimiter=)."
+            f"(--delimiter, delimiter=).{remedy}"
         )
-    elif there.isdisjoint(WELL_KNOWN) and there.isdisjoint(map(str.casefold, asked)):
-        rule = "nor is any other name known in the first row, which may be no header."
-    else:
-        shown = [name for name in table.columns if name][:MOST_NAMES]
-        more = len(table.columns) > len(shown)
-        names = f"{', '.join(shown)}{' and others' if more else ''}"
-        raise InputError(
-            f"No column is named '{wanted}'; there are {names}.", file=table.name, row=1
+    if not known:
+        return (
+            "nor is any other name known in the first row, which may be no header; write the names "
+            f"of the columns in the first row, or correct the names that are asked for.{remedy}"
         )
-    raise InputError(f"No column is named '{wanted}'; {rule}", file=table.name, row=1)
+    shown = [name for name in table.columns if name][:MOST_NAMES]
+    more = " and others" if len(table.columns) > len(shown) else ""
+    return f"there are {', '.join(shown)}{more}.{remedy}"
+
+
+def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
+    """Return a row below the first that has all names which are wanted, where one of texts has."""
+    names = {fold(name) for name in wanted}
+
+    def is_header(fields: Sequence[str]) -> bool:
+        return names <= {fold(field) for field in fields}
+
+    from geodp.io.read.rows.forms.workbook import SheetTable
+
+    if isinstance(table, TextTable | SheetTable):
+        return table.find_header(is_header)
+    return None

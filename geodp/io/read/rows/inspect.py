@@ -6,13 +6,12 @@ import re
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system, infer_jis_level
+from geodp.grid.codes.arrays import as_array
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
@@ -145,7 +144,8 @@ def _level(table: Table, key: int) -> tuple[str | None, int | None]:
     require_one_header(Rows(table, 0), first, [key])
     digits = None
     try:
-        codes = pc.cast(pa.array(fields.codes(first[0].slice(0, SAMPLE))), pa.string()).to_pylist()
+        some = as_array(fields.codes(first[0].slice(0, SAMPLE), as_text=True))
+        codes = [str(code) for code in some.tolist()]
         lengths = {len(code) if code.isdecimal() else None for code in codes}
         digits = lengths.pop() if len(lengths) == 1 else None
         systems = {_system(code, table.columns[key].upper()) for code in codes}

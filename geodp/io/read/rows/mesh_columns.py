@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.names import fold
 
 KEY = "KEY_CODE"
 NOT_VALUES = (KEY, "HTKSYORI", "HTKSAKI", "GASSAN")
@@ -151,7 +151,7 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
 
 def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     """Return the one column whose name or label is wanted: exactly, or but for width and spaces."""
-    for form in (str.strip, _fold):
+    for form in (str.strip, fold):
         for titles in (table.columns, table.labels):
             found = [i for i in candidates if form(titles[i]) == form(wanted)]
             if len(found) == 1:
@@ -162,18 +162,14 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
                     f"{_list_columns(table, found)}.",
                     file=table.name,
                 )
-    folded = {_fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
-    close = [folded[near] for near in get_close_matches(_fold(wanted), folded, 6, 0.4)]
+    folded = {fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
+    close = [folded[near] for near in get_close_matches(fold(wanted), folded, 6, 0.4)]
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
     raise InputError(
         f"No column of values is named '{wanted}'; there are "
         f"{_list_columns(table, close or candidates)}.{hint}",
         file=table.name,
     )
-
-
-def _fold(text: str) -> str:
-    return "".join(normalize("NFKC", text).split()).casefold()
 
 
 def title_of(table: Table, column: int) -> str:

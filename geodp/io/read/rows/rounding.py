@@ -16,15 +16,8 @@ from geodp.errors import CodeError
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
-from geodp.table.counts import WHOLE
 
 Rounding: TypeAlias = Literal["nearest", "stochastic"]
-
-
-REMEDY = (
-    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
-    "--round stochastic; rounding=)."
-)
 
 
 def rounder(
@@ -44,7 +37,9 @@ def rounder(
             good = (values >= 0) & (values < 2**53)
         if not good.all():
             raise CodeError(
-                int(good.argmin()), "a count must be finite, not negative, and below 2**53."
+                int(good.argmin()),
+                "a count must be finite, not negative, and below 2**53; name a number that means "
+                "nobody as missing (--missing, missing=).",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
@@ -90,12 +85,7 @@ class Counting:
         column = fields.decimal_points(column, self.decimal)
         if self.rounding is not None:
             return fields.fractions(column, missing=self.missing, mark=self.mark)
-        try:
-            return fields.counts(column, missing=self.missing, mark=self.mark)
-        except CodeError as error:
-            rule = f"{WHOLE} {REMEDY}" if error.rule == WHOLE else error.rule
-            position = error.position
-        raise CodeError(position, rule)
+        return fields.counts(column, missing=self.missing, mark=self.mark)
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""

@@ -78,7 +78,10 @@ class JsonTable:
             pass
         except shapely.errors.ShapelyError:
             pass
-        rule = "The file is no GeoJSON of features whose properties have one type each."
+        rule = (
+            "The file is no GeoJSON of features whose properties have one type each; write it "
+            "again with one type a property, or as GeoPackage (ogr2ogr)."
+        )
         raise InputError(rule, file=file.name)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
