@@ -19,6 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import RASTERS, open_raster, require_regular
+from geodp.io.read.rows.complete.raster import check_raster, find_left_out
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 from geodp.table.source import Fact
 
@@ -34,7 +35,7 @@ NO_RASTER = (
 )
 HDF5 = (
     "NetCDF-4 and HDF5 can keep pixels in other files and are not read; rewrite the file in a "
-    "classic format (nccopy -k cdf5) or as a GeoTIFF (gdal_translate)."
+    "classic format (nccopy -k nc6) or as a GeoTIFF (gdal_translate)."
 )
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
@@ -118,7 +119,7 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
         if np.dtype(raster.dtypes[(band or 1) - 1]).kind not in "iuf":
             raise InputError("The raster's values must be real numbers.", file=name)
         rows, cols = _align(raster, lattice, name)
-        lines = Lines(name, raster.width)
+        lines = Lines(name, raster.width, find_left_out(path, kind_of(path)))
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
@@ -140,6 +141,7 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
     if kind not in RASTERS:
         raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)
     _require_alone(Path(path), name)
+    guard(name, partial(check_raster, path, kind), NO_RASTER)
     with contextlib.ExitStack() as held:
         raster = guard(name, lambda: held.enter_context(open_raster(path, kind)), NO_RASTER)
         if raster.count == 0:

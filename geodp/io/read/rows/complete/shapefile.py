@@ -1,0 +1,175 @@
+"""Shapefiles and tables of dBASE: lengths in the three headers, and the records between them.
+
+GDAL fills what a cut table lacks with nothing, and reads as many shapes as the shorter file has.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+
+from geodp.errors import InputError
+from geodp.io.read.rows.complete.error import incomplete
+
+HEAD = 100
+"""Bytes of the header of a .shp and a .shx."""
+
+CHUNK = 1 << 22
+"""Bytes that are read at once."""
+
+KEPT, DELETED = 0x20, 0x2A
+"""How a record of dBASE begins."""
+
+SHORT = "The {} is shorter or longer than its header says"
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a table of dBASE says of itself.
+
+    Attributes
+    ----------
+    declared : int
+        Records that its header states; all are there.
+    deleted : int
+        Those among them that are marked as deleted, which GDAL does not read.
+    """
+
+    declared: int
+    deleted: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of one shapefile, in a folder or an archive.
+
+    Attributes
+    ----------
+    name : str
+        What errors call them.
+    opens : callable
+        Opens the part with an ending, ``".dbf"``, and gives its length; None where it is not there.
+    """
+
+    name: str
+    opens: Callable[[str], tuple[IO[bytes], int] | None]
+
+    @contextmanager
+    def part(self, ending: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Open a part; InputError where it is not there."""
+        found = self.opens(ending)
+        if found is None:
+            raise InputError(
+                f"The shapefile's {ending} is not there; put it beside the .shp, as a shapefile is "
+                ".shp, .shx and .dbf together.",
+                file=self.name,
+            )
+        with found[0] as stream:
+            yield stream, found[1]
+
+
+def beside(path: str | os.PathLike[str], ending: str) -> Path:
+    """Return the path of a part of a shapefile; its ending is in small letters or in capitals.
+
+    Of two GDAL takes the first; where neither is there, the path has small letters.
+    """
+    small, capital = (Path(path).with_suffix(one) for one in (ending, ending.upper()))
+    return capital if not small.exists() and capital.exists() else small
+
+
+def parts_of_files(path: str | os.PathLike[str]) -> Parts:
+    """Return the parts that stand beside a .shp or .dbf."""
+
+    def opens(ending: str) -> tuple[IO[bytes], int] | None:
+        one = beside(path, ending)
+        return (one.open("rb"), one.stat().st_size) if one.is_file() else None
+
+    return Parts(os.fspath(path), opens)
+
+
+def parts_of_archive(path: str | os.PathLike[str], member: str) -> Parts:
+    """Return the parts beside a .shp in a zip archive; each raises at its end for a bad checksum."""
+    archive = zipfile.ZipFile(path)
+    members = {info.filename: info for info in archive.infolist()}
+
+    def opens(ending: str) -> tuple[IO[bytes], int] | None:
+        stem = str(PurePosixPath(member).with_suffix(""))
+        for name in (stem + ending, stem + ending.upper()):
+            if name in members:
+                return archive.open(members[name]), members[name].file_size
+        return None
+
+    return Parts(os.fspath(path), opens)
+
+
+def check_shapefile(parts: Parts) -> Records:
+    """Compare the headers of a shapefile with its parts, which are read to their ends.
+
+    Raises
+    ------
+    InputError
+        A part is not there, is shorter or longer than its header says, or has other numbers of
+        records than the others.
+    OSError, EOFError, zlib.error, zipfile.BadZipFile
+        A member of an archive is damaged.
+    """
+    with parts.part(".shp") as (stream, size):
+        _check_length(parts, ".shp", stream.read(HEAD), size)
+        while stream.read(CHUNK) and isinstance(stream, zipfile.ZipExtFile):
+            pass
+        shapes = size
+    with parts.part(".shx") as (stream, size):
+        index = stream.read()
+        _check_length(parts, ".shx", index[:HEAD], size)
+        if (size - HEAD) % 8:
+            raise incomplete(parts.name, SHORT.format(".shx"))
+        offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
+        inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
+        if not inside.all():
+            raise incomplete(parts.name, "The .shx names places that the .shp does not have")
+    records = check_dbf(parts)
+    if offset.size != records.declared:
+        raise incomplete(parts.name, "The .dbf has another number of records than the .shx")
+    return records
+
+
+def check_dbf(parts: Parts) -> Records:
+    """Compare the header of a table of dBASE with its records.
+
+    Raises InputError where records are missing, more are there than the header says, or one begins
+    otherwise than records do, as where bytes were lost before it.
+    """
+    with parts.part(".dbf") as (stream, size):
+        head = stream.read(32)
+        if len(head) < 32:
+            raise incomplete(parts.name, SHORT.format(".dbf"))
+        declared, start, width = struct.unpack("<LHH", head[4:12])
+        rest = size - start - declared * width
+        if start < 33 or width < 1 or rest < 0:
+            raise incomplete(parts.name, "The .dbf is shorter than its header says")
+        stream.read(start - 32)
+        deleted, left, step = 0, declared, max(1, CHUNK // width)
+        while left:
+            many = min(step, left)
+            marks = np.frombuffer(stream.read(many * width), np.uint8)[::width]
+            if marks.size != many or not np.isin(marks, (KEPT, DELETED)).all():
+                raise incomplete(parts.name, "The records of the .dbf are not where they belong")
+            deleted += int(np.count_nonzero(marks == DELETED))
+            left -= many
+        # A mark of the end follows, or nothing; some programs fill a block.
+        if rest > CHUNK or stream.read().strip(b"\0\x1a"):
+            raise incomplete(parts.name, "The .dbf is longer than its header says")
+    return Records(declared, deleted)
+
+
+def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:
+    if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
+        raise incomplete(parts.name, SHORT.format(ending))
