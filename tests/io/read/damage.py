@@ -259,9 +259,7 @@ def by_degrees(path: Path) -> Any:
 
 
 plane = partial(read_raster, grid=PLANE)
-unplaced = partial(
-    read_raster, grid=Grid.regular((ROWS, COLS), transform=(0.5, 0, 0, 0, -0.5, 24))
-)
+unplaced = partial(read_raster, grid=Grid.regular((ROWS, COLS), transform=(0.5, 0, 0, 0, -0.5, 24)))
 
 FORMS = (
     Form("csv", plain, by_code, records=True),

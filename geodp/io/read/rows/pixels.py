@@ -19,7 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import RASTERS, open_raster, require_regular
-from geodp.io.read.rows.complete.raster import check_raster, find_left_out
+from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 from geodp.table.source import Fact
 
@@ -119,7 +119,8 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
         if np.dtype(raster.dtypes[(band or 1) - 1]).kind not in "iuf":
             raise InputError("The raster's values must be real numbers.", file=name)
         rows, cols = _align(raster, lattice, name)
-        lines = Lines(name, raster.width, find_left_out(path, kind_of(path)))
+        said = guard(name, partial(check_pixels, path, kind_of(path)), NO_RASTER)
+        lines = Lines(name, raster.width, said)
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)

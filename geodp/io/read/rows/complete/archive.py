@@ -46,7 +46,9 @@ def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
             if len(record) == 56 and record.startswith(b"PK\x06\x06"):
                 disk, first, _, many = struct.unpack("<LLQQ", record[16:40])
     if {disk, first} - {0, 0xFFFF}:
-        raise incomplete(name, "This is one of several volumes of an archive, of which all are needed")
+        raise incomplete(
+            name, "This is one of several volumes of an archive, of which all are needed"
+        )
     if many != found:
         raise incomplete(name, "The archive's directory has another number of entries than it says")
     if found and min(member.header_offset for member in archive.filelist):

@@ -16,8 +16,8 @@ CHUNK = 1 << 22
 """Bytes that are looked at at once."""
 
 LENGTHS = ("ncols", "nrows")
-KEYS = (*LENGTHS, "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy")
-KEYS += ("nodata_value", "nodata")
+CORNERS = ("xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy")
+KEYS = {*LENGTHS, *CORNERS, "nodata_value", "nodata"}
 
 
 def check_ascii_grid(path: str | os.PathLike[str]) -> None:
@@ -41,3 +41,10 @@ def check_ascii_grid(path: str | os.PathLike[str]) -> None:
         raise incomplete(
             name, "The ASCII grid has another number of values than its header's lines and columns"
         )
+
+
+def ends_in_blank(path: str | os.PathLike[str]) -> bool:
+    """Return whether a line's end or a blank shows that the last number is whole."""
+    with open(path, "rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read() <= b" "

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from geodp.io.read.rows.complete.flatgeobuf import check_flatgeobuf
 from geodp.io.read.rows.complete.geopackage import check_geopackage
 from geodp.io.read.rows.complete.shapefile import (
+    Parts,
     check_dbf,
+    check_numbers,
     check_shapefile,
     parts_of_archive,
     parts_of_files,
@@ -40,6 +45,23 @@ class Declared:
         return (records, Fact("records marked as deleted, not read", str(self.deleted), "file"))
 
 
+def check_fields(
+    path: str | os.PathLike[str],
+    kind: str,
+    member: str,
+    names: Sequence[str],
+    chosen: Iterable[str],
+) -> None:
+    """Refuse numbers of chosen fields that GDAL would read in part: :func:`check_numbers`.
+
+    ``path, kind, member``: as of :func:`check_features`; ``names``: of all fields, in their order.
+    Only tables of dBASE have numbers as texts.
+    """
+    if kind in ("zipped shapefile", "shapefile", "dbf"):
+        with _open_parts(path, member) as parts:
+            check_numbers(parts, names, chosen)
+
+
 def check_features(path: str | os.PathLike[str], kind: str, member: str = "") -> Declared:
     """Compare what a file of features declares with what is there.
 
@@ -67,10 +89,15 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
         return Declared(0)
     if kind == "flatgeobuf":
         return Declared(check_flatgeobuf(path))
-    if kind == "dbf":
-        records = check_dbf(parts_of_files(path))
-    elif kind == "shapefile":
-        records = check_shapefile(parts_of_files(path))
-    else:
-        records = check_shapefile(parts_of_archive(path, member))
+    with _open_parts(path, member) as parts:
+        records = check_dbf(parts) if kind == "dbf" else check_shapefile(parts)
     return Declared(records.declared - records.deleted, records.deleted)
+
+
+@contextmanager
+def _open_parts(path: str | os.PathLike[str], member: str) -> Iterator[Parts]:
+    if not member:
+        yield parts_of_files(path)
+        return
+    with zipfile.ZipFile(path) as archive:
+        yield parts_of_archive(os.fspath(path), archive, member)

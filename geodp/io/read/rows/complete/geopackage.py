@@ -6,10 +6,16 @@ import contextlib
 import os
 import sqlite3
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.error import incomplete
+
+COUNTED = "SELECT feature_count FROM gpkg_ogr_contents WHERE lower(table_name) = lower(?)"
+
+BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What a damaged database raises; the second where the words of the first cannot be decoded."""
 
 OPEN = (
     "A program has the GeoPackage open, or broke off while it wrote: {} stands beside it and holds "
@@ -49,7 +55,7 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     with _opened(path) as base:
         try:
             found = base.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError:
+        except BROKEN:
             found = None
     if found != ("ok",):
         raise incomplete(name, "The database in the GeoPackage is damaged")
@@ -65,12 +71,11 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
         try:
             (count,) = base.execute(f'SELECT COUNT(*) FROM "{quoted}"').fetchone()
             told = None
-            with contextlib.suppress(sqlite3.OperationalError):  # an extension of GDAL's
-                told = base.execute(
-                    "SELECT feature_count FROM gpkg_ogr_contents WHERE lower(table_name) = lower(?)",
-                    (layer,),
-                ).fetchone()
-        except sqlite3.DatabaseError:
+            with contextlib.suppress(
+                sqlite3.OperationalError
+            ):  # no such table: an extension of GDAL's
+                told = base.execute(COUNTED, (layer,)).fetchone()
+        except BROKEN:
             count = None
     if count is None:
         raise incomplete(os.fspath(path), "The database in the GeoPackage is damaged")
@@ -84,7 +89,7 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
 
 
 @contextlib.contextmanager
-def _opened(path):  # type: ignore[no-untyped-def]
+def _opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     address = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(address, uri=True)) as base:
         base.execute("PRAGMA trusted_schema = OFF")

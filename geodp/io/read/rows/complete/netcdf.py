@@ -88,7 +88,8 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
             file.take(file.number())
             lengths.append(file.number())
         file.skip_attributes()
-        fixed, in_records = [], []
+        fixed: list[tuple[int, int]] = []
+        in_records: list[tuple[int, int]] = []
         for _ in range(file.many(VARIABLES)):
             file.take(file.number())
             axes = [file.number() for _ in range(file.number())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from geodp.io.read.rows.complete.ascii_grid import check_ascii_grid
+from geodp.io.read.rows.complete.ascii_grid import check_ascii_grid, ends_in_blank
 from geodp.io.read.rows.complete.netcdf import check_netcdf
 from geodp.io.read.rows.complete.tiff import check_tiff
 from geodp.table.source import Fact
@@ -33,9 +33,23 @@ def check_raster(path: str | os.PathLike[str], kind: str) -> None:
         check_ascii_grid(path)
 
 
-def find_left_out(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:
-    """Return how many strips or tiles of a raster are left out, whose pixels are nodata then."""
-    missing, blocks = check_tiff(path) if kind == "tiff" else (0, 0)
-    if not missing:
-        return ()
-    return (Fact("blocks left out, as nodata", f"{missing} of {blocks}", "file"),)
+def check_pixels(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:
+    """Compare the pixels of a raster with their checksums, and return what is unusual of them.
+
+    Returns
+    -------
+    tuple of Fact
+        How many strips or tiles are left out, whose pixels are nodata then; and whether the last
+        line of a text has no end, so that its last number may be cut.
+
+    Raises
+    ------
+    InputError, OSError
+    """
+    if kind == "tiff":
+        missing, blocks = check_tiff(path, unpack=True)
+        if missing:
+            return (Fact("blocks left out, as nodata", f"{missing} of {blocks}", "file"),)
+    if kind == "ascii grid" and not ends_in_blank(path):
+        return (Fact("end of the last line", "missing", "file"),)
+    return ()

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.error import incomplete
@@ -28,6 +29,16 @@ CHUNK = 1 << 22
 KEPT, DELETED = 0x20, 0x2A
 """How a record of dBASE begins."""
 
+DIGITS = np.zeros(256, np.bool_)
+DIGITS[list(b"\0 0123456789+-*")] = True
+DECIMALS = DIGITS.copy()
+DECIMALS[list(b".eE")] = True
+"""What the text of a whole number, and of one with decimals, is made of; stars are no number."""
+
+NO_NUMBER = (
+    "a number in the .dbf has other signs than the field's type allows, so that it would be read "
+    "in part; write the table again, or copy or download it again."
+)
 SHORT = "The {} is shorter or longer than its header says"
 
 
@@ -95,19 +106,18 @@ def parts_of_files(path: str | os.PathLike[str]) -> Parts:
     return Parts(os.fspath(path), opens)
 
 
-def parts_of_archive(path: str | os.PathLike[str], member: str) -> Parts:
-    """Return the parts beside a .shp in a zip archive; each raises at its end for a bad checksum."""
-    archive = zipfile.ZipFile(path)
+def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
+    """Return the parts beside a .shp in an archive; each raises at its end for a bad checksum."""
     members = {info.filename: info for info in archive.infolist()}
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
         stem = str(PurePosixPath(member).with_suffix(""))
-        for name in (stem + ending, stem + ending.upper()):
-            if name in members:
-                return archive.open(members[name]), members[name].file_size
+        for one in (stem + ending, stem + ending.upper()):
+            if one in members:
+                return archive.open(members[one]), members[one].file_size
         return None
 
-    return Parts(os.fspath(path), opens)
+    return Parts(name, opens)
 
 
 def check_shapefile(parts: Parts) -> Records:
@@ -168,6 +178,58 @@ def check_dbf(parts: Parts) -> Records:
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
             raise incomplete(parts.name, "The .dbf is longer than its header says")
     return Records(declared, deleted)
+
+
+def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> None:
+    """Refuse numbers of a table of dBASE that GDAL would read in part, or as 0.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all fields, in the order of the file.
+    chosen : iterable of str
+        Those that are read.
+
+    Raises
+    ------
+    InputError
+        A field of numbers holds something else, or of whole numbers one with decimals; names the
+        record.
+    """
+    with parts.part(".dbf") as (stream, _):
+        declared, start, width = struct.unpack("<LHH", stream.read(32)[4:12])
+        fields = _numeric_fields(stream.read(start - 32), names)
+        wanted = {name: fields[name] for name in chosen if name in fields}
+        first, kept, step = 0, 0, max(1, CHUNK // width)
+        while wanted and first < declared:
+            many = min(step, declared - first)
+            rows = np.frombuffer(stream.read(many * width), np.uint8).reshape(many, width)
+            there = rows[:, 0] != DELETED
+            for name, (at, length, allowed) in wanted.items():
+                text = rows[there, at : at + length]
+                filled = text > ord(" ")
+                begins = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
+                good = allowed[text].all(axis=1) & (begins <= 1)
+                if not good.all():
+                    rule = f"Column {name}: {NO_NUMBER}"
+                    raise InputError(rule, file=parts.name, row=kept + int(good.argmin()) + 1)
+            first, kept = first + many, kept + int(np.count_nonzero(there))
+
+
+def _numeric_fields(
+    head: bytes, names: Sequence[str]
+) -> dict[str, tuple[int, int, NDArray[np.bool_]]]:
+    """Return where each field of numbers stands in a record, its length, and what it may hold."""
+    found, at = {}, 1
+    for number, name in enumerate(names):
+        one = head[32 * number : 32 * (number + 1)]
+        if len(one) < 32:
+            break
+        kind, length, decimals = chr(one[11]), one[16], one[17]
+        if kind in "NF":
+            found[name] = (at, length, DECIMALS if decimals or kind == "F" else DIGITS)
+        at += length
+    return found
 
 
 def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
+import zlib
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -24,6 +25,14 @@ TYPES |= {17: 8, 18: 8}
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, STRIP_ROWS, PLANAR = 256, 257, 258, 259, 277, 278, 284
 STRIPS, STRIP_BYTES, TILES, TILE_BYTES, TILE_WIDTH, TILE_HEIGHT = 273, 279, 324, 325, 322, 323
 MORE_DIRECTORIES, NODATA = 330, 42113
+KIND, REDUCED = 254, 1
+"""What a directory is for, and its mark of a smaller copy, as overviews are."""
+
+ZLIB = (8, 32946)
+"""TIFF's numbers of the packing of zlib."""
+
+MOST_UNPACKED = 1 << 22
+"""Bytes that are unpacked at once."""
 
 MOST_DIRECTORIES = 1 << 16
 
@@ -90,8 +99,14 @@ class _File:
         return int(place)
 
 
-def check_tiff(path: str | os.PathLike[str]) -> tuple[int, int]:
+def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[int, int]:
     """Compare the directories of a TIFF with the file.
+
+    Parameters
+    ----------
+    unpack : bool
+        Whether strips and tiles that zlib has packed are compared with their checksums, too, which
+        GDAL seldom looks at. They are unpacked for it.
 
     Returns
     -------
@@ -122,7 +137,7 @@ def check_tiff(path: str | os.PathLike[str]) -> tuple[int, int]:
             file.seen.add(at)
             tags, following = file.directory(at)
             waiting += [following, *tags.get(MORE_DIRECTORIES, np.empty(0, int)).tolist()]
-            left_out, all_of_it = _check_blocks(file, tags)
+            left_out, all_of_it = _check_blocks(file, tags, unpack)
             if main:
                 missing, blocks = left_out, all_of_it
                 if missing and missing < blocks and NODATA not in tags:
@@ -134,7 +149,7 @@ def check_tiff(path: str | os.PathLike[str]) -> tuple[int, int]:
     return missing, blocks
 
 
-def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]]) -> tuple[int, int]:
+def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool) -> tuple[int, int]:
     """Return how many strips or tiles of a directory are left out, and how many there are."""
 
     def number(tag: int, default: int) -> int:
@@ -142,7 +157,9 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]]) -> tuple[int,
         return default if found is None or not found.size else int(found[0])
 
     tiled = TILES in tags
-    place, length = (tags.get(tag) for tag in ((TILES, TILE_BYTES) if tiled else (STRIPS, STRIP_BYTES)))
+    place, length = (
+        tags.get(tag) for tag in ((TILES, TILE_BYTES) if tiled else (STRIPS, STRIP_BYTES))
+    )
     width, height = number(WIDTH, 0), number(HEIGHT, 0)
     samples = number(SAMPLES, 1)
     planes = samples if number(PLANAR, 1) == 2 else 1
@@ -165,10 +182,24 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]]) -> tuple[int,
         rows = np.full(down, tall)
         if not tiled:
             rows[-1] = height - (down - 1) * tall
-        if tiled:
-            wanted = np.full(blocks, row * tall)
-        else:
-            wanted = np.tile(row * rows, planes)
+        wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
         if (length[there] < wanted[there]).any():
             raise incomplete(file.name, "A strip or tile of the TIFF is too short")
+    if unpack and number(COMPRESSION, 1) in ZLIB and not number(KIND, 0) & REDUCED:
+        for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
+            _require_checksum(file, at, held)
     return int(np.count_nonzero(~there)), blocks
+
+
+def _require_checksum(file: _File, at: int, length: int) -> None:
+    """Unpack a block, some of it at a time; InputError where it is not what was packed."""
+    unpacker, data = zlib.decompressobj(), file.take(at, length)
+    try:
+        while data and not unpacker.eof:
+            unpacker.decompress(data, MOST_UNPACKED)
+            data = unpacker.unconsumed_tail
+        whole = unpacker.eof
+    except zlib.error:
+        whole = False
+    if not whole:
+        raise incomplete(file.name, "A strip or tile of the TIFF has another checksum than it says")

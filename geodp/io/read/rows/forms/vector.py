@@ -20,8 +20,8 @@ from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import checked
 from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import Declared, check_features
-from geodp.io.read.rows.complete.geopackage import count_features
+from geodp.io.read.rows.complete.features import Declared, check_features, check_fields
+from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
 from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.table.source import Fact
@@ -115,6 +115,9 @@ class VectorTable:
         names = [self.columns[column] for column in chosen]
         fields = [name for name in dict.fromkeys(names) if name in self.fields]
         wanted = len(fields) < len({*names})
+        file = self.file
+        check = partial(check_fields, file.path, file.kind, file.member, self.fields, fields)
+        guard(self.name, check, NO_VECTOR)
         options: dict[str, Any] = {
             "layer": self.layer,
             "encoding": self.encoding,
@@ -183,7 +186,7 @@ def computes(path: Path) -> bool:
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         try:
             found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
-        except sqlite3.DatabaseError:
+        except BROKEN:
             found = None
     if found is None:
         raise InputError(NO_VECTOR, file=str(path))
