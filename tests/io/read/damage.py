@@ -6,12 +6,11 @@ A new reader or format is one more `Form` in `FORMS`; the cutting law then asks 
 import gzip
 import json
 import random
-import shutil
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ import rasterio
 import shapely
 from scipy.io import netcdf_file
 
+from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
@@ -68,6 +68,8 @@ class Form:
     checked : bool
         Whether a checksum covers all that is counted, so that no other table comes of a changed
         byte.
+    head : int
+        Bytes at the start that it does not cover.
     records : bool
         Whether a file ends anywhere between two records: the first of them alone are whole too.
     """
@@ -77,6 +79,7 @@ class Form:
     read: Callable[[Path], Any]
     cut: str = ""
     checked: bool = False
+    head: int = 0
     records: bool = False
 
     def victim(self, path: Path) -> Path:
@@ -291,7 +294,7 @@ FORMS = (
     Form("geojson, points", geojson, by_degrees),
     Form("jsonl", json_lines, by_code, records=True),
     Form("tif", tiff, plane),
-    Form("tif, deflate", partial(tiff, compress="deflate"), plane, checked=True),
+    Form("tif, deflate", partial(tiff, compress="deflate"), plane, checked=True, head=512),
     Form("tif, lzw", partial(tiff, compress="lzw"), plane),
     Form("tif, zstd", partial(tiff, compress="zstd"), plane),
     Form("tif, packbits", partial(tiff, compress="packbits"), plane),
@@ -301,6 +304,7 @@ FORMS = (
         partial(tiff, tiled=True, blockxsize=16, blockysize=16, compress="deflate", predictor=2),
         plane,
         checked=True,
+        head=512,
     ),
     Form(
         "tif, tiles, lzw",
@@ -329,14 +333,15 @@ def cuts(size: int, many: int, seed: int = 36) -> list[int]:
     return sorted({*ends, *few, *anywhere})
 
 
-def mutate(data: bytes, seed: int) -> bytes:
-    """Return bytes of which a few were changed, put in or taken out."""
+def mutate(data: bytes, seed: int, head: int = 0) -> bytes:
+    """Return bytes of which a few behind the head were changed, put in or taken out."""
     draw = random.Random(seed)
     found = bytearray(data)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
-        at = draw.choice((draw.randrange(len(found)), draw.randrange(min(len(found), 600))))
+        most = len(found) - head
+        at = draw.choice((draw.randrange(most), draw.randrange(min(most, 600)))) + head
         if draw.random() < 0.1:
-            at = len(found) - 1 - draw.randrange(min(len(found), 600))
+            at = len(found) - 1 - draw.randrange(min(most, 600))
         kind = draw.randrange(4)
         if kind == 0:
             found[at] ^= 1 << draw.randrange(8)
@@ -345,21 +350,28 @@ def mutate(data: bytes, seed: int) -> bytes:
         elif kind == 2:
             found[at:at] = draw.randbytes(draw.choice((1, 4, 64)))
         else:
-            del found[at : at + draw.choice((1, 4, 64, 512))]
+            del found[at : at + min(draw.choice((1, 4, 64, 512)), most - 1)]
     return bytes(found)
 
 
-@cache
-def _written(form: Form, folder: Path) -> tuple[Path, bytes]:
+def outcomes(
+    form: Form, folder: Path, damage: Callable[[bytes], Iterable[bytes]]
+) -> Iterator[tuple[bytes, Any]]:
+    """Yield each version of a form's file with the table that it gives, or with its refusal.
+
+    Anything but an InputError or a UsageError is raised.
+    """
     path = form.write(folder)
-    return path, form.victim(path).read_bytes()
+    victim = form.victim(path)
+    for version in damage(victim.read_bytes()):
+        victim.write_bytes(version)
+        try:
+            found = form.read(path)
+        except (InputError, UsageError) as error:
+            found = error
+        yield version, found
 
 
-def damaged(form: Form, folder: Path, versions: Iterator[bytes]) -> Iterator[Path]:
-    """Yield the path of a form's files, one of them as it says in each version."""
-    path, whole = _written(form, folder)
-    for version in versions:
-        form.victim(path).write_bytes(version)
-        yield path
-    form.victim(path).write_bytes(whole)
-    shutil.rmtree(folder, ignore_errors=True)
+def same(one: Any, other: Any) -> bool:
+    """Whether two tables have the same counts."""
+    return np.array_equal(one.key, other.key) and np.array_equal(one.count, other.count)

@@ -120,23 +120,24 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
             "Polygons are read from GeoJSON; for other formats install pyogrio."
         ) from None
     require_utf8(path)
-    _require_known(Path(path))
-    kind = kind_of(path)
-    declared = guard(os.fspath(path), partial(check_features, path, kind))
+    declared = _require_known(Path(path))
     try:
         meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         shapes = None
     if shapes is None:
         raise InputError("The file holds no polygons that GDAL reads.", file=os.fspath(path))
-    if kind != "geopackage" and len(shapes) != declared.features:
+    if declared is not None and len(shapes) != declared:
         raise incomplete(os.fspath(path), MISCOUNTED)
     fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
     return shapely.from_wkb(shapes), fields, meta["crs"]
 
 
-def _require_known(path: Path) -> None:
-    """InputError for a file that GDAL could take for another format than it is called by.
+def _require_known(path: Path) -> int | None:
+    """Return how many polygons a file has, where it says so.
+
+    InputError for a file that GDAL could take for another format than it is called by, and for one
+    that is not whole.
 
     GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
     that no text has, so that their own driver is the one that answers.
@@ -152,8 +153,13 @@ def _require_known(path: Path) -> None:
             "FlatGeobuf (.fgb); this file is none, or is damaged.",
             file=os.fspath(path),
         )
-    if path.suffix.lower() == ".gpkg" and computes(path):
+    kind = kind_of(path)
+    declared = guard(os.fspath(path), partial(check_features, path, kind))
+    if kind != "geopackage":
+        return declared.features
+    if computes(path):
         raise InputError(VIEWS, file=os.fspath(path))
+    return None
 
 
 def _move(shapes: Any, given: str | None, wanted: str) -> Any:

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from geodp.errors import InputError
 from geodp.io.read.rows.complete.error import incomplete
 
 HEAD = 1 << 12
@@ -20,8 +21,20 @@ CORNERS = ("xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx",
 KEYS = {*LENGTHS, *CORNERS, "nodata_value", "nodata"}
 
 
+NO_END = (
+    "The last line of the ASCII grid has no end, so that its last number may be cut; copy or "
+    "download the file again, or end the line where it is whole."
+)
+
+
 def check_ascii_grid(path: str | os.PathLike[str]) -> None:
-    """Compare the header of an ASCII grid with how many numbers follow it; InputError otherwise."""
+    """Compare the header of an ASCII grid with how many numbers follow it.
+
+    Raises
+    ------
+    InputError
+        There are fewer or more, or nothing behind the last shows that it is whole.
+    """
     name, numbers, before = os.fspath(path), 0, True
     with open(path, "rb") as stream:
         words = stream.read(HEAD).decode("latin-1").split()
@@ -37,14 +50,9 @@ def check_ascii_grid(path: str | os.PathLike[str]) -> None:
     lengths = [header.get(key, "") for key in LENGTHS]
     if not all(length.isdecimal() for length in lengths):
         return  # GDAL says what is wrong with it
+    if not before:
+        raise InputError(NO_END, file=name)
     if numbers - 2 * len(header) != math.prod(map(int, lengths)):
         raise incomplete(
             name, "The ASCII grid has another number of values than its header's lines and columns"
         )
-
-
-def ends_in_blank(path: str | os.PathLike[str]) -> bool:
-    """Return whether a line's end or a blank shows that the last number is whole."""
-    with open(path, "rb") as stream:
-        stream.seek(-1, os.SEEK_END)
-        return stream.read() <= b" "

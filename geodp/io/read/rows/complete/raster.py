@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from geodp.io.read.rows.complete.ascii_grid import check_ascii_grid, ends_in_blank
+from geodp.io.read.rows.complete.ascii_grid import check_ascii_grid
 from geodp.io.read.rows.complete.netcdf import check_netcdf
 from geodp.io.read.rows.complete.tiff import check_tiff
 from geodp.table.source import Fact
@@ -34,13 +34,12 @@ def check_raster(path: str | os.PathLike[str], kind: str) -> None:
 
 
 def check_pixels(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:
-    """Compare the pixels of a raster with their checksums, and return what is unusual of them.
+    """Compare the pixels of a raster with their checksums, where it has some.
 
     Returns
     -------
     tuple of Fact
-        How many strips or tiles are left out, whose pixels are nodata then; and whether the last
-        line of a text has no end, so that its last number may be cut.
+        How many strips or tiles are left out, where some are: their pixels are nodata.
 
     Raises
     ------
@@ -50,6 +49,4 @@ def check_pixels(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:
         missing, blocks = check_tiff(path, unpack=True)
         if missing:
             return (Fact("blocks left out, as nodata", f"{missing} of {blocks}", "file"),)
-    if kind == "ascii grid" and not ends_in_blank(path):
-        return (Fact("end of the last line", "missing", "file"),)
     return ()

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
@@ -29,11 +31,9 @@ CHUNK = 1 << 22
 KEPT, DELETED = 0x20, 0x2A
 """How a record of dBASE begins."""
 
-DIGITS = np.zeros(256, np.bool_)
-DIGITS[list(b"\0 0123456789+-*")] = True
-DECIMALS = DIGITS.copy()
-DECIMALS[list(b".eE")] = True
-"""What the text of a whole number, and of one with decimals, is made of; stars are no number."""
+WHOLE = r"^[ \x00]*([+-]?[0-9]+|\*+)?[ \x00]*$"
+DECIMAL = r"^[ \x00]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|\*+)?[ \x00]*$"
+"""How a whole number, and one with decimals, is written; stars and blanks are no number."""
 
 NO_NUMBER = (
     "a number in the .dbf has other signs than the field's type allows, so that it would be read "
@@ -205,31 +205,38 @@ def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> 
             many = min(step, declared - first)
             rows = np.frombuffer(stream.read(many * width), np.uint8).reshape(many, width)
             there = rows[:, 0] != DELETED
-            for name, (at, length, allowed) in wanted.items():
-                text = rows[there, at : at + length]
-                filled = text > ord(" ")
-                begins = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
-                good = allowed[text].all(axis=1) & (begins <= 1)
+            for name, (at, length, pattern) in wanted.items():
+                good = _match(rows[there, at : at + length], pattern)
                 if not good.all():
                     rule = f"Column {name}: {NO_NUMBER}"
                     raise InputError(rule, file=parts.name, row=kept + int(good.argmin()) + 1)
             first, kept = first + many, kept + int(np.count_nonzero(there))
 
 
-def _numeric_fields(
-    head: bytes, names: Sequence[str]
-) -> dict[str, tuple[int, int, NDArray[np.bool_]]]:
-    """Return where each field of numbers stands in a record, its length, and what it may hold."""
+def _numeric_fields(head: bytes, names: Sequence[str]) -> dict[str, tuple[int, int, str]]:
+    """Return where each field of numbers stands in a record, its length, and its pattern."""
     found, at = {}, 1
     for number, name in enumerate(names):
         one = head[32 * number : 32 * (number + 1)]
         if len(one) < 32:
             break
         kind, length, decimals = chr(one[11]), one[16], one[17]
-        if kind in "NF":
-            found[name] = (at, length, DECIMALS if decimals or kind == "F" else DIGITS)
+        if kind in "NF" and length:
+            found[name] = (at, length, DECIMAL if decimals or kind == "F" else WHOLE)
         at += length
     return found
+
+
+def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
+    """Return which lines of uint8[n, length] are written after a pattern: bool[n]."""
+    digit, filled = (text >= ord("0")) & (text <= ord("9")), text != ord(" ")
+    parts = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
+    good: NDArray[np.bool_] = (digit == filled).all(axis=1) & (parts <= 1)
+    others = np.flatnonzero(~good)  # digits are looked at where they lie; few are anything else
+    if others.size:
+        texts = [line.decode("latin-1") for line in map(bytes, text[others])]
+        good[others] = pc.match_substring_regex(pa.array(texts), pattern)
+    return good
 
 
 def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:

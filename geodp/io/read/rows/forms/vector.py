@@ -93,10 +93,10 @@ class VectorTable:
         if Path(path).suffix.lower() != ending:
             rule = f"The file looks like a {file.kind}; give it the ending {ending}."
             raise InputError(rule, file=file.name)
-        if file.kind == "geopackage" and computes(Path(file.path)):
-            raise InputError(VIEWS, file=file.name)
         check = partial(check_features, file.path, file.kind, file.member)
         declared = guard(file.name, check, NO_VECTOR)
+        if file.kind == "geopackage" and computes(Path(file.path)):
+            raise InputError(VIEWS, file=file.name)
         with sealed():
             layers = _call(file, partial(pyogrio.list_layers, path))
             chosen = _choose(dict(layers.tolist()), layer, file.name)
