@@ -13,8 +13,12 @@ import numpy as np
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json, require_regular, require_utf8
+from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.complete.features import check_features
+from geodp.io.read.rows.complete.pages import check_pages
+from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.forms.json import CRS84, crs_of
-from geodp.io.read.rows.forms.vector import COMPANIONS, VIEWS, computes
+from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
@@ -104,10 +108,13 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
             if document["type"] == "FeatureCollection"
             else [document if document["type"] == "Feature" else {"geometry": document}]
         )
+        check_pages(file, document, len(features))
         shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
         properties = [feature.get("properties") or {} for feature in features]
         names = [key for key in properties[0] if all(key in each for each in properties)]
         return shapes, {key: [each[key] for each in properties] for key in names}, crs_of(document)
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         pass
     except shapely.errors.GEOSException:
@@ -125,25 +132,30 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
             "Polygons are read from GeoJSON; for other formats install pyogrio."
         ) from None
     require_utf8(path)
-    _require_known(Path(path))
+    declared = _require_known(Path(path))
     try:
         meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         shapes = None
     if shapes is None:
         raise InputError("The file holds no polygons that GDAL reads.", file=os.fspath(path))
+    if declared is not None and len(shapes) != declared:
+        raise incomplete(os.fspath(path), MISCOUNTED)
     fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
     return shapely.from_wkb(shapes), fields, meta["crs"]
 
 
-def _require_known(path: Path) -> None:
-    """InputError for a file that GDAL could take for another format than it is called by.
+def _require_known(path: Path) -> int | None:
+    """Return how many polygons a file has, where it says so.
+
+    InputError for a file that GDAL could take for another format than it is called by, and for one
+    that is not whole.
 
     GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
     that no text has, so that their own driver is the one that answers.
     """
-    for beside in (path, *(path.with_suffix(ending) for ending in COMPANIONS)):
-        require_regular(beside)
+    for part in (path, *(beside(path, ending) for ending in COMPANIONS)):
+        require_regular(part)
     begins = FORMATS.get(path.suffix.lower())
     with path.open("rb") as file:
         known = begins is not None and file.read(len(begins)) == begins
@@ -153,8 +165,13 @@ def _require_known(path: Path) -> None:
             "FlatGeobuf (.fgb); this file is none, or is damaged.",
             file=os.fspath(path),
         )
-    if path.suffix.lower() == ".gpkg" and computes(path):
+    kind = kind_of(path)
+    declared = guard(os.fspath(path), partial(check_features, path, kind))
+    if kind != "geopackage":
+        return declared.features
+    if computes(path):
         raise InputError(VIEWS, file=os.fspath(path))
+    return None
 
 
 def _move(shapes: Any, given: str, wanted: str) -> Any:

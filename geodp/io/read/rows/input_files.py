@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import require_regular
+from geodp.io.read.rows.complete.archive import check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files
 from geodp.io.read.rows.forms.url import refuse_url
 
@@ -47,6 +48,7 @@ TABLES = (".txt", ".csv", ".tsv")
 _KINDS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
+    b"PK\x07\x08": "volume",
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PAR1": "parquet",
@@ -76,6 +78,12 @@ DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 """What reading a truncated or damaged file raises."""
 
 DAMAGED = "The file is truncated or damaged; fetch or write it again."
+
+
+VOLUME = (
+    "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
+    "as 7z x FILE), and give what it holds."
+)
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,7 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
         name = str(path)
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
+            check_archive(path, archive)
             shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
             if shapes:
                 if len(shapes) > 1:
@@ -145,6 +154,7 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
                 inner = member.filename if len(members) > 1 else ""
                 yield InputFile(label, "text", opens, member.compress_size, share, inner)
         elif kind == "gzip":
+            check_blocks(path)
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
             yield InputFile(name, "text", partial(_open_gzip, path), size, share)
@@ -153,6 +163,8 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
             yield InputFile(name, "text", partial(_open_zstd, path), size, _read_zstd)
         elif kind in RASTER:
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
+        elif kind == "volume":
+            raise InputError(VOLUME, file=name)
         elif kind == "7z":
             raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
         else:

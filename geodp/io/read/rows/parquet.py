@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 from geodp import progress
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.complete.parquet import check_chunks
 from geodp.io.read.rows.forms.folder import partition_values
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.table.source import Fact
@@ -19,8 +21,9 @@ BUFFER = 1 << 20
 """Bytes of a column of Parquet that are read at once."""
 
 
-OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False}
-"""Streams: a map would count as memory, and whole chunks of columns may not fit."""
+OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
+"""Streams: a map would count as memory, and whole chunks of columns may not fit. Checksums of pages
+are looked at where the file has them."""
 
 MOST_VALUES = 1 << 21
 """Of a batch of few columns: the more rows, the fewer are of a code that another batch has too."""
@@ -56,8 +59,10 @@ class ParquetTable:
 
     @classmethod
     def open(cls, file: InputFile) -> ParquetTable:
-        """Read the schema."""
-        return cls(file, guard(file.name, lambda: open_parquet(file.path, **OPTIONS)))
+        """Read the schema; InputError where the footer names places that are not in the file."""
+        opened = guard(file.name, lambda: open_parquet(file.path, **OPTIONS))
+        check_chunks(file.name, opened.metadata, file.size)
+        return cls(file, opened)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
@@ -65,20 +70,22 @@ class ParquetTable:
         stored = [name for name in dict.fromkeys(names) if name not in same]
         size = max(BATCH, MOST_VALUES // max(1, len(stored)))
         stream = self._file(stored).iter_batches(size, columns=stored)
-        rows, read = max(self.parquet.metadata.num_rows, 1), 0
+        rows, read = self.parquet.metadata.num_rows, 0
         while True:
             try:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
-                return
+                break
             columns = [
                 _repeat(same[name], batch.num_rows) if name in same else batch.column(name)
                 for name in names
             ]
             arrays = checked(columns, self.name, read)
             read += batch.num_rows
-            progress.part(read / rows, self.file.size)
+            progress.part(read / max(rows, 1), self.file.size)
             yield arrays
+        if stored and read != rows:
+            raise incomplete(self.name, "The file has another number of rows than its footer says")
 
     def _file(self, stored: Sequence[str]) -> pq.ParquetFile:
         """Return the file, opened so that texts that it numbers stay numbered."""

@@ -19,6 +19,7 @@ from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, whole_turn
 from geodp.io.opening import RASTERS, open_raster, require_regular
+from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.forms.ascii_grid import require_numbers
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
@@ -31,7 +32,7 @@ NO_RASTER = (
 )
 HDF5 = (
     "NetCDF-4 and HDF5 can keep pixels in other files and are not read; rewrite the file in a "
-    "classic format (nccopy -k cdf5) or as a GeoTIFF (gdal_translate)."
+    "classic format (nccopy -k nc6) or as a GeoTIFF (gdal_translate)."
 )
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
@@ -163,7 +164,8 @@ def align_parts(
         rows, cols = _align(header, lattice, slack)
         if raster.driver == "AAIGrid":
             require_numbers(path, raster.width * raster.height)
-        lines = Lines(name, raster.width, header.facts(chosen, stored, unit, missing))
+        said = guard(name, partial(check_pixels, path, kind_of(path)), NO_RASTER)
+        lines = Lines(name, raster.width, (*header.facts(chosen, stored, unit, missing), *said))
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
@@ -188,6 +190,7 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
     if kind not in RASTERS:
         raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)
     _require_alone(Path(path), name)
+    guard(name, partial(check_raster, path, kind), NO_RASTER)
     with contextlib.ExitStack() as held:
         raster = guard(name, lambda: held.enter_context(open_raster(path, kind)), NO_RASTER)
         if raster.count == 0:

@@ -5,14 +5,21 @@ GDAL reads what is no number, or is not there, as 0.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
 from geodp.errors import InputError
+from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.input_files import FilePath, guard
 
 CHUNK = 1 << 22
 """Bytes that are looked at at once, and then to the end of the line."""
+
+NO_END = (
+    "The last line of the ASCII grid has no end, so that its last number may be cut; copy or "
+    "download the file again, or end the line where it is whole."
+)
 
 _HEADER = re.compile(rb"\s*(?:[A-Za-z_]+[ \t]+\S+[ \t]*\r?\n\s*)*")
 _NUMBERS = re.compile(
@@ -31,11 +38,19 @@ def require_numbers(path: FilePath, pixels: int) -> None:
             file=str(path),
         )
     if found != pixels:
-        raise InputError(
-            "The ASCII grid does not hold ncols times nrows numbers, as its header says; it is "
-            "truncated or damaged.",
-            file=str(path),
+        raise incomplete(
+            str(path),
+            "The ASCII grid has another number of values than its header's lines and columns",
         )
+    if not _ends(path):
+        raise InputError(NO_END, file=str(path))
+
+
+def _ends(path: FilePath) -> bool:
+    """Whether a blank or a line end follows the last number, which is whole then."""
+    with open(path, "rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1).isspace()
 
 
 def _count(path: FilePath) -> int | None:

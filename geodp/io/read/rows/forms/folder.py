@@ -25,6 +25,17 @@ PACKINGS = (".gz", ".zst", ".zip")
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes that a value is missing."""
 
+LOGS = {
+    "_delta_log": "Delta Lake",
+    ".hoodie": "Apache Hudi",
+    "metadata/version-hint.text": "Apache Iceberg",
+    "metadata/*.metadata.json": "Apache Iceberg",
+}
+"""What lies in a folder whose log alone says which of its files hold, by the format."""
+
+UNFINISHED = ("_temporary", ".spark-staging-*")
+"""What lies in a folder while Spark and Hadoop write to it."""
+
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -57,6 +68,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         found = [one for one in there if os.path.isfile(one)]
         if not found:
             raise InputError("No file has a name like this.", file=text)
+        _require_finished(_folder_of(text), text)
         _refuse_links(found, _folder_of(text), text)
         return [*found]
     return [path]
@@ -64,6 +76,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
 
 def _tables(folder: Path, name: str) -> list[Path]:
     """Return the tables in a folder; all are of one form."""
+    _require_finished(folder, name)
     found = []
     for path in sorted(folder.rglob("*")):
         if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
@@ -83,6 +96,29 @@ def _tables(folder: Path, name: str) -> list[Path]:
         rule = f"The folder holds tables of several forms ({', '.join(forms)}); give one by a "
         raise InputError(f"{rule}pattern, such as 'folder/*{forms[0]}'.", file=name)
     return found
+
+
+def _require_finished(folder: Path, name: str) -> None:
+    """Raise InputError for a folder whose files are not all of a table, or more than it.
+
+    Of a partition, such as ``year=2024``, the folder of the whole table is looked at.
+    """
+    folder = folder.resolve()
+    while "=" in folder.name:
+        folder = folder.parent
+    for log, form in LOGS.items():
+        if any(folder.glob(log)):
+            raise InputError(
+                f"The folder is a table of {form}, whose log says which of its files still hold; "
+                "write the version to be published to a folder of its own.",
+                file=name,
+            )
+    if any(any(folder.glob(part)) for part in UNFINISHED):
+        raise InputError(
+            "The folder was not written to its end, as files of the program that wrote are still "
+            "in it; let it finish, or write the folder anew.",
+            file=name,
+        )
 
 
 def _folder_of(pattern: str) -> Path:

@@ -15,6 +15,7 @@ import pyarrow.json
 from geodp.errors import InputError
 from geodp.io.opening import MOST_JSON, parse_json
 from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.table.source import Fact
 
@@ -64,6 +65,7 @@ class JsonTable:
         try:
             document = parse_json(data)
             features = document["features"]
+            check_pages(file.name, document, len(features))
             drawn = [one.get("geometry") for one in features]
             # A feature without a place has a row, which is named if its place is asked for.
             shapes = np.full(len(drawn), None, dtype=object)
@@ -74,6 +76,8 @@ class JsonTable:
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
             return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
+        except InputError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             pass
         except shapely.errors.ShapelyError:

@@ -1,8 +1,8 @@
 """The header of a NetCDF file in a classic format: dimensions, variables and attributes.
 
 GDAL, which reads the pixels, passes attributes on as rounded texts, looks at three steps of a
-coordinate, and does not tell which dimension is which; SciPy does not know the 64-bit data format
-(CDF-5). The format is that of appendix B of the NetCDF User's Guide.
+coordinate, and does not tell which dimension is which; SciPy does not tell where values begin. The
+format is that of appendix B of the NetCDF User's Guide.
 """
 
 from __future__ import annotations
@@ -17,10 +17,20 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import InputError
 from geodp.io.read.rows.input_files import FilePath, guard
 
-TYPES = ("i1", "S1", ">i2", ">i4", ">f4", ">f8", "u1", ">u2", ">u4", ">i8", ">u8")
-"""NumPy's names of types 1 to 11; 7 and above are of CDF-5 alone."""
+TYPES = ("i1", "S1", ">i2", ">i4", ">f4", ">f8")
+"""NumPy's names of types 1 to 6."""
+
+ENDS = (
+    "The NetCDF file ends in its header, or is none. The file is incomplete or damaged; copy or "
+    "download it again."
+)
+NEWER = (
+    "NetCDF's format CDF-5 is not read; rewrite the file in an older classic format "
+    "(nccopy -k nc6) or as a GeoTIFF."
+)
 
 DIMENSION, VARIABLE, ATTRIBUTE = 10, 11, 12
 """Tags of lists."""
@@ -58,11 +68,17 @@ class Header:
     sizes : mapping of str to int
         Of dimensions; 0 for the one that is unlimited.
     variables : mapping of str to Variable
+    records : int
+        How many records the file declares along the unlimited dimension.
+    end : int
+        Where the header ends, in bytes.
     """
 
     path: FilePath
     sizes: Mapping[str, int]
     variables: Mapping[str, Variable]
+    records: int
+    end: int
 
     def values(self, name: str) -> NDArray[Any]:
         """Read a variable without an unlimited dimension: an array of its shape and type.
@@ -81,35 +97,38 @@ class Header:
 
 
 def read_header(path: FilePath) -> Header:
-    """Read the header of a classic file: CDF-1, CDF-2 or CDF-5.
+    """Read the header of a classic file, CDF-1 or CDF-2.
 
-    InputError for a file that is none, or that ends in it.
+    InputError for a file that is none or ends in it, and for CDF-5, which GDAL may not know.
     """
-    return guard(str(path), lambda: _read(path))
+    with open(path, "rb") as stream:
+        if stream.read(4) == b"CDF\x05":
+            raise InputError(NEWER, file=str(path))
+    return guard(str(path), lambda: _read(path), ENDS)
 
 
 def _read(path: FilePath) -> Header:
     with open(path, "rb") as stream:
         cursor = _Cursor(stream, os.path.getsize(path))
-        cursor.count()  # records
+        records = cursor.number()
         names: list[str] = []
         sizes: dict[str, int] = {}
         for _ in range(cursor.items(DIMENSION)):
             names.append(cursor.text())
-            sizes[names[-1]] = cursor.count()
+            sizes[names[-1]] = cursor.number()
         cursor.attributes()
         variables = {}
         for _ in range(cursor.items(VARIABLE)):
             name = cursor.text()
-            numbers = [cursor.count() for _ in range(cursor.bounded())]
+            numbers = [cursor.number() for _ in range(cursor.bounded())]
             attributes = cursor.attributes()
             dtype = cursor.dtype()
-            cursor.count()  # bytes, which follow from the shape
+            cursor.number()  # bytes, which follow from the shape
             if max(numbers, default=-1) >= len(names):
                 _end()
             dimensions = tuple(names[number] for number in numbers)
             variables[name] = Variable(dimensions, dtype, attributes, cursor.offset())
-        return Header(path, sizes, variables)
+        return Header(path, sizes, variables, records, stream.tell())
 
 
 class _Cursor:
@@ -118,22 +137,21 @@ class _Cursor:
     def __init__(self, stream: IO[bytes], size: int) -> None:
         self._stream, self._size = stream, size
         version = self._take(4)
-        if version[:3] != b"CDF" or version[3] not in (1, 2, 5):
+        if version[:3] != b"CDF" or version[3] not in (1, 2):
             _end()
-        self.count = self._unpack(">Q" if version[3] == 5 else ">I")
+        self.number = self._unpack(">I")
         self.offset = self._unpack(">I" if version[3] == 1 else ">Q")
-        self._word = self._unpack(">I")
 
     def bounded(self) -> int:
         """Read how many things follow, of which the file can hold so many."""
-        number = self.count()
+        number = self.number()
         if number > self._size:
             _end()
         return number
 
     def items(self, tag: int) -> int:
         """Read how many entries a list has."""
-        found, number = self._word(), self.bounded()
+        found, number = self.number(), self.bounded()
         if found != tag and (found, number) != (0, 0):
             _end()
         return number
@@ -145,7 +163,7 @@ class _Cursor:
 
     def dtype(self) -> np.dtype[Any]:
         """Read a type."""
-        number = self._word()
+        number = self.number()
         if not 1 <= number <= len(TYPES):
             _end()
         return np.dtype(TYPES[number - 1])

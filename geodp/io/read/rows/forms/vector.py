@@ -19,6 +19,10 @@ from geodp import progress
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import checked
+from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.complete.features import Declared, check_features, check_fields
+from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
+from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.table.source import Fact
 
@@ -36,6 +40,7 @@ COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
 
 VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
 BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
+MISCOUNTED = "The file has another number of features than it says"
 NO_VECTOR = "The file cannot be read by GDAL; it may be damaged, or a part of it is missing."
 
 
@@ -53,6 +58,8 @@ class VectorTable:
         Of texts, where the file does not say it.
     path : str
         As GDAL takes it.
+    declared : Declared
+        What the file says of its features; so many are read.
     """
 
     file: InputFile
@@ -61,6 +68,7 @@ class VectorTable:
     geometry: tuple[str, str | None] | None
     encoding: str | None
     path: str
+    declared: Declared
 
     @property
     def name(self) -> str:
@@ -80,11 +88,13 @@ class VectorTable:
         path = _path_of(file)
         if file.kind in ("shapefile", "dbf"):
             for ending in COMPANIONS:
-                require_regular(Path(path).with_suffix(ending))
+                require_regular(beside(path, ending))
         ending = ENDINGS.get(file.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
             rule = f"The file looks like a {file.kind}; give it the ending {ending}."
             raise InputError(rule, file=file.name)
+        check = partial(check_features, file.path, file.kind, file.member)
+        declared = guard(file.name, check, NO_VECTOR)
         if file.kind == "geopackage" and computes(Path(file.path)):
             raise InputError(VIEWS, file=file.name)
         with sealed():
@@ -95,7 +105,9 @@ class VectorTable:
         column = str(info["geometry_name"] or "geometry")
         geometry = None if info["geometry_type"] is None else (column, info["crs"])
         fields = tuple(map(str, info["fields"]))
-        return cls(file, fields, chosen, geometry, told, path)
+        if file.kind == "geopackage":
+            declared = Declared(count_features(file.path, chosen))
+        return cls(file, fields, chosen, geometry, told, path, declared)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; geometries as WKB."""
@@ -103,6 +115,9 @@ class VectorTable:
         names = [self.columns[column] for column in chosen]
         fields = [name for name in dict.fromkeys(names) if name in self.fields]
         wanted = len(fields) < len({*names})
+        file = self.file
+        check = partial(check_fields, file.path, file.kind, file.member, self.fields, fields)
+        guard(self.name, check, NO_VECTOR)
         options: dict[str, Any] = {
             "layer": self.layer,
             "encoding": self.encoding,
@@ -117,12 +132,14 @@ class VectorTable:
                 try:
                     batch = _call(self.file, reader.read_next_batch)
                 except StopIteration:
-                    return
+                    break
                 shape = str(meta["geometry_name"] or "wkb_geometry")
                 found = [batch.column(name if name in fields else shape) for name in names]
                 yield checked(found, self.name, first)
                 first += batch.num_rows
                 progress.part(0.5, self.file.size)
+        if first != self.declared.features:
+            raise incomplete(self.name, MISCOUNTED)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -133,7 +150,7 @@ class VectorTable:
         if self.geometry is not None and self.geometry[1] is not None:
             more.append(Fact("CRS", self.geometry[1], "file"))
         kind = Fact("format", self.file.kind, "file")
-        return (kind, Fact("layer", self.layer, "file"), *more)
+        return (kind, Fact("layer", self.layer, "file"), *self.declared.facts, *more)
 
     def line(self, record: int) -> int:
         """Feature, counted from 1."""
@@ -169,7 +186,7 @@ def computes(path: Path) -> bool:
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         try:
             found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
-        except sqlite3.DatabaseError:
+        except BROKEN:
             found = None
     if found is None:
         raise InputError(NO_VECTOR, file=str(path))
@@ -208,8 +225,8 @@ def _encoding_of(file: InputFile, path: str) -> str | None:
     """Return the encoding of a dbf that says none: UTF-8 or CP932, whichever its start is in."""
     if file.kind not in ("shapefile", "dbf"):
         return None
-    table = Path(path).with_suffix(".dbf")
-    if table.with_suffix(".cpg").is_file() or not table.is_file():
+    table = beside(path, ".dbf")
+    if beside(path, ".cpg").is_file() or not table.is_file():
         return None
     with table.open("rb") as stream:
         head = stream.read(1 << 18)

@@ -1,0 +1,1 @@
+"""What files declare of their own length, against what is there."""

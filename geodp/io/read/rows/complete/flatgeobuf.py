@@ -1,0 +1,96 @@
+"""FlatGeobuf: the header's number of features, its index, and where the last feature ends.
+
+GDAL stops without a word where the file ends between two features, or in the index.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+
+import numpy as np
+
+from geodp.io.read.rows.complete.error import incomplete
+
+START = 12
+"""Bytes before the header: the signature and the header's length."""
+
+FEATURES, NODE_SIZE = 8, 9
+"""Numbers of two fields of the header's table."""
+
+NODE = 40
+"""Bytes of a node of the index: a box and a place."""
+
+
+def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
+    """Return how many features a file has, all of which are there.
+
+    Raises
+    ------
+    InputError
+        The file ends in its header, its index or a feature, goes on behind the last one, or has
+        another number of them than its header says.
+    """
+    name = os.fspath(path)
+    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        count, node_size, first = _header(data, name)
+        if count and node_size > 1:
+            leaves = first + NODE * _inner_nodes(count, node_size)
+            first = leaves + NODE * count
+            if first > len(data):
+                raise incomplete(name, "The FlatGeobuf file ends in its index")
+            # Features stand in the order of the leaves, so that the last leaf names the last one.
+            place = np.frombuffer(data[leaves:first], np.uint64)[4::5].astype(np.int64)
+            rising = place[0] == 0 and (np.diff(place) > 0).all()
+            if not rising or _behind(data, first + int(place[-1])) != len(data):
+                raise incomplete(name, "The FlatGeobuf file does not end where its index says")
+            return count
+        found, at = 0, first
+        while at < len(data):
+            at, found = _behind(data, at), found + 1
+        if at != len(data) or (count and count != found):
+            raise incomplete(name, "The FlatGeobuf file has other features than its header says")
+        return found
+
+
+def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
+    """Return the number of features, 0 where it is not stated, children of a node, and the end."""
+    if len(data) > START:
+        (size,) = struct.unpack_from("<L", data, 8)
+        try:
+            table = START + struct.unpack_from("<L", data, START)[0]
+            names = table - struct.unpack_from("<i", data, table)[0]
+            (entries,) = struct.unpack_from("<H", data, names)
+            count, node_size = 0, 16
+            if at := _field(data, names, entries, FEATURES):
+                (count,) = struct.unpack_from("<Q", data, table + at)
+            if at := _field(data, names, entries, NODE_SIZE):
+                (node_size,) = struct.unpack_from("<H", data, table + at)
+        except (struct.error, ValueError):
+            count = -1
+        if count >= 0 and count * NODE < 1 << 62 and START + size <= len(data):
+            return count, node_size, START + size
+    raise incomplete(name, "The FlatGeobuf file ends in its header")
+
+
+def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:
+    """Return where a field stands in its table; 0 where it has its default."""
+    at = 4 + 2 * number
+    return int(struct.unpack_from("<H", data, names + at)[0]) if at + 2 <= entries else 0
+
+
+def _inner_nodes(count: int, node_size: int) -> int:
+    """Return how many nodes of the index are no leaves."""
+    many, level = 0, count
+    while level > 1:
+        level = -(-level // node_size)
+        many += level
+    return max(many, 1)
+
+
+def _behind(data: mmap.mmap, at: int) -> int:
+    """Return where the feature at a place ends; behind the file where it does not."""
+    if at < 0 or at + 4 > len(data):
+        return len(data) + 1
+    return at + 4 + int(struct.unpack_from("<L", data, at)[0])

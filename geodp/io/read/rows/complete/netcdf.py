@@ -1,0 +1,75 @@
+"""NetCDF's classic formats: the header's variables and number of records against the file.
+
+GDAL gives fill values for what lies behind the end of the file.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+from geodp.errors import InputError
+from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.forms.netcdf import read_header
+
+STREAMING = 0xFFFFFFFF
+"""Number of records of a file whose writer never came to state it."""
+
+ENDS = "The NetCDF file ends before its variables do"
+
+
+def check_netcdf(path: str | os.PathLike[str]) -> None:
+    """Compare the header of a classic NetCDF file with its length.
+
+    Raises
+    ------
+    InputError
+        Variables or records lie behind the end of the file or over one another, records are there
+        that the header does not count, their number was never stated, or it is of the format CDF-5.
+    """
+    header = read_header(path)
+    fixed: list[tuple[int, int]] = []
+    in_records: list[tuple[int, int]] = []
+    for one in header.variables.values():
+        shape = [header.sizes[dimension] for dimension in one.dimensions]
+        unlimited = bool(shape) and shape[0] == 0
+        held = one.dtype.itemsize * math.prod(shape[1:] if unlimited else shape)
+        (in_records if unlimited else fixed).append((one.begin, held))
+    size = os.path.getsize(path)
+    _check_places(os.fspath(path), size, header.end, fixed, in_records, header.records)
+
+
+def _check_places(
+    name: str,
+    size: int,
+    end: int,
+    fixed: list[tuple[int, int]],
+    in_records: list[tuple[int, int]],
+    records: int,
+) -> None:
+    """Raise InputError where variables, (begin, bytes) each, are not all in the file.
+
+    ``in_records`` have a record after another, each of them their bytes of it.
+    """
+    for begin, held in sorted(fixed):
+        if begin < end:
+            raise incomplete(name, "Variables of the NetCDF file lie over one another")
+        end = begin + held
+    if end > size:
+        raise incomplete(name, ENDS)
+    if not in_records:
+        return
+    if records == STREAMING:
+        rule = "The NetCDF file does not state how many records it has; rewrite it (nccopy)."
+        raise InputError(rule, file=name)
+    alone = len(in_records) == 1  # then nothing fills its records to four bytes
+    step = sum(held if alone else -(-held // 4) * 4 for _, held in in_records)
+    first = end
+    for begin, held in sorted(in_records):
+        if begin < first:
+            raise incomplete(name, "Variables of the NetCDF file lie over one another")
+        first = begin + held
+        if records and begin + (records - 1) * step + held > size:
+            raise incomplete(name, ENDS)
+    if step and size - min(begin for begin, _ in in_records) >= (records + 1) * step:
+        raise incomplete(name, "The NetCDF file has more records than its header says")

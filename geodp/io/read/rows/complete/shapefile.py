@@ -1,0 +1,244 @@
+"""Shapefiles and tables of dBASE: lengths in the three headers, and the records between them.
+
+GDAL fills what a cut table lacks with nothing, and reads as many shapes as the shorter file has.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import InputError
+from geodp.io.read.rows.complete.error import incomplete
+
+HEAD = 100
+"""Bytes of the header of a .shp and a .shx."""
+
+CHUNK = 1 << 22
+"""Bytes that are read at once."""
+
+KEPT, DELETED = 0x20, 0x2A
+"""How a record of dBASE begins."""
+
+WHOLE = r"^[ \x00]*([+-]?[0-9]+|\*+)?[ \x00]*$"
+DECIMAL = r"^[ \x00]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|\*+)?[ \x00]*$"
+"""How a whole number, and one with decimals, is written; stars and blanks are no number."""
+
+NO_NUMBER = (
+    "a number in the .dbf has other signs than the field's type allows, so that it would be read "
+    "in part; write the table again, or copy or download it again."
+)
+SHORT = "The {} is shorter or longer than its header says"
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a table of dBASE says of itself.
+
+    Attributes
+    ----------
+    declared : int
+        Records that its header states; all are there.
+    deleted : int
+        Those among them that are marked as deleted, which GDAL does not read.
+    """
+
+    declared: int
+    deleted: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of one shapefile, in a folder or an archive.
+
+    Attributes
+    ----------
+    name : str
+        What errors call them.
+    opens : callable
+        Opens the part with an ending, ``".dbf"``, and gives its length; None where it is not there.
+    """
+
+    name: str
+    opens: Callable[[str], tuple[IO[bytes], int] | None]
+
+    @contextmanager
+    def part(self, ending: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Open a part; InputError where it is not there."""
+        found = self.opens(ending)
+        if found is None:
+            raise InputError(
+                f"The shapefile's {ending} is not there; put it beside the .shp, as a shapefile is "
+                ".shp, .shx and .dbf together.",
+                file=self.name,
+            )
+        with found[0] as stream:
+            yield stream, found[1]
+
+
+def beside(path: str | os.PathLike[str], ending: str) -> Path:
+    """Return the path of a part of a shapefile; its ending is in small letters or in capitals.
+
+    Of two GDAL takes the first; where neither is there, the path has small letters.
+    """
+    small, capital = (Path(path).with_suffix(one) for one in (ending, ending.upper()))
+    return capital if not small.exists() and capital.exists() else small
+
+
+def parts_of_files(path: str | os.PathLike[str]) -> Parts:
+    """Return the parts that stand beside a .shp or .dbf."""
+
+    def opens(ending: str) -> tuple[IO[bytes], int] | None:
+        one = beside(path, ending)
+        return (one.open("rb"), one.stat().st_size) if one.is_file() else None
+
+    return Parts(os.fspath(path), opens)
+
+
+def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
+    """Return the parts beside a .shp in an archive; each raises at its end for a bad checksum."""
+    members = {info.filename: info for info in archive.infolist()}
+
+    def opens(ending: str) -> tuple[IO[bytes], int] | None:
+        stem = str(PurePosixPath(member).with_suffix(""))
+        for one in (stem + ending, stem + ending.upper()):
+            if one in members:
+                return archive.open(members[one]), members[one].file_size
+        return None
+
+    return Parts(name, opens)
+
+
+def check_shapefile(parts: Parts) -> Records:
+    """Compare the headers of a shapefile with its parts, which are read to their ends.
+
+    Raises
+    ------
+    InputError
+        A part is not there, is shorter or longer than its header says, or has other numbers of
+        records than the others.
+    OSError, EOFError, zlib.error, zipfile.BadZipFile
+        A member of an archive is damaged.
+    """
+    with parts.part(".shp") as (stream, size):
+        _check_length(parts, ".shp", stream.read(HEAD), size)
+        while stream.read(CHUNK) and isinstance(stream, zipfile.ZipExtFile):
+            pass
+        shapes = size
+    with parts.part(".shx") as (stream, size):
+        index = stream.read()
+        _check_length(parts, ".shx", index[:HEAD], size)
+        if (size - HEAD) % 8:
+            raise incomplete(parts.name, SHORT.format(".shx"))
+        offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
+        inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
+        if not inside.all():
+            raise incomplete(parts.name, "The .shx names places that the .shp does not have")
+    records = check_dbf(parts)
+    if offset.size != records.declared:
+        raise incomplete(parts.name, "The .dbf has another number of records than the .shx")
+    return records
+
+
+def check_dbf(parts: Parts) -> Records:
+    """Compare the header of a table of dBASE with its records.
+
+    Raises InputError where records are missing, more are there than the header says, or one begins
+    otherwise than records do, as where bytes were lost before it.
+    """
+    with parts.part(".dbf") as (stream, size):
+        head = stream.read(32)
+        if len(head) < 32:
+            raise incomplete(parts.name, SHORT.format(".dbf"))
+        declared, start, width = struct.unpack("<LHH", head[4:12])
+        rest = size - start - declared * width
+        if start < 33 or width < 1 or rest < 0:
+            raise incomplete(parts.name, "The .dbf is shorter than its header says")
+        stream.read(start - 32)
+        deleted, left, step = 0, declared, max(1, CHUNK // width)
+        while left:
+            many = min(step, left)
+            marks = np.frombuffer(stream.read(many * width), np.uint8)[::width]
+            if marks.size != many or not np.isin(marks, (KEPT, DELETED)).all():
+                raise incomplete(parts.name, "The records of the .dbf are not where they belong")
+            deleted += int(np.count_nonzero(marks == DELETED))
+            left -= many
+        # A mark of the end follows, or nothing; some programs fill a block.
+        if rest > CHUNK or stream.read().strip(b"\0\x1a"):
+            raise incomplete(parts.name, "The .dbf is longer than its header says")
+    return Records(declared, deleted)
+
+
+def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> None:
+    """Refuse numbers of a table of dBASE that GDAL would read in part, or as 0.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all fields, in the order of the file.
+    chosen : iterable of str
+        Those that are read.
+
+    Raises
+    ------
+    InputError
+        A field of numbers holds something else, or of whole numbers one with decimals; names the
+        record.
+    """
+    with parts.part(".dbf") as (stream, _):
+        declared, start, width = struct.unpack("<LHH", stream.read(32)[4:12])
+        fields = _numeric_fields(stream.read(start - 32), names)
+        wanted = {name: fields[name] for name in chosen if name in fields}
+        first, kept, step = 0, 0, max(1, CHUNK // width)
+        while wanted and first < declared:
+            many = min(step, declared - first)
+            rows = np.frombuffer(stream.read(many * width), np.uint8).reshape(many, width)
+            there = rows[:, 0] != DELETED
+            for name, (at, length, pattern) in wanted.items():
+                good = _match(rows[there, at : at + length], pattern)
+                if not good.all():
+                    rule = f"Column {name}: {NO_NUMBER}"
+                    raise InputError(rule, file=parts.name, row=kept + int(good.argmin()) + 1)
+            first, kept = first + many, kept + int(np.count_nonzero(there))
+
+
+def _numeric_fields(head: bytes, names: Sequence[str]) -> dict[str, tuple[int, int, str]]:
+    """Return where each field of numbers stands in a record, its length, and its pattern."""
+    found, at = {}, 1
+    for number, name in enumerate(names):
+        one = head[32 * number : 32 * (number + 1)]
+        if len(one) < 32:
+            break
+        kind, length, decimals = chr(one[11]), one[16], one[17]
+        if kind in "NF" and length:
+            found[name] = (at, length, DECIMAL if decimals or kind == "F" else WHOLE)
+        at += length
+    return found
+
+
+def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
+    """Return which lines of uint8[n, length] are written after a pattern: bool[n]."""
+    digit, filled = (text >= ord("0")) & (text <= ord("9")), text != ord(" ")
+    parts = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
+    good: NDArray[np.bool_] = (digit == filled).all(axis=1) & (parts <= 1)
+    others = np.flatnonzero(~good)  # digits are looked at where they lie; few are anything else
+    if others.size:
+        texts = [line.decode("latin-1") for line in map(bytes, text[others])]
+        good[others] = pc.match_substring_regex(pa.array(texts), pattern)
+    return good
+
+
+def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:
+    if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
+        raise incomplete(parts.name, SHORT.format(ending))

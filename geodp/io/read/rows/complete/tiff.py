@@ -1,0 +1,205 @@
+"""TIFF: every directory, and every strip and tile that one names, must lie within the file.
+
+GDAL reads a block without a place as pixels without a value, and does without directories behind
+the end of the file: of overviews that changes nothing, of a mask it would.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import InputError
+from geodp.io.read.rows.complete.error import incomplete
+
+TYPES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8}
+TYPES |= {17: 8, 18: 8}
+"""Bytes of a value, by TIFF's number of its type."""
+
+WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, STRIP_ROWS, PLANAR = 256, 257, 258, 259, 277, 278, 284
+STRIPS, STRIP_BYTES, TILES, TILE_BYTES, TILE_WIDTH, TILE_HEIGHT = 273, 279, 324, 325, 322, 323
+MORE_DIRECTORIES, NODATA = 330, 42113
+KIND, REDUCED = 254, 1
+"""What a directory is for, and its mark of a smaller copy, as overviews are."""
+
+ZLIB = (8, 32946)
+"""TIFF's numbers of the packing of zlib."""
+
+MOST_UNPACKED = 1 << 22
+"""Bytes that are unpacked at once."""
+
+MOST_DIRECTORIES = 1 << 16
+
+ENDS = "The TIFF ends before the last of its strips and tiles"
+NEVER_WRITTEN = "The TIFF's strips and tiles were never written"
+SPARSE = (
+    "Blocks of the TIFF are left out, and no nodata value says what their pixels are; write them "
+    "(gdal_translate), or state the value (gdal_edit.py -a_nodata)."
+)
+
+
+@dataclass
+class _File:
+    """An open TIFF.
+
+    Attributes
+    ----------
+    order : str
+        Of bytes: "<" or ">".
+    big : bool
+        Whether it is BigTIFF, whose numbers have 64 bits.
+    seen : set of int
+        Places of directories that were looked at.
+    """
+
+    name: str
+    stream: IO[bytes]
+    size: int
+    order: str
+    big: bool
+    seen: set[int] = field(default_factory=set)
+
+    def take(self, at: int, length: int) -> bytes:
+        """Return bytes of the file; InputError where it ends before."""
+        if at < 0 or length < 0 or at + length > self.size:
+            raise incomplete(self.name, "The TIFF ends before the last of its directories")
+        self.stream.seek(at)
+        return self.stream.read(length)
+
+    def directory(self, at: int) -> tuple[dict[int, NDArray[np.int64]], int]:
+        """Return the whole numbers of the directory at a place by their tags, and the next place.
+
+        Texts are their bytes. What is no number is left out, but must lie within the file.
+        """
+        head, entry, inline = (8, 20, 8) if self.big else (2, 12, 4)
+        (many,) = struct.unpack(self.order + ("Q" if self.big else "H"), self.take(at, head))
+        body = self.take(at + head, many * entry + inline)
+        found: dict[int, NDArray[np.int64]] = {}
+        for number in range(many):
+            one = body[number * entry : (number + 1) * entry]
+            tag, kind = struct.unpack(self.order + "HH", one[:4])
+            (count,) = struct.unpack(self.order + ("Q" if self.big else "L"), one[4:-inline])
+            length = count * TYPES.get(kind, 0)
+            value = one[-inline:][:length]
+            if length > inline:
+                value = self.take(self._place(one[-inline:]), length)
+            if kind in (1, 2, 3, 4, 13, 16, 18):
+                kept = np.frombuffer(value, f"{self.order}u{TYPES[kind]}")
+                found[tag] = kept.astype(np.uint64).astype(np.int64)
+        return found, self._place(body[-inline:])
+
+    def _place(self, data: bytes) -> int:
+        (place,) = struct.unpack(self.order + ("Q" if self.big else "L"), data)
+        return int(place)
+
+
+def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[int, int]:
+    """Compare the directories of a TIFF with the file.
+
+    Parameters
+    ----------
+    unpack : bool
+        Whether strips and tiles that zlib has packed are compared with their checksums, too, which
+        GDAL seldom looks at. They are unpacked for it.
+
+    Returns
+    -------
+    missing, blocks : int
+        Strips or tiles of the picture that are left out, whose pixels are nodata, and all of them.
+
+    Raises
+    ------
+    InputError
+        A directory, a strip or a tile lies behind the end of the file, an uncompressed one is too
+        short, or some are left out where no value is nodata, or all of them are.
+    """
+    name, missing, blocks = os.fspath(path), 0, 0
+    with open(path, "rb") as stream:
+        start = stream.read(16)
+        order = "<" if start[:2] == b"II" else ">"
+        big = start[2:4] in (b"+\0", b"\0+")
+        file = _File(name, stream, os.path.getsize(path), order, big)
+        head = file.take(0, 16 if big else 8)
+        waiting = [file._place(head[8:16] if big else head[4:8])]
+        while waiting:
+            at = waiting.pop()
+            if not at or at in file.seen:
+                continue
+            if len(file.seen) > MOST_DIRECTORIES:
+                raise incomplete(name, "The TIFF has too many directories")
+            main = not file.seen
+            file.seen.add(at)
+            tags, following = file.directory(at)
+            waiting += [following, *tags.get(MORE_DIRECTORIES, np.empty(0, int)).tolist()]
+            left_out, all_of_it = _check_blocks(file, tags, unpack)
+            if main:
+                missing, blocks = left_out, all_of_it
+                if missing and missing < blocks and NODATA not in tags:
+                    raise InputError(SPARSE, file=name)
+                if missing and missing == blocks:
+                    raise incomplete(name, NEVER_WRITTEN)
+            elif left_out and left_out < all_of_it:
+                raise incomplete(name, NEVER_WRITTEN)
+    return missing, blocks
+
+
+def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool) -> tuple[int, int]:
+    """Return how many strips or tiles of a directory are left out, and how many there are."""
+
+    def number(tag: int, default: int) -> int:
+        found = tags.get(tag)
+        return default if found is None or not found.size else int(found[0])
+
+    tiled = TILES in tags
+    place, length = (
+        tags.get(tag) for tag in ((TILES, TILE_BYTES) if tiled else (STRIPS, STRIP_BYTES))
+    )
+    width, height = number(WIDTH, 0), number(HEIGHT, 0)
+    samples = number(SAMPLES, 1)
+    planes = samples if number(PLANAR, 1) == 2 else 1
+    wide = number(TILE_WIDTH, 0) if tiled else width
+    tall = number(TILE_HEIGHT, 0) if tiled else min(number(STRIP_ROWS, height), height)
+    if place is None or length is None or min(width, height, wide, tall, samples) < 1:
+        raise incomplete(file.name, "A directory of the TIFF does not say where its pixels are")
+    down = -(-height // tall)
+    blocks = down * -(-width // wide) * planes
+    if place.size != length.size or place.size < blocks:
+        raise incomplete(file.name, "The TIFF names fewer strips or tiles than it has")
+    place, length = place[:blocks], length[:blocks]
+    there = (length != 0) | (place != 0)
+    if (place[there] < 8).any() or (length[there] < 1).any():
+        raise incomplete(file.name, ENDS)
+    if (place + length > file.size).any() or (place > file.size).any() or (length < 0).any():
+        raise incomplete(file.name, ENDS)
+    if number(COMPRESSION, 1) == 1:
+        row = -(-wide * number(BITS, 1) * (samples // planes) // 8)
+        rows = np.full(down, tall)
+        if not tiled:
+            rows[-1] = height - (down - 1) * tall
+        wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
+        if (length[there] < wanted[there]).any():
+            raise incomplete(file.name, "A strip or tile of the TIFF is too short")
+    if unpack and number(COMPRESSION, 1) in ZLIB and not number(KIND, 0) & REDUCED:
+        for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
+            _require_checksum(file, at, held)
+    return int(np.count_nonzero(~there)), blocks
+
+
+def _require_checksum(file: _File, at: int, length: int) -> None:
+    """Unpack a block, some of it at a time; InputError where it is not what was packed."""
+    unpacker, data = zlib.decompressobj(), file.take(at, length)
+    try:
+        while data and not unpacker.eof:
+            unpacker.decompress(data, MOST_UNPACKED)
+            data = unpacker.unconsumed_tail
+        whole = unpacker.eof
+    except zlib.error:
+        whole = False
+    if not whole:
+        raise incomplete(file.name, "A strip or tile of the TIFF has another checksum than it says")

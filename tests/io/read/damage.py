@@ -1,0 +1,381 @@
+"""Files of every form that says how long it is, and what is done to them: cuts and changed bytes.
+
+A new reader or format is one more `Form` in `FORMS`; the cutting law then asks it.
+"""
+
+import gzip
+import json
+import random
+import struct
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyogrio
+import rasterio
+import shapely
+from scipy.io import netcdf_file
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.raster import read_raster
+from geodp.io.read.table import read_table
+
+ROWS, COLS = 48, 60
+N = ROWS * COLS
+"""Records of a table, and pixels of a raster."""
+
+PLANE = Grid.regular((ROWS, COLS), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3.048e6))
+DEGREES = Grid.regular((ROWS, COLS), crs="OGC:CRS84", transform=(0.5, 0, 0, 0, -0.5, 24))
+MESH = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
+
+_draw = np.random.default_rng(36)
+COUNTS = _draw.integers(1, 1000, N)
+CODES = [
+    f"5339{first}{second}{third:02}{fourth}"
+    for first in range(8)
+    for second in range(8)
+    for third in range(100)
+    for fourth in range(1, 5)
+][: 8 * N : 8]
+MARKS = [f"{number:016x}" for number in _draw.integers(0, 1 << 62, N)]
+"""Texts that no packing makes much shorter."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of file.
+
+    Attributes
+    ----------
+    name : str
+    write : callable
+        Writes the files of one input to a folder and returns the one that is given to ``read``.
+    read : callable
+        Returns a CountTable.
+    cut : str
+        Ending of the file that is cut short; default: the one that is given.
+    checked : bool
+        Whether a checksum covers all that is counted, so that no other table comes of a changed
+        byte.
+    head : int
+        Bytes at the start that it does not cover.
+    records : bool
+        Whether a file ends anywhere between two records: the first of them alone are whole too.
+    """
+
+    name: str
+    write: Callable[[Path], Path]
+    read: Callable[[Path], Any]
+    cut: str = ""
+    checked: bool = False
+    head: int = 0
+    records: bool = False
+
+    def victim(self, path: Path) -> Path:
+        """Return the file that is damaged."""
+        return path.with_suffix(self.cut) if self.cut else path
+
+
+def frame() -> geopandas.GeoDataFrame:
+    """Return a point and a code for every record."""
+    x, y = np.meshgrid(4_000_500 + 1000 * np.arange(COLS), 3_047_500 - 1000 * np.arange(ROWS))
+    columns = {"code": CODES, "n": COUNTS, "mark": MARKS}
+    return geopandas.GeoDataFrame(columns, geometry=shapely.points(x.ravel(), y.ravel()), crs=3035)
+
+
+def lines() -> bytes:
+    """Return the records as CSV."""
+    rows = (f"{code},{n},{m}\n" for code, n, m in zip(CODES, COUNTS, MARKS, strict=True))
+    return ("code,n,mark\n" + "".join(rows)).encode()
+
+
+def plain(folder: Path) -> Path:
+    (folder / "a.csv").write_bytes(lines())
+    return folder / "a.csv"
+
+
+def gzipped(folder: Path, members: int = 1) -> Path:
+    text, path = lines(), folder / "a.csv.gz"
+    step = -(-len(text) // members)
+    parts = [text[at : at + step] for at in range(0, len(text), step)]
+    path.write_bytes(b"".join(gzip.compress(part, mtime=0) for part in parts))
+    return path
+
+
+def zstd(folder: Path, frames: int = 1) -> Path:
+    text, path = lines(), folder / "a.csv.zst"
+    step = -(-len(text) // frames)
+    parts = [text[at : at + step] for at in range(0, len(text), step)]
+    path.write_bytes(b"".join(pa.Codec("zstd").compress(part, asbytes=True) for part in parts))
+    return path
+
+
+def zipped(folder: Path, packing: int = zipfile.ZIP_DEFLATED) -> Path:
+    path = folder / "a.zip"
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("a.csv", lines())
+    return path
+
+
+def parquet(folder: Path, **options: Any) -> Path:
+    table = pa.table({"code": CODES, "n": COUNTS, "mark": MARKS})
+    pq.write_table(table, folder / "a.parquet", row_group_size=N // 4, **options)
+    return folder / "a.parquet"
+
+
+def workbook(folder: Path) -> Path:
+    book = openpyxl.Workbook()
+    book.active.append(["code", "n"])
+    for row in zip(CODES, COUNTS.tolist(), strict=True):
+        book.active.append(row)
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
+def features(folder: Path, name: str, **options: Any) -> Path:
+    frame().to_file(folder / name, **options)
+    return folder / name
+
+
+def bare_table(folder: Path) -> Path:
+    pyogrio.write_dataframe(pd.DataFrame(frame().drop(columns="geometry")), folder / "a.dbf")
+    return folder / "a.dbf"
+
+
+def zipped_shapefile(folder: Path) -> Path:
+    path = features(folder, "a.shp")
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in sorted(folder.glob("a.[!z]*")):
+            archive.write(part, part.name)
+            part.unlink()
+    return path.with_suffix(".zip")
+
+
+def geojson(folder: Path) -> Path:
+    table = frame().set_crs("OGC:CRS84", allow_override=True)
+    table.geometry = shapely.points(np.arange(N) % 90 + 0.5, 10.5)
+    table.to_file(folder / "a.geojson")
+    return folder / "a.geojson"
+
+
+def json_lines(folder: Path) -> Path:
+    rows = zip(CODES, COUNTS.tolist(), MARKS, strict=True)
+    with (folder / "a.jsonl").open("w") as file:
+        for code, n, mark in rows:
+            file.write(json.dumps({"code": code, "n": n, "mark": mark}) + "\n")
+    return folder / "a.jsonl"
+
+
+def tiff(folder: Path, **profile: Any) -> Path:
+    place = rasterio.Affine(*PLANE.places[0].transform)
+    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32}
+    where = {"crs": "EPSG:3035", "transform": place, "driver": "GTiff"}
+    with rasterio.open(folder / "a.tif", "w", **size, **where, **profile) as raster:
+        raster.write(COUNTS.reshape(1, ROWS, COLS).astype(np.int32))
+    return folder / "a.tif"
+
+
+def ascii_grid(folder: Path) -> Path:
+    head = f"ncols {COLS}\nnrows {ROWS}\nxllcorner 4000000\nyllcorner 3000000\ncellsize 1000\n"
+    rows = "".join(" ".join(map(str, row)) + "\n" for row in COUNTS.reshape(ROWS, COLS).tolist())
+    (folder / "a.asc").write_text(head + rows)
+    return folder / "a.asc"
+
+
+def netcdf(folder: Path, version: int = 1, records: bool = False) -> Path:
+    """Write a file over lat and lon, and with records over a time of one record."""
+    path = folder / "a.nc"
+    if version == 5:
+        path.write_bytes(cdf5())
+        return path
+    with netcdf_file(path, "w", version=version) as file:
+        if records:
+            file.createDimension("time", None)
+        file.createDimension("lat", ROWS)
+        file.createDimension("lon", COLS)
+        for name, units, values in (
+            ("lat", "degrees_north", 23.75 - 0.5 * np.arange(ROWS)),
+            ("lon", "degrees_east", 0.25 + 0.5 * np.arange(COLS)),
+        ):
+            axis = file.createVariable(name, "d", (name,))
+            axis.units, axis.standard_name = units, f"{name}itude".replace("lonitude", "longitude")
+            axis[:] = values
+        axes = ("time", "lat", "lon") if records else ("lat", "lon")
+        count = file.createVariable("count", "i", axes)
+        count[:] = COUNTS.reshape(1, ROWS, COLS) if records else COUNTS.reshape(ROWS, COLS)
+    return path
+
+
+def cdf5() -> bytes:
+    """Return a file of CDF-5, which SciPy does not write, by the published grammar."""
+
+    def text(name: str) -> bytes:
+        data = name.encode()
+        return struct.pack(">q", len(data)) + data + bytes(-len(data) % 4)
+
+    def attribute(name: str, value: str) -> bytes:
+        data = value.encode()
+        return text(name) + struct.pack(">iq", 2, len(data)) + data + bytes(-len(data) % 4)
+
+    parts = [
+        ("lat", (0,), ("units", "degrees_north"), 6, 23.75 - 0.5 * np.arange(ROWS), ">f8"),
+        ("lon", (1,), ("units", "degrees_east"), 6, 0.25 + 0.5 * np.arange(COLS), ">f8"),
+        ("count", (0, 1), ("long_name", "persons"), 4, COUNTS, ">i4"),
+    ]
+    head = b"CDF\x05" + struct.pack(">q", 0)
+    head += struct.pack(">iq", 0x0A, 2)
+    head += text("lat") + struct.pack(">q", ROWS) + text("lon") + struct.pack(">q", COLS)
+    head += struct.pack(">iq", 0, 0) + struct.pack(">iq", 0x0B, len(parts))
+    bodies = [np.asarray(values).astype(kind).tobytes() for *_, values, kind in parts]
+    entries = [
+        text(name)
+        + struct.pack(f">q{len(axes)}q", len(axes), *axes)
+        + struct.pack(">iq", 0x0C, 1)
+        + attribute(*said)
+        + struct.pack(">iq", kind, len(body))
+        for (name, axes, said, kind, *_), body in zip(parts, bodies, strict=True)
+    ]
+    begin = len(head) + sum(len(entry) + 8 for entry in entries)
+    for entry, body in zip(entries, bodies, strict=True):
+        head += entry + struct.pack(">q", begin)
+        begin += len(body)
+    return head + b"".join(bodies)
+
+
+def by_code(path: Path) -> Any:
+    return read_table(path, grid=MESH, code="code", value="n")
+
+
+def by_point(path: Path) -> Any:
+    return read_points(path, grid=PLANE)
+
+
+def by_degrees(path: Path) -> Any:
+    return read_points(path, grid=DEGREES, outside="drop")
+
+
+plane = partial(read_raster, grid=PLANE)
+unplaced = partial(read_raster, grid=Grid.regular((ROWS, COLS), transform=(0.5, 0, 0, 0, -0.5, 24)))
+
+FORMS = (
+    Form("csv", plain, by_code, records=True),
+    Form("csv.gz", gzipped, by_code, checked=True),
+    Form("csv.gz of 3 members", partial(gzipped, members=3), by_code, checked=True),
+    Form("csv.zst", zstd, by_code),
+    Form("csv.zst of 3 frames", partial(zstd, frames=3), by_code),
+    Form("zip", zipped, by_code, checked=True),
+    Form("zip, stored", partial(zipped, packing=zipfile.ZIP_STORED), by_code, checked=True),
+    Form("zip, bzip2", partial(zipped, packing=zipfile.ZIP_BZIP2), by_code, checked=True),
+    Form("parquet", parquet, by_code),
+    Form("parquet, checked", partial(parquet, write_page_checksum=True), by_code),
+    Form("xlsx", workbook, by_code, checked=True),
+    Form("shp", partial(features, name="a.shp"), by_point),
+    Form("shp, shx cut", partial(features, name="a.shp"), by_point, cut=".shx"),
+    Form("shp, dbf cut", partial(features, name="a.shp"), by_point, cut=".dbf"),
+    Form("shp by code", partial(features, name="a.shp"), by_code),
+    Form("shp by code, shx cut", partial(features, name="a.shp"), by_code, cut=".shx"),
+    Form("shp by code, dbf cut", partial(features, name="a.shp"), by_code, cut=".dbf"),
+    Form("dbf", bare_table, by_code),
+    Form("zipped shapefile", zipped_shapefile, by_code, checked=True),
+    Form("zipped shapefile, points", zipped_shapefile, by_point, checked=True),
+    Form("gpkg", partial(features, name="a.gpkg"), by_code),
+    Form("gpkg, points", partial(features, name="a.gpkg"), by_point),
+    Form("fgb", partial(features, name="a.fgb"), by_code),
+    Form("fgb, points", partial(features, name="a.fgb"), by_point),
+    Form("fgb, no index", partial(features, name="a.fgb", SPATIAL_INDEX="NO"), by_code),
+    Form("geojson", geojson, by_code),
+    Form("geojson, points", geojson, by_degrees),
+    Form("jsonl", json_lines, by_code, records=True),
+    Form("tif", tiff, plane),
+    Form("tif, deflate", partial(tiff, compress="deflate"), plane, checked=True, head=512),
+    Form("tif, lzw", partial(tiff, compress="lzw"), plane),
+    Form("tif, zstd", partial(tiff, compress="zstd"), plane),
+    Form("tif, packbits", partial(tiff, compress="packbits"), plane),
+    Form("tif, tiles", partial(tiff, tiled=True, blockxsize=16, blockysize=16), plane),
+    Form(
+        "tif, tiles, deflate",
+        partial(tiff, tiled=True, blockxsize=16, blockysize=16, compress="deflate", predictor=2),
+        plane,
+        checked=True,
+        head=512,
+    ),
+    Form(
+        "tif, tiles, lzw",
+        partial(tiff, tiled=True, blockxsize=16, blockysize=16, compress="lzw"),
+        plane,
+    ),
+    Form("bigtiff", partial(tiff, BIGTIFF="YES"), plane),
+    Form("asc", ascii_grid, plane),
+    Form("nc 1", netcdf, unplaced),
+    Form("nc 2", partial(netcdf, version=2), unplaced),
+    Form("nc 1, records", partial(netcdf, records=True), unplaced),
+    Form("nc 2, records", partial(netcdf, version=2, records=True), unplaced),
+)  # fmt: skip
+
+
+def cuts(size: int, many: int, seed: int = 36) -> list[int]:
+    """Return how much of a file is kept: all but the last 1 to 20 bytes, and so many places more.
+
+    Some are ends of blocks, the others anywhere.
+    """
+    draw = random.Random(seed)
+    ends = range(max(size - 20, 0), size)
+    blocks = [at for power in (9, 12, 16) for at in range(1 << power, size, 1 << power)]
+    few = draw.sample(blocks, min(len(blocks), many // 4))
+    anywhere = [draw.randrange(size) for _ in range(max(0, many - len(ends) - len(few)))]
+    return sorted({*ends, *few, *anywhere})
+
+
+def mutate(data: bytes, seed: int, head: int = 0) -> bytes:
+    """Return bytes of which a few behind the head were changed, put in or taken out."""
+    draw = random.Random(seed)
+    found = bytearray(data)
+    for _ in range(draw.choice((1, 1, 1, 2, 4))):
+        most = len(found) - head
+        at = draw.choice((draw.randrange(most), draw.randrange(min(most, 600)))) + head
+        if draw.random() < 0.1:
+            at = len(found) - 1 - draw.randrange(min(most, 600))
+        kind = draw.randrange(4)
+        if kind == 0:
+            found[at] ^= 1 << draw.randrange(8)
+        elif kind == 1:
+            found[at] = draw.choice((0, 0xFF, draw.randrange(256)))
+        elif kind == 2:
+            found[at:at] = draw.randbytes(draw.choice((1, 4, 64)))
+        else:
+            del found[at : at + min(draw.choice((1, 4, 64, 512)), most - 1)]
+    return bytes(found)
+
+
+def outcomes(
+    form: Form, folder: Path, damage: Callable[[bytes], Iterable[bytes]]
+) -> Iterator[tuple[bytes, Any]]:
+    """Yield each version of a form's file with the table that it gives, or with its refusal.
+
+    Anything but an InputError or a UsageError is raised.
+    """
+    path = form.write(folder)
+    victim = form.victim(path)
+    for version in damage(victim.read_bytes()):
+        victim.write_bytes(version)
+        try:
+            found = form.read(path)
+        except (InputError, UsageError) as error:
+            found = error
+        yield version, found
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two tables have the same counts."""
+    return np.array_equal(one.key, other.key) and np.array_equal(one.count, other.count)
