@@ -47,7 +47,17 @@ ASKED = {
     "points without a person": ("x,y\n139.76,35.68\n", POINTS),
     "a total beside its parts": (
         "code,n,m,f\n533946113,8,5,3\n",
-        [*TABLE[:-2], "--value", "n", "--value", "m", "--axis", "sex=Total,m", "--contribution", 1],
+        [
+            *TABLE[:-2],
+            "--value",
+            "Total=n",
+            "--value",
+            "m=m",
+            "--axis",
+            "sex=Total,m",
+            "--contribution",
+            1,
+        ],
     ),
     "sums": (MESHES, [*TABLE, "--duplicates", "sum"]),
 }

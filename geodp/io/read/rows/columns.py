@@ -142,7 +142,10 @@ def open_tables(
         except (LookupError, ValueError):  # no such encoding, or none that is one of texts
             ascii_alike = False
         if not ascii_alike:
-            raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+            raise UsageError(
+                "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
+                "encoding=)."
+            )
     if isinstance(paths, ArrowStream):
         progress.begin("Reading", None)
         yield ArrowTable.open(paths)
