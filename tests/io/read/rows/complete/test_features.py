@@ -18,6 +18,9 @@ from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.complete.features import Declared, check_features
+from geodp.io.read.rows.complete.flatgeobuf import check_flatgeobuf
+from geodp.io.read.rows.complete.geopackage import check_geopackage, count_features
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.complete.shapefile import parts_of_files
 from geodp.io.read.table import read_table
@@ -78,6 +81,18 @@ def layout(path):
 
 def test_the_error_says_what_to_do_and_no_number():
     assert str(incomplete("a.fgb", "It ends")).startswith("a.fgb: It ends. The file is incomplete")
+
+
+def test_what_each_form_says_of_its_features(tmp_path):
+    write(tmp_path / "a.gpkg")
+    check_geopackage(tmp_path / "a.gpkg")
+    assert count_features(tmp_path / "a.gpkg", "a") == N
+    assert check_flatgeobuf(write(tmp_path / "a.fgb")) == N
+    write(tmp_path / "a.shp")
+    for name, kind in (("a.fgb", "flatgeobuf"), ("a.shp", "shapefile"), ("a.dbf", "dbf")):
+        assert check_features(tmp_path / name, kind) == Declared(N)
+    (fact,) = Declared(N).facts
+    assert (fact.field, fact.value, fact.known_by) == ("records declared", str(N), "file")
 
 
 @BOTH
