@@ -192,8 +192,9 @@ def test_values_of_a_message_stay_as_they_are(name):
 
 @pytest.mark.usefixtures("japanese")
 def test_an_error_in_a_file_names_it():
-    error = InputError("The header cannot be read.", file="a.csv", row=1)
-    assert tell(error) == "エラー: a.csv, row 1: 見出しを読めません。"
+    error = InputError("No column is named 'n'; there are a, b.", file="a.csv", row=1)
+    said = "エラー: a.csv, row 1: 'n' という列はありません。あるのは a, b です。"
+    assert tell(error) == said
 
 
 @pytest.mark.usefixtures("japanese")
