@@ -164,6 +164,38 @@ def test_overviews_and_masks_lie_in_the_file_too(tmp_path):
             refuse(plane, path, "TIFF")
 
 
+def test_a_second_picture_is_not_passed_over(tmp_path):
+    """GDAL reads the first page of several; a program for scans appends them."""
+    path = tiff(tmp_path)
+    place = rasterio.Affine(*PLANE.places[0].transform)
+    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32, "crs": "EPSG:3035"}
+    options = {**size, "transform": place, "driver": "GTiff", "APPEND_SUBDATASET": True}
+    with rasterio.open(path, "w", **options) as raster:
+        raster.write(np.ones((1, ROWS, COLS), np.int32))
+    refuse(plane, path, "several pictures.*GTIFF_DIR:1:FILE")
+
+
+def test_a_mask_whose_blocks_are_left_out_hides_nobody(tmp_path):
+    path = tiff(tmp_path, **TILED)
+    options = {"GDAL_TIFF_INTERNAL_MASK": True}
+    with rasterio.Env(**options), rasterio.open(path, "r+") as raster:
+        raster.write_mask(np.full((ROWS, COLS), 255, np.uint8))
+    assert plane(path).count.sum() == TOTAL
+    data = bytearray(path.read_bytes())
+    (at,) = struct.unpack("<L", data[4:8])
+    (many,) = struct.unpack("<H", data[at : at + 2])
+    (mask,) = struct.unpack("<L", data[at + 2 + 12 * many : at + 6 + 12 * many])
+    (many,) = struct.unpack("<H", data[mask : mask + 2])
+    for entry_at in range(mask + 2, mask + 2 + 12 * many, 12):
+        tag, kind, count, value = struct.unpack("<HHLL", data[entry_at : entry_at + 12])
+        if tag in (*OFFSETS.values(), *LENGTHS.values()):
+            length = {3: 2, 4: 4}[kind] * count
+            where = entry_at + 8 if length <= 4 else value
+            data[where : where + length] = bytes(length)
+    path.write_bytes(data)
+    refuse(plane, path, "never written")
+
+
 def test_directories_in_a_circle_end(tmp_path):
     path = tiff(tmp_path)
     data = bytearray(path.read_bytes())
