@@ -65,7 +65,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     for name, labels in read_named(options["axis"], "--axis").items():
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
     if options.get("attribute") and options["value"] and not grid.attributes:
-        from geodp.io.read.rows.mesh_columns import with_values
+        from geodp.io.read.rows.pairing import with_values
 
         grid = with_values(grid, options["attribute"], options["value"])
     if str(options["mask"] or "").startswith("land:"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ from click.core import ParameterSource
 
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
-from geodp.errors import UsageError, is_utf8
+from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
@@ -33,7 +34,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--preset",
         help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
-        "[default: the one that fits, where --grid or columns of places are left out]",
+        "[default: the one that fits]",
     ),
     click.option(
         "--recipe",
@@ -54,21 +55,21 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     What was given stays as it is. UsageError for what remains to be said, before anything is read
     beyond the layout; the whole command is shown on stderr.
     """
+    from geodp.cli.readers import require_known
+
     recipe, preset = options.pop("recipe"), options.pop("preset")
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
+    require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
     if preset is not None or _lacks_layout(options):
-        from geodp.io.read.layout.presets import find_preset
-        from geodp.io.read.layout.propose import propose
-
-        chosen = None if preset is None else find_preset(preset)
-        if chosen is not None:
-            stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
-            _cast_all(context, stated)
-        found = propose(options["inputs"][0], _given(context, options), chosen)
-        _apply(context, options, {_name(name): value for name, value in found.options.items()})
+        found = _propose(context, options, preset)
         settled, asks = {**settled, **found.options}, found.asks
+    elif _is_table(options):
+        # What is named adds to the layout that is known, and takes nothing of it away. A file
+        # that cannot be looked at is told of when it is read, after all options.
+        with suppress(GeodpError, OSError):
+            settled |= _propose(context, options, None).options
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
@@ -84,6 +85,20 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
                 err=True,
             )
     return True
+
+
+def _propose(context: click.Context, options: dict[str, Any], preset: str | None) -> Proposal:
+    """Apply what the first input's layout settles, and return it."""
+    from geodp.io.read.layout.presets import find_preset
+    from geodp.io.read.layout.propose import propose
+
+    chosen = None if preset is None else find_preset(preset)
+    if chosen is not None:
+        stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+        _cast_all(context, stated)
+    found = propose(options["inputs"][0], _given(context, options), chosen)
+    _apply(context, options, {_name(name): value for name, value in found.options.items()})
+    return found
 
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
@@ -144,14 +159,23 @@ def command_of(path: FilePath, found: Proposal) -> str:
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
-    """Whether the grid, or what says where a row is, is left out."""
+    """Whether the grid, or what says where a row is or what it counts, is left out."""
     if options["spec"] is None or (options["attribute"] and not options["value"]):
         return True
     from geodp.cli.readers import choose_reader
 
     if choose_reader(options).name not in ("table", "points"):
         return False
-    return not any(options[name] for name in PLACES)
+    half = (options["x"] is None) != (options["y"] is None)
+    named = any(options[name] for name in PLACES) and not half
+    return not named or (_is_table(options) and not options["value"])
+
+
+def _is_table(options: Mapping[str, Any]) -> bool:
+    """Whether the call is read as a table."""
+    from geodp.cli.readers import choose_reader
+
+    return choose_reader(options).name == "table"
 
 
 def _given(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from math import tau
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import CodeSystem
+from geodp.grid.codes.quadkey import HALF
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
@@ -63,13 +66,18 @@ class Lattice:
     ) -> Lattice:
         """Return the cells of a code system inside bounds (west, south, east, north) in its CRS.
 
-        Without bounds: its whole public extent. Raises UsageError for bounds that do not run
-        along cell edges or leave the extent.
+        Without bounds: its whole public extent. Where a system goes around the Earth, a west that
+        is not below the east means bounds across 180 degrees. Raises UsageError for bounds that do
+        not run along cell edges or leave the extent.
         """
         row0, col0, rows, cols = system.extent
         if bounds is not None:
             west, south, east, north = _edges(system, bounds)
-            if not (row0 <= south < north <= row0 + rows and col0 <= west < east <= col0 + cols):
+            last = col0 + cols
+            if system.around is not None:
+                east += system.around if west >= east else 0  # across 180 degrees
+                last = min(west, col0 + cols - 1) + system.around
+            if not (row0 <= south < north <= row0 + rows and col0 <= west < east <= last):
                 y, x = _corner(system, row0, col0)
                 top, right = _corner(system, row0 + rows, col0 + cols)
                 raise UsageError(
@@ -95,6 +103,36 @@ class Lattice:
         a, _, c, _, e, f = self.transform
         ys = (f, f + e * self.rows)
         return (c, min(ys), c + a * self.cols, max(ys))
+
+    @property
+    def turn(self) -> float | None:
+        """Once around the Earth in units of the CRS, where the lattice lies across 180 degrees.
+
+        Such a lattice goes on beyond them: 182 degrees are -178. None: it does not lie there.
+        """
+        if self.transform is None or self.crs is None:
+            return None
+        west, _, east, _ = self.bounds
+        if self.system is not None:
+            if self.system.around is None or east <= -float(self.system.origin[1]):
+                return None
+            return float(self.system.step[1] * self.system.around)
+        if west >= -180 and east <= 180:  # of degrees as of metres, without asking for the CRS
+            return None
+        whole = whole_turn(self.crs)
+        return None if whole is None or (-whole / 2 <= west and east <= whole / 2) else whole
+
+    def shift(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return what is added to x, float64[n], so that it lies on a lattice across 180 degrees.
+
+        Whole turns, of which most are none.
+        """
+        values, turn = np.asarray(x, np.float64), self.turn
+        if turn is None or self.transform is None:
+            return np.zeros_like(values)
+        west, slack = self.bounds[0], 1e-6 * self.transform[0]
+        low, high = values < west - slack, values >= west + turn - slack
+        return np.where(low, turn, 0.0) - np.where(high, turn, 0.0)
 
     @property
     def northwards(self) -> bool:
@@ -129,12 +167,20 @@ class Lattice:
         if self.system is None:
             raise UsageError("The grid has no code system; give coordinates or cell indices.")
         row, col = self.system.parse(codes)
-        return row - self.row0, col - self.col0
+        return row - self.row0, self._columns(col)
+
+    def _columns(self, col: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return columns of the code system, int64[n], as columns of the lattice."""
+        own = col - self.col0
+        if self.turn is None or self.system is None or self.system.around is None:
+            return own
+        return np.asarray(np.where(own < 0, own + self.system.around, own), np.int64)
 
     def format(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.str_]:
         """Return published codes of cells; ``row_col`` where the lattice has no code system."""
         if self.system is not None:
-            return self.system.format(row + self.row0, col + self.col0)
+            across, around = col + self.col0, self.system.around
+            return self.system.format(row + self.row0, across % around if around else across)
         joined = np.char.add(np.char.add(row.astype(str), "_"), col.astype(str))
         return np.asarray(joined, dtype=np.str_)
 
@@ -142,11 +188,12 @@ class Lattice:
         """Row and column (int64[n] each, possibly outside) of points in the lattice's CRS."""
         if self.system is not None:
             row, col = self.system.locate(x, y)
-            return row - self.row0, col - self.col0
+            return row - self.row0, self._columns(col)
         if self.transform is None:
             raise UsageError("The grid has no transform; give cell indices instead.")
         a, _, c, _, e, f = self.transform
-        at = np.stack([(np.asarray(y, float) - f) / e, (np.asarray(x, float) - c) / a])
+        x = np.asarray(x, float) + self.shift(x)
+        at = np.stack([(np.asarray(y, float) - f) / e, (x - c) / a])
         bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
         if bad.size:
             raise CodeError(int(bad[0]), "A coordinate must be a finite number.")
@@ -202,6 +249,24 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
             )
         edges.append(edge)
     return edges
+
+
+@cache
+def whole_turn(crs: str) -> float | None:
+    """Return the width of the Earth in units of a CRS: 360 degrees, 400 grads, or metres of web
+    Mercator.
+
+    None for other projections, which do not go around it.
+
+    >>> whole_turn("EPSG:4326"), whole_turn("EPSG:3035")
+    (360.0, None)
+    """
+    from pyproj import CRS  # late: it is slow, and most grids do without
+
+    known = CRS.from_user_input(crs)
+    if known.is_geographic:
+        return round(tau / known.axis_info[0].unit_conversion_factor, 9)
+    return 2 * float(HALF) if known.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
 
 
 _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")

@@ -100,6 +100,7 @@ class Region:
         place = _map_of(grid)
         if place.transform is None:
             raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        (shape,) = shapes_on(place, [shape])
         (box,) = boxes_of_polygons(place, [shape])
         return cls.of_map(grid, *cells_of_polygon(middles_of(place), shape, box), labels)
 
@@ -131,13 +132,18 @@ class Region:
     ) -> Self:
         """Cells whose centre lies within west, south, east, north, in the grid's CRS."""
         edges = np.array(bounds, np.float64) if len(bounds) == 4 else np.full(4, np.nan)
+        place = _map_of(grid)
+        turn = place.turn or 0.0
+        if edges[0] > edges[2]:  # across 180 degrees
+            edges[2] += turn
         if not np.isfinite(edges).all() or edges[0] > edges[2] or edges[1] > edges[3]:
             raise UsageError("A rectangle is four numbers: west, south, east, north.")
         west, south, east, north = edges.tolist()
-        xs, ys = _map_of(grid).edges()
+        xs, ys = place.edges()
         x, y = (xs[1:] + xs[:-1]) / 2, (ys[1:] + ys[:-1]) / 2
         rows = np.flatnonzero((y >= south) & (y <= north))
-        cols = np.flatnonzero((x >= west) & (x <= east))
+        within = ((x + way >= west) & (x + way <= east) for way in (-turn, 0.0, turn))
+        cols = np.flatnonzero(np.logical_or.reduce([*within]))
         _require_few(rows.size * cols.size)
         col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
         return cls.of_map(grid, row, col, labels)
@@ -197,6 +203,7 @@ def regions_of_polygons(
         if shape is not None and not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
             raise UsageError("Regions of a frame are polygons or multipolygons.")
     middles, found = middles_of(place), [np.empty((2, 0), np.int64)]
+    shapes = shapes_on(place, shapes)
     for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
         found.append(np.array(cells_of_polygon(middles, shape, box)))
     index, times = _times_labels(grid, np.concatenate(found, axis=1), labels)
@@ -233,6 +240,31 @@ def _times_labels(
     if chosen:
         raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
     return index, times
+
+
+def shapes_on(place: Lattice, shapes: Sequence[Any]) -> list[Any]:
+    """Return polygons as they lie on a lattice across 180 degrees: also a whole turn away.
+
+    Parameters
+    ----------
+    place : Lattice
+    shapes : sequence of shapely Polygon, MultiPolygon or None
+        In the lattice's CRS, from -180 to 180 degrees or beyond.
+
+    On other lattices they stay as they are.
+    """
+    if place.turn is None:
+        return [*shapes]
+    import shapely
+    from shapely.affinity import translate
+
+    turn = place.turn
+    return [
+        shape
+        if shape is None
+        else shapely.union_all([translate(shape, way) for way in (-turn, 0.0, turn)])
+        for shape in shapes
+    ]
 
 
 def boxes_of_polygons(place: Lattice, shapes: Sequence[Any]) -> list[tuple[slice, slice]]:
@@ -298,6 +330,8 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         raise UsageError("The grid has no code system whose areas could be named.")
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0
+    if place.turn is not None and col + side <= 0:
+        col += place.system.around or 0
     down = np.arange(max(row, 0), min(row + side, place.rows))
     right = np.arange(max(col, 0), min(col + side, place.cols))
     if not down.size or not right.size:

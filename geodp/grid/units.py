@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.codes.arrays import LOST_ZEROS, as_array
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import parse_codes as parse_written
@@ -105,28 +106,34 @@ def has_units(grid: Grid) -> bool:
     return grid.places[0].crs is None and table.names_cells
 
 
-def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+def index_of_units(
+    grid: Grid, codes: Sequence[str] | NDArray[Any], *, drops: bool = False
+) -> NDArray[np.int64]:
     """Row and column of finest units: int64[2, n].
 
     Parameters
     ----------
     grid : Grid
         Of :func:`grid_of_units`.
-    codes : sequence of str
+    codes : sequence of str, or of whole numbers if no unit's code begins with 0
+    drops : bool
+        Whether a code that is no unit has row and column -1, outside of every domain.
 
     Raises CodeError at the first code that is no unit, UsageError for a grid without units.
     """
     table = grid.hierarchy
     if table is None or not has_units(grid):
         raise UsageError("The grid has no units; make it of a table of units.")
-    known = np.array(table.codes[-1], np.str_)
+    known, given = np.array(table.codes[-1], np.str_), as_array(codes)
+    if given.dtype.kind in "iu" and given.size and np.strings.startswith(known, "0").any():
+        raise CodeError(0, LOST_ZEROS.format("these units"))
     order = np.argsort(known)
-    asked = np.array([str(code).strip() for code in codes], np.str_)
+    asked = np.array([str(code).strip() for code in given.tolist()], np.str_)
     at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
     wrong = known[at] != asked
-    if wrong.any():
+    if wrong.any() and not drops:
         raise CodeError(int(wrong.argmax()), UNKNOWN)
-    return np.asarray(table.cell[:, at])
+    return np.where(wrong, -1, table.cell[:, at])
 
 
 def format_codes(grid: Grid, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -193,6 +200,6 @@ TWO_PARENTS = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, or give "
-    "a table that lists every unit."
+    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
+    'table that lists every unit, or leave such rows out (--outside drop, outside="drop").'
 )

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,10 @@ MOST_VALUE = 1 << 24
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
 """GDAL's drivers for rasters, by what a file is: others follow names in a file, wherever these
 lead. NetCDF is read in its classic formats alone, as HDF5 can keep pixels in other files."""
+
+AS_STORED = {"AAIGrid": {"DATATYPE": "Float64"}, "netCDF": {"HONOUR_VALID_RANGE": "NO"}}
+"""Options of drivers that would otherwise change numbers: texts that single precision or 32 bits do
+not hold, and those outside of a valid range, which are looked at once they are read."""
 
 SEALED = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
@@ -111,12 +116,19 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
         A name that is not UTF-8.
     """
     import rasterio  # late: cards are read without it
+    from rasterio.errors import NotGeoreferencedWarning
 
     require_regular(path)
     require_utf8(path)
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
-    with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS[kind]) as raster:
-        yield raster
+    driver = RASTERS[kind]
+    options = AS_STORED.get(driver, {})
+    with rasterio.Env(**SEALED):
+        with warnings.catch_warnings():  # who needs a placement says so in an error
+            warnings.simplefilter("ignore", NotGeoreferencedWarning)
+            raster = rasterio.open(full, driver=driver, **options)
+        with raster:
+            yield raster
 
 
 def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile:

@@ -75,7 +75,8 @@ def group(
     slot : int32[2**k], changed
         Zeros, more than n of them and at least two; n is below ``2**31``.
     first, held, total, rows : int64[n], written
-        Of each number: the first row that has it, itself, the sum of its counts, and its rows.
+        Of each number: the first row that has it, itself, the sum of its counts, and its rows, with
+        those whose count is not 0 times ``2**32`` on top.
 
     Returns
     -------
@@ -101,5 +102,5 @@ def group(
             slot[at] = found
         group = slot[at] - 1
         total[group] += count[row]
-        rows[group] += 1
+        rows[group] += 1 + (np.int64(count[row] != 0) << 32)  # in one place of memory
     return found

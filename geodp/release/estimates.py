@@ -15,7 +15,6 @@ from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region, regions_of_polygons
-from geodp.table.memory.frames import require_crs
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -167,7 +166,7 @@ def estimate_frame(release: Release, frame: Any, labels: Labels | None) -> Any:
     Raises UsageError for another CRS or none, for other geometries, and where the frame has a
     column of one of these names.
     """
-    require_crs(frame, release.grid.places[0].crs if release.grid.places else None)
+    _require_crs(frame, release.grid.places[0].crs if release.grid.places else None)
     taken = [name for name in COLUMNS if name in frame.columns]
     if taken:
         raise UsageError(f"The frame has a column {taken[0]!r} already; rename it.")
@@ -179,3 +178,13 @@ def estimate_frame(release: Release, frame: Any, labels: Labels | None) -> Any:
         for name in COLUMNS[1:-1]:
             columns[name] = np.where(cells > 0, columns[name], np.nan)
     return frame.assign(cells=cells, **columns)
+
+
+def _require_crs(frame: Any, crs: str | None) -> None:
+    """Raise UsageError where a frame is not in a grid's CRS."""
+    if crs is None:
+        raise UsageError("The grid has no CRS, so nothing says where geometries lie on it.")
+    if frame.crs is None:
+        raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
+    if not frame.crs.equals(crs, ignore_axis_order=True):
+        raise UsageError(f"The frame is in another CRS than the grid: use frame.to_crs({crs!r}).")

@@ -69,8 +69,9 @@ def publish(
         own, whose releases under a kept key are told apart by its name, version, settings and
         queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     allow_empty : bool
-        Publish a table that counts nothing, too. Otherwise it is refused before anything is
-        charged, and the card states that at least one row was counted as a public fact.
+        Publish a table that counts nothing, or to which a file adds nothing, too. Otherwise it is
+        refused before anything is charged, and the card states as a public fact that at least one
+        row of every file was counted.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid, all parameters and what the method

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
-from geodp.table.totals import Summed, find_sums, find_totals
+from geodp.table.totals import Summed, count_overlaps, find_sums, find_totals
 
 Truncation = Literal["first", "sample"]
 
@@ -131,11 +132,12 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
     if bound is None:
         raise UsageError(ASK_CONTRIBUTION)
     named = _find_named_totals(table.grid)
+    least = _least(table.grid, named)
     if not named and table.reading is not None and table.reading.totals:
-        named = {"columns of values": ", ".join(table.reading.totals)}
-    if named and not bound.enforced and bound.value < 2 ** len(named):
+        named, least = {"columns of values": ", ".join(table.reading.totals)}, 2
+    if named and not bound.enforced and bound.value < least:
         listed = ", ".join(f"{label} ({name})" for name, label in named.items())
-        raise UsageError(f"{listed}: {BOTH.format(2 ** len(named))}")
+        raise UsageError(f"{listed}: {BOTH.format(least)}")
     return bound
 
 
@@ -185,10 +187,10 @@ def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) 
 
     Raises UsageError, which names the labels.
     """
-    if spent.enforced or spent.contribution >= 2 ** len(grid.attributes):
+    if spent.enforced or spent.contribution >= _least(grid, {a.name for a in grid.attributes}):
         return ()
     found = dict(find_sums(grid, counts))
-    least = 2 ** len(found | _find_named_totals(grid))
+    least = _least(grid, found | _find_named_totals(grid))
     if found and spent.contribution < least:
         listed = ", ".join(f"{label} ({name})" for name, label in found.items())
         why = "in every cell the sum of other labels, so that"
@@ -200,3 +202,12 @@ def _find_named_totals(grid: Grid) -> dict[str, str]:
     """Attributes that have a total beside its parts by name, and the totals."""
     found = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
     return {name: labels for name, labels in found.items() if labels}
+
+
+def _least(grid: Grid, names: Iterable[str]) -> int:
+    """Return how often a person is counted at least where these attributes have totals.
+
+    Twice in each, or in as many labels as hold one another by their names.
+    """
+    labels = {attribute.name: attribute.labels for attribute in grid.attributes}
+    return prod(max(2, count_overlaps(labels[name])) for name in {*names})

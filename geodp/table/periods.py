@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal, Self, cast
 
 import numpy as np
@@ -21,6 +23,12 @@ _FORMS: dict[Step, tuple[str, str, str]] = {
     "hour": (r"\d{4}-\d{2}-\d{2}T\d{2}", "h", "2024-05-31T23"),
 }
 """How a time is written, NumPy's unit of it, and an example."""
+
+
+_CLOCK = re.compile(
+    r"(\d{4}-\d{2}-\d{2}T\d{2})(?::?\d{2}){0,2}(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
+)
+"""An hour with minutes or an offset."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +108,36 @@ class Periods:
 
 def _step_of(names: tuple[str, ...]) -> Step:
     """Return how long all of the periods last."""
-    for step, (form, _, _) in _FORMS.items():
+    for step, (form, _, example) in _FORMS.items():
         if not re.fullmatch(form, names[0], re.ASCII):
             continue
         for name in names:
             if not re.fullmatch(form, name, re.ASCII):
-                raise UsageError(f"The times are {step}s, as the first is, and {_quote(name)} not.")
+                _refuse_clock(name)
+                raise UsageError(
+                    f"The times are {step}s, as the first is, and {_quote(name)} not; a {step} is "
+                    f"written {example}."
+                )
         return step
+    _refuse_clock(names[0])
     examples = ", ".join(example for _, _, example in _FORMS.values())
     raise UsageError(f"{_quote(names[0])} is no time of a snapshot, which is written {examples}.")
+
+
+def _refuse_clock(name: str) -> None:
+    """Raise UsageError for a time that has an offset or minutes, with what to write instead."""
+    if not (found := _CLOCK.fullmatch(name)):
+        return
+    if found[2] is None:
+        raise UsageError(f"{_quote(name)} has minutes; a snapshot lasts an hour or more.")
+    hour = ""
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(f"{found[1]}:00{found[2]}").astimezone(UTC)
+        hour = "" if moment.minute else f": {moment:%Y-%m-%dT%H}"
+    raise UsageError(
+        f"{_quote(name)} has an offset. Write all hours in universal time, where none is there "
+        f"twice at the end of summer time{hour}."
+    )
 
 
 def _read(names: tuple[str, ...], step: Step) -> NDArray[np.datetime64]:
@@ -117,7 +146,8 @@ def _read(names: tuple[str, ...], step: Step) -> NDArray[np.datetime64]:
         try:
             found.append(np.datetime64(name, cast(Literal["h"], _FORMS[step][1])))
         except ValueError:
-            raise UsageError(f"{_quote(name)} is no {step} of the calendar.") from None
+            late = "; 24 is hour 00 of the next day" if name.endswith("T24") else ""
+            raise UsageError(f"{_quote(name)} is no {step} of the calendar{late}.") from None
     return np.array(found)
 
 

@@ -1,8 +1,9 @@
-"""What was read of all files together, and the refusal of an input that counts nobody."""
+"""What was read of all files together, and the refusal of a file that adds nobody."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,8 +11,8 @@ from geodp.errors import UsageError
 from geodp.table.source import Source
 
 MET = (
-    "that at least one row of the input meets the selection and lies in the domain: an input "
-    "without one is refused before anything is charged"
+    "that at least one row of every file that was read, or of the table in memory, meets the "
+    "selection and lies in the domain: an input without one is refused before anything is charged"
 )
 """What a release states where :func:`require_rows` has looked at the input."""
 
@@ -26,10 +27,13 @@ class Reading:
         Confidential.
     stated : tuple of str
         What a release states of how the counts were made; public.
+    doubled : int
+        Counts of somebody in a cell that is there again, which were added up; confidential.
     """
 
     sources: tuple[Source, ...] = field(repr=False)
     stated: tuple[str, ...] = ()
+    doubled: int = field(default=0, repr=False)
 
     @property
     def inside(self) -> int:
@@ -44,18 +48,41 @@ class Reading:
     def describe(self) -> dict[str, Any]:
         """Plain values: sums over all files, and each."""
         each = [asdict(source) for source in self.sources]
-        numbers = ("rows", "selected", "inside", "outside", "people", "people_outside")
+        numbers = (
+            *("rows", "selected", "inside", "outside", "people", "people_outside"),
+            *("missing", "without_person"),
+        )
         sums = {name: sum(source[name] for source in each) for name in numbers}
-        return {**sums, "terms": self._terms(), "sources": each}
+        return {**sums, "doubled": self.doubled, "terms": self._terms(), "sources": each}
 
-    def why_empty(self) -> str:
-        """Return why no row is counted, in one sentence."""
+    def why_empty(self) -> str | None:
+        """Return why nothing of the input, or of one file, is counted; None where all of it is.
+
+        A file that the names of its folders leave out is no part of the input.
+        """
+        parts = [source for source in self.sources if not source.left_out]
+        empty = [source for source in parts if not source.inside]
+        if parts and not empty:
+            return None
+        if len(self.sources) == 1:
+            return self.sources[0].explain_empty("the input")
+        if not parts:
+            return "The names of the folders say that no row of the input is selected."
+        if len(empty) == len(parts):
+            return self._why_all_empty(empty)
+        others = " Other files add nobody either." if len(empty) > 1 else ""
+        return f"{empty[0].explain_empty(empty[0].name)}{others}"
+
+    def _why_all_empty(self, parts: list[Source]) -> str:
         unmet = [term for term, rows in self._terms().items() if not rows]
-        if not any(source.rows for source in self.sources):
+        if not any(source.rows for source in parts):
             return "The input holds no rows."
         if unmet:
-            return f"No row of the input has {', or '.join(unmet)}, as it is written there."
-        if not any(source.selected for source in self.sources):
+            forms = sorted({source.forms.get(unmet[0], "") for source in parts} - {""})
+            column = unmet[0].partition("=")[0]
+            written = f"; column {column} is written as {', or '.join(forms)}" if forms else ""
+            return f"No row of the input has {', or '.join(unmet)}{written}."
+        if not any(source.selected for source in parts):
             return "No row of the input meets all terms of the selection together."
         return "No row of the input that is selected lies in the domain."
 
@@ -66,19 +93,27 @@ class Reading:
         return dict(found)
 
 
-def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tuple[str, ...]:
-    """Refuse an input of which nothing is counted, and return the public facts that follow.
+def join_readings(readings: Sequence[Reading]) -> Reading:
+    """Return what was read of files that were read one by one, as one table."""
+    stated = dict.fromkeys(words for one in readings for words in one.stated)
+    sources = tuple(source for one in readings for source in one.sources)
+    return Reading(sources, tuple(stated), sum(one.doubled for one in readings))
 
-    A mistaken selection or domain would be published as an empty map, and charged. This refusal
-    looks at the data, so that a release would tell that it did not come; the release therefore
-    states it as a public fact. With ``allow_empty`` nothing is refused, and this is not stated.
+
+def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tuple[str, ...]:
+    """Refuse an input of which a file adds nobody, and return the public facts that follow.
+
+    A mistaken selection or domain would be published as an empty map, or without one file's people,
+    and charged. This refusal looks at the data, so that a release would tell that it did not come;
+    the release therefore states it as a public fact. With ``allow_empty`` nothing is refused, and
+    this is not stated.
 
     Parameters
     ----------
     rows : int
-        That are counted: of a table without files, occupied cells.
+        Occupied cells of a table without files.
     reading : Reading or None
-        For the sentence.
+        Of the files; None: there are none.
     allow_empty : bool
 
     Raises UsageError.
@@ -86,11 +121,14 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
     stated = () if reading is None else reading.stated
     if allow_empty:
         return stated
-    if not rows:
-        why = "The table counts nobody." if reading is None else reading.why_empty()
+    if reading is not None:
+        why = reading.why_empty()
+    else:
+        why = None if rows else "The table counts nobody."
+    if why is not None:
         raise UsageError(
             f"{why} Nothing was charged. Check the selection, the codes and the domain (geodp "
-            "publish --check --allow-empty writes for the operator what is read); or publish an "
-            "empty table all the same (--allow-empty, allow_empty=True)."
+            "publish --check --allow-empty writes for the operator what is read); or publish it "
+            "all the same (--allow-empty, allow_empty=True)."
         )
     return (*stated, MET)

@@ -34,6 +34,14 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Outside:
+    """Counts outside the domain for one reason: how many, and their people."""
+
+    rows: int = 0
+    people: int = 0
+
+
+@dataclass(frozen=True)
 class Source:
     """One file, member of an archive, or table in memory that a table of counts was read from.
 
@@ -45,8 +53,14 @@ class Source:
         applied.
     rows : int
         Records in the file; of a raster: pixels with a value.
+    left_out : bool
+        Whether the names of its folders say that no row of it is selected; it was not read.
     terms : mapping of str to int
         Records that meet each term of a selection, such as ``"month=1"``.
+    spellings : mapping of str to mapping of str to int
+        The same by how the file writes the value.
+    forms : mapping of str to str
+        How the column of each term is written, in words that tell no value.
     selected : int
         Records that meet all of them.
     inside, outside : int
@@ -54,6 +68,13 @@ class Source:
         raster, pixels that are not 0.
     people, people_outside : int
         Their sums.
+    beyond : mapping of str to Outside
+        Counts out of the domain by the reason: "bounds", "mask", "regions", or "units" that are in
+        no table of units.
+    missing : int
+        Values that count nobody as they are named as missing, or hidden by the publisher.
+    without_person : int
+        Selected records in the domain whose persons are not told apart.
     totals : tuple of str
         Columns of values whose titles say that they are the total of others.
     """
@@ -61,10 +82,33 @@ class Source:
     name: str
     facts: tuple[Fact, ...] = ()
     rows: int = 0
+    left_out: bool = False
     terms: Mapping[str, int] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
     selected: int = 0
     inside: int = 0
     outside: int = 0
     people: int = 0
     people_outside: int = 0
+    beyond: Mapping[str, Outside] = field(default_factory=dict)
+    missing: int = 0
+    without_person: int = 0
     totals: tuple[str, ...] = ()
+
+    def explain_empty(self, name: str) -> str:
+        """Return why it adds nobody, in a sentence that calls it ``name`` and tells no value."""
+        if self.left_out:
+            return f"The names of the folders of {name} say that none of its rows is selected."
+        if not self.rows:
+            return f"{name[0].upper()}{name[1:]} holds no rows."
+        for term, rows in self.terms.items():
+            if not rows:
+                column = term.partition("=")[0]
+                form = self.forms.get(term, "")
+                written = f"; column {column} is written as {form}" if form else ""
+                return f"No row of {name} has {term}{written}."
+        if not self.selected:
+            return f"No row of {name} meets all terms of the selection together."
+        which = " that is selected" if self.terms else ""
+        return f"No row of {name}{which} lies in the domain."

@@ -1,7 +1,8 @@
 """Totals that stand beside their parts, so that a person is counted in both.
 
 By name, which is public: a small list of words for "total" in the languages of official
-statistics. By sums: a label that counts in every cell what other labels do together.
+statistics, and what labels say of sexes, ranges and months (:mod:`geodp.table.nesting`). By sums:
+a label that counts in every cell what other labels do together.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.table.counts import CHECKED, Cells
+from geodp.table.nesting import count_together, find_wholes
 
 
 def _fold(text: str) -> frozenset[str]:
@@ -77,6 +79,10 @@ both
 both sexes
 everyone
 men and women
+m f
+f m
+m w
+h m
 overall
 sum
 tot
@@ -107,7 +113,8 @@ tổng số
 총인구
 전체
 계
-jumlah"""
+jumlah
+男女"""
 )
 """Labels that are totals as they stand, but not as a word of a longer one: "all", "計"."""
 
@@ -116,11 +123,12 @@ MOST_LABELS = 256
 
 
 def find_totals(labels: Sequence[str]) -> list[str]:
-    """Return the labels whose name says that they are the total of others.
+    """Return the labels whose name says that they are the total of others, or hold some of them.
 
     Words that all labels have say nothing: "総数" in "人口（総数）　男" and "人口（総数）　女".
     ``T`` and ``_T`` are totals as in Eurostat's and SDMX's code lists, but ``T`` not between
-    ``S`` and ``U``, as a section of NACE.
+    ``S`` and ``U``, as a section of NACE. What holds others by sexes, ranges and months is told by
+    :func:`geodp.table.nesting.find_wholes`.
 
     Examples
     --------
@@ -129,6 +137,23 @@ def find_totals(labels: Sequence[str]) -> list[str]:
     >>> find_totals(["人口（総数）", "人口（総数）　男", "人口（総数）　女"])
     ['人口（総数）']
     """
+    found = {*_find_named(labels), *find_wholes(labels)}
+    return [label for label in labels if label in found]
+
+
+def count_overlaps(labels: Sequence[str]) -> int:
+    """Return in how many labels of an attribute a person is, as far as their names tell.
+
+    >>> count_overlaps(["T", "M", "F"]), count_overlaps(["T", "0-64", "65+", "75+"])
+    (2, 3)
+    """
+    named = {*_find_named(labels)}
+    rest = [label for label in labels if label not in named]
+    return max(bool(named) + count_together(rest), count_together(labels))
+
+
+def _find_named(labels: Sequence[str]) -> list[str]:
+    """Return the labels that words make totals, unless all of them are."""
     texts = [normalize("NFKC", label).strip() for label in labels]
     words = [re.findall(r"[^\W_]+", text.casefold()) for text in texts]
     common = set.intersection(*map(set, words)) if words else set()
@@ -145,7 +170,10 @@ def find_totals(labels: Sequence[str]) -> list[str]:
 def _begins_all(text: str, texts: Sequence[str]) -> bool:
     """Whether every other label is this one and more: "人口" beside "人口 男" and "人口 女"."""
     others = [other for other in texts if other != text]
-    return bool(others) and all(other.startswith((f"{text} ", f"{text}(")) for other in others)
+    marks = " (" if len(others) < 2 else " (_-/:."
+    return bool(others and text) and all(
+        other.startswith(text) and other[len(text)] in marks for other in others
+    )
 
 
 @dataclass(frozen=True, eq=False)

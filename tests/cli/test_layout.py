@@ -110,7 +110,7 @@ def test_what_remains_to_be_said_is_asked_before_anything_is_written(path, tmp_p
         ("[options]\nvalue = [['n']]", "--value cannot have this value; recipes and presets hold"),
         ("[options]\npoints = {}", "--points cannot have this value; recipes and presets hold"),
         ("[options]\ngrid = ['jis:basic']", "--grid cannot have this value; it takes one"),
-        ("[options]\ngrid = 'jis:basic'\nband = 1", "Not for official mesh files: --band"),
+        ("[options]\ngrid = 'jis:basic'\nband = 1", "Not for a table: --band"),
     ],
 )
 def test_a_recipe_that_cannot_be_followed_is_refused(recipe, rule, path, tmp_path):

@@ -8,13 +8,14 @@ from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.options import NEIGHBOURS as RELATIONS
-from geodp.cli.readers import choose_reader, require_addresses, require_known
+from geodp.cli.readers import choose_reader, make_reader, require_addresses, require_known
 from geodp.errors import UsageError
-from geodp.io.read.mesh import Mesh
+from geodp.grid.grid import Grid
 from geodp.io.read.table import Table
 from geodp.privacy.neighbours import NEIGHBOURS
 from tests.io.files import tiff
 
+GRID, MESHES = Grid.mesh("inspire:1km"), Grid.mesh("jis:half")
 END = ["--epsilon", "1", "--output", "out"]
 MESH = ["a.txt", "--grid", "jis:half"]
 RASTER = ["a.tif", "--grid", "like:b.tif"]
@@ -45,13 +46,12 @@ def test_the_names_of_the_help_are_those_of_the_library() -> None:
         (POINTS, ["--duplicates=sum", "--suppressed=zero", "--raster-unit=2", "--band=1"]),
         (RASTER, ["--value", "--where", "--attribute", "--column", "--duplicates=sum"]),
         (RASTER, ["--code", "--x", "--y", "--suppressed=zero", "--points-crs", "--encoding"]),
-        (TABLE, ["--suppressed=zero", "--raster-unit=2", "--points-crs"]),
+        (TABLE, ["--raster-unit=2", "--points-crs"]),
         (TABLE, ["--person", "--band=1", "--crs", "--origin=1", "--cell=1", "--primary"]),
-        (MESH, ["--where", "--missing", "--anchor=index", "--raster-unit=2", "--points-crs"]),
-        (MESH, ["--origin=1", "--cell=1", "--mask-source", "--cells=2", "--encoding"]),
-        (MESH, ["--domain-is-public", "--allow-ballpark", "--person", "--delimiter"]),
+        (MESH, ["--anchor=index", "--raster-unit=2", "--points-crs"]),
+        (MESH, ["--origin=1", "--cell=1", "--mask-source", "--cells=2"]),
+        (MESH, ["--domain-is-public", "--allow-ballpark", "--person"]),
         (RASTER, ["--decimal=.", "--layer=a"]),
-        (MESH, ["--layer=a", "--round=nearest"]),
         (POINTS, ["--round=nearest"]),
         (RASTER, ["--crs", "--origin=1", "--cell=1", "--bounds=1", "--primary", "--mask-source"]),
         (TABLE, ["--anchor=corner"]),
@@ -72,18 +72,13 @@ def test_defaults_are_no_options(call: list[str]) -> None:
     require_known(context(*call))
 
 
-def test_y_alone_is_a_table() -> None:
-    with pytest.raises(UsageError, match="a table: --suppressed"):
-        require_known(context(*MESH, "--y", "y", "--suppressed", "zero"))
-
-
 @pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
 def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     call = ["a.csv", "--grid", grid, "--value", "n"]
     assert choose_reader(context(*call).params) is Table
-    assert choose_reader(context("a.csv", "--grid", "jis:half").params) is Mesh
-    with pytest.raises(UsageError, match=r"Not for a table: --suppressed.*--code"):
-        require_known(context(*call, "--suppressed", "zero"))
+    for where, more in ((GRID, []), (MESHES, ["--code", "c"]), (MESHES, ["--x", "x", "--y", "y"])):
+        with pytest.raises(UsageError, match=r"--suppressed.*--missing"):
+            make_reader(context(*call, "--suppressed", "zero", *more).params, where, None)
     require_known(context(*call, "--missing", "-1", "--attribute", "a"))
 
 
@@ -140,12 +135,13 @@ def test_a_grid_like_an_input_is_vouched_for(tmp_path) -> None:
         (["--contribution", "0"], "contribution"),
         (["--unit", " "], "--unit"),
         (["--name", "a/b"], "name"),
-        (["--where", "a=1", "--where", "a=2", "--code", "c"], "there twice"),
+        (["--where", "a=1", "--where", "a=2"], "there twice"),
     ],
 )
 def test_checks_come_before_reading(options: list[str], words: str, tmp_path) -> None:
     """The input is absent, and that is not what the error is about."""
-    call = ["absent.txt", "--grid", "jis:half", "--epsilon", "1", "--output", str(tmp_path / "o")]
+    call = ["absent.txt", "--grid", "jis:half", "--code", "c", "--value", "n", "--epsilon", "1"]
+    call += ["--output", str(tmp_path / "o")]
     done = CliRunner().invoke(geodp, ["publish", *call, *options])
     assert done.exit_code != 0
     assert words in done.output + str(done.exception)

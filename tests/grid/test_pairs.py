@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import geodp
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.pairs import MOST_PARTS, PairOrder
 from geodp.grid.tree import overlaps
@@ -145,17 +145,16 @@ def test_frames_are_read_by_both_codes_and_replayed_from_a_key(grid: Grid) -> No
     frame = pd.DataFrame(
         {"home": ["0111", "0011", "0111"], "work": ["0011", "0011", "0011"], "n": [3, 4, 5]}
     )
-    table = geodp.CountTable.from_pandas(frame, grid, code=("home", "work"), value="n")
+    columns = {"origin": "home", "destination": "work"}
+    table = geodp.read_table(frame, grid=grid, columns=columns, value="n", duplicates="sum")
     wanted = index_of(grid, [("0111", "0011"), ("0011", "0011")])
     assert table.key.tolist() == sorted(grid.encode(wanted).tolist())
     assert dict(zip(table.key.tolist(), table.count.tolist(), strict=True)) == dict(
         zip(grid.encode(wanted).tolist(), [8, 4], strict=True)
     )
-    with pytest.raises(CodeError, match="no unit") as refused:
-        geodp.CountTable.from_pandas(
-            frame.replace("0111", "111"), grid, code=("home", "work"), value="n"
-        )
-    assert refused.value.position == 0
+    with pytest.raises(InputError, match="no unit") as refused:
+        geodp.read_table(frame.replace("0111", "111"), grid=grid, columns=columns, value="n")
+    assert refused.value.row == 1
     first, second = (release_of(grid, key=key_of(9))[0] for _ in range(2))
     assert first.to_pandas().equals(second.to_pandas())
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import geodp
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.units import (
     format_codes,
     grid_of_units,
@@ -91,11 +91,11 @@ def test_attributes_come_under_the_cells_and_elsewhere_when_asked() -> None:
 def test_frames_are_read_by_the_codes_of_units() -> None:
     grid = grid_of_units(UNITS, "a test")
     frame = pd.DataFrame({"unit": ["0111", "0011", "0111"], "n": [3, 4, 5]})
-    table = geodp.CountTable.from_pandas(frame, grid, code="unit", value="n")
+    table = geodp.read_table(frame, grid=grid, code="unit", value="n", duplicates="sum")
     wanted = geodp.CountTable.from_index(grid, index_of_units(grid, ["0011", "0111"]), [4, 8])
     assert table.to_dense().tolist() == wanted.to_dense().tolist()
-    with pytest.raises(CodeError, match="no unit"):
-        geodp.CountTable.from_pandas(frame.replace("0011", "5"), grid, code="unit", value="n")
+    with pytest.raises(InputError, match="no unit"):
+        geodp.read_table(frame.replace("0011", "5"), grid=grid, code="unit", value="n")
 
 
 def test_written_codes_are_read_again_whatever_is_in_them(tmp_path) -> None:

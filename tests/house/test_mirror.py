@@ -38,7 +38,7 @@ ELSEWHERE = {
     "tests/io/read/test_streaming.py": (
         "io/read/rows/external_sort io/read/rows/parquet io/read/rows/scratch kernels/coo"
     ),
-    "tests/io/read/test_points_and_rasters.py": "io/read/rows/pixels io/read/rows/projection",
+    "tests/io/read/test_points_and_rasters.py": "io/read/rows/projection",
     # A folder in the making: it is cut off at every change that is made to it.
     "tests/release/test_publish.py": "release/outline",
     "tests/faults/test_resumed.py": "io/folder/publication io/folder/staged_release",

@@ -54,7 +54,7 @@ def test_the_command_line_has_its_options(project):
         )
     done = publish(project, "a.csv", "--output", "o")
     assert done.returncode == 2
-    assert "Not for official mesh files: --count-name" in done.stderr
+    assert "Not for a table: --count-name" in done.stderr
     done = publish(project, "good.jsonl", "--value", "v", "--output", "o")
     assert done.returncode == 2
     assert (

@@ -14,7 +14,7 @@ def naive(number, count):
     found = {}
     for row, (own, more) in enumerate(zip(number, count, strict=True)):
         first, total, rows = found.get(own, (row, 0, 0))
-        found[own] = first, total + more, rows + 1
+        found[own] = first, total + more, rows + 1 + ((more != 0) << 32)
     return [(first, own, total, rows) for own, (first, total, rows) in found.items()]
 
 

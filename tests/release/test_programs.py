@@ -30,21 +30,21 @@ def towns():
 
 
 def test_a_frame_in_and_a_map_out(frame):
-    table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
+    table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
     cells = geodp.publish(table, epsilon=1, contribution=1).to_geopandas("residents")
     assert cells.crs == "EPSG:6668"
     assert cells.residents.sum() == pytest.approx(frame.residents.sum(), rel=0.01)
 
 
 def test_a_table_of_municipalities(frame, towns):
-    table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
+    table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
     found = geodp.publish(table, epsilon=1, contribution=1).estimate(towns)
     assert found["count"].sum() == pytest.approx(frame.residents.sum(), rel=0.05)
     assert (found.low <= found["count"]).all()
 
 
 def test_methods_side_by_side_on_queries_of_ones_own(frame, towns):
-    table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
+    table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
     queries = {"west": (139, 35, 139.25, 35.5), **towns.set_index("name").geometry}
     found = geodp.evaluate(
         table, methods=["pyramid", "geometric"], contribution=1, trials=20, queries=queries
@@ -55,7 +55,7 @@ def test_methods_side_by_side_on_queries_of_ones_own(frame, towns):
 
 
 def test_written_and_read_back(frame, tmp_path):
-    table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
+    table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
     geodp.publish(table, epsilon=1, contribution=1).write(tmp_path / "out", name="residents")
     array = geodp.open(tmp_path / "out").to_xarray()
     assert array.sizes == {"y": 120, "x": 80}

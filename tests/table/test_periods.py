@@ -40,6 +40,16 @@ def test_hours_from_the_first(names, step, starts, last_end):
         (["may", "june"], "may is no time of a snapshot"),
         (["٢٠٢٤", "٢٠٢٥"], "is no time of a snapshot"),
         (["2024\n", "2025"], "no time of a snapshot"),
+        (["2020-01", "2020-1"], "2020-1 not; a month is written 2024-05"),
+        (["2020-1", "2020-01"], "2020-1 is no time of a snapshot"),
+        (["2020-10-25T02", "2020-10-25T02"], "Two snapshots have the time 2020-10-25T02"),
+        (["2020-10-25T02+02:00", "2020-10-25T02+01:00"], "in universal time.*2020-10-25T00"),
+        (["2020-10-25T01", "2020-10-25T02+01:00"], "in universal time.*2020-10-25T01"),
+        (["2020-10-25T01:00Z", "2020-10-25T02:00Z"], "in universal time.*2020-10-25T01"),
+        (["2020-10-25T01:30+05:45", "x"], "has an offset"),
+        (["2020-10-25T02:30", "2020-10-25T03:30"], "has minutes"),
+        (["2020-03-29T01", "2020-03-29T03", "2020-03-29T04"], "snapshot of 2020-03-29T02 is"),
+        (["2024-05-31T23", "2024-05-31T24"], "24 is hour 00 of the next day"),
     ],
 )
 def test_other_times_are_refused_in_a_sentence(names, said):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.analysis.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of
+from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
 from geodp.kernels import rectangles as kernels
 
 MOST_AXES = 4
@@ -148,12 +148,13 @@ class Polygons:
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
                 raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
-        boxes = boxes_of_polygons(place, [*shapes.values()])
+        lying = shapes_on(place, [*shapes.values()])
+        boxes = boxes_of_polygons(place, lying)
         if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
             raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
         members: list[NDArray[np.uint64]] = []
         middles = middles_of(place)
-        for shape, box in zip(shapes.values(), boxes, strict=True):
+        for shape, box in zip(lying, boxes, strict=True):
             row, col = cells_of_polygon(middles, shape, box)
             index = np.zeros((len(grid.shape), row.size), np.int64)
             index[0], index[1] = row, col

@@ -94,7 +94,8 @@ SENTENCES: Mapping[str, str] = {
     "open_groups": "Groups of people are protected less, as the part on households says.",
     "open_key": "Two releases with the same kept key and the same input are identical, and anybody "
     "sees that.",
-    "open_row": "That at least one row of the input counts is known: an empty input is refused.",
+    "open_row": "That at least one row of every file counts is known: a file that adds nobody is "
+    "refused.",
     "open_sums": "That labels which are sums of others fit what one person may add is known.",
     "open_part": "Taking part and the number of reports are public.",
     "open_reports": "Further reports of the same {unit} add to this one.",

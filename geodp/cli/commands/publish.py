@@ -126,7 +126,8 @@ if TYPE_CHECKING:
 @click.option(
     "--allow-empty",
     is_flag=True,
-    help="Publish even if no row meets the selection and the domain, which is refused otherwise.",
+    help="Publish even if no row of a file meets the selection and the domain, which is refused "
+    "otherwise.",
 )
 @click.option(
     "--check",

@@ -70,8 +70,8 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--allow-empty",
         is_flag=True,
-        help="Choose even if no row meets the selection and the domain, which is refused "
-        "otherwise.",
+        help="Choose even if no row of a file meets the selection and the domain, which is "
+        "refused otherwise.",
     ),
     click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
 )

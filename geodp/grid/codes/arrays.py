@@ -19,9 +19,33 @@ BLANK = ("", "None", "nan", "NaN", "NaT", "<NA>")
 MISSING = "a code is missing or blank: drop the rows without a code"
 
 
+DECIMAL = "codes are never decimals: drop the blanks and read the column as text"
+ROUNDED = (
+    "a code this large may have lost digits as a floating-point number: read the column as text "
+    "(dtype=str) or as whole numbers"
+)
+LOST_ZEROS = (
+    "codes of {} may begin with 0, and a number has lost the zeros in front of it: write the "
+    "column as text, from the original file"
+)
+
+
 def as_array(codes: ArrayLike) -> NDArray[Any]:
-    """Make an array of codes; lists become objects, so that one overlong text widens no other."""
-    return np.asarray(codes, dtype=object if isinstance(codes, list | tuple) else None)
+    """Make an array of codes; lists become objects, so that one overlong text widens no other.
+
+    Floats that are whole numbers become integers, as pandas makes floats of a column with a blank.
+    CodeError at the first that is missing, has a fraction, or is so large that its type may have
+    lost digits of it.
+    """
+    array = np.asarray(codes, dtype=object if isinstance(codes, list | tuple) else None)
+    if array.dtype.kind != "f":
+        return array
+    flat = array.reshape(-1)
+    require(~np.isnan(flat), lambda _: MISSING)
+    require(flat == np.floor(flat), lambda _: DECIMAL)
+    exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+    require(np.abs(flat) < exact, lambda _: ROUNDED)
+    return array.astype(np.int64)
 
 
 def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:

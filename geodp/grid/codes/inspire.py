@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,7 @@ class InspireGrid:
     resolution: int
     form: Literal["long", "short"] = "long"
     crs: str = field(default="EPSG:3035", init=False, repr=False)
+    zeros: ClassVar[bool] = False
     origin: Pair = field(default=(Fraction(0), Fraction(0)), init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,6 +97,11 @@ class InspireGrid:
         metres, size = str(self.resolution), SIZES[self.resolution]
         unit = int(metres.replace(metres.rstrip("0"), "1"))
         return {"long": (f"CRS3035RES{metres}mN", 1), "short": (f"{size}N", unit)}
+
+    @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
+    DECIMAL,
     MISSING,
     Indices,
     Pair,
@@ -88,6 +90,7 @@ class JISMesh:
     level: str
     crs: str = "EPSG:6668"
     origin: Pair = field(default=(Fraction(0), Fraction(100)), init=False, repr=False)
+    zeros: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
@@ -108,6 +111,11 @@ class JISMesh:
         """20-46 N, 122-154 E, in cells."""
         side = _SIDES[self.level]
         return 20 * _NORTH // side, 22 * _EAST // side, 26 * _NORTH // side, 32 * _EAST // side
+
+    @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
@@ -171,7 +179,7 @@ class JISMesh:
         if text.strip() in BLANK:
             return MISSING
         if "." in text and text.replace(".", "", 1).isdecimal():
-            return "codes are never decimals: drop the blanks and read the column as text"
+            return DECIMAL
         if re.fullmatch(r"\d\.?\d*[eE]\+?\d+", text):
             return (
                 "codes were rounded by a spreadsheet (5.33940E+07), which lost their last digits: "

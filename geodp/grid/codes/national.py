@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +80,7 @@ class NationalGrid:
     family: str
     epsg: int
     resolution: int
+    zeros: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         epsg, sides = FAMILIES.get(self.family, (self.epsg, tuple(SIZES)))
@@ -112,6 +114,11 @@ class NationalGrid:
         """Return the country's, in cells; see ``EXTENTS``."""
         south, west, north, east = (1000 * km // self.resolution for km in EXTENTS[self.epsg])
         return south, west, north - south, east - west
+
+    @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:

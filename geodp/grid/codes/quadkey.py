@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
+    LOST_ZEROS,
     MISSING,
     Indices,
     Pair,
@@ -51,6 +53,7 @@ class Quadkeys:
     zoom: int
     crs: str = field(default="EPSG:3857", init=False, repr=False)
     origin: Pair = field(default=(-HALF, -HALF), init=False, repr=False)
+    zeros: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= DEEPEST:
@@ -72,6 +75,11 @@ class Quadkeys:
         return 0, 0, 2**self.zoom, 2**self.zoom
 
     @property
+    def around(self) -> int:
+        """Tiles once around the Earth."""
+        return 1 << self.zoom
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Every third zoom level above, as each has four times as many tiles, and this one."""
         zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]
@@ -80,10 +88,8 @@ class Quadkeys:
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
         array = as_array(codes)
-        if array.dtype.kind in "iu":  # a zero in front was lost, or there was none
-            array = np.array([str(code).zfill(self.zoom) for code in array.reshape(-1)]).reshape(
-                array.shape
-            )
+        if array.dtype.kind in "iu" and array.size:
+            raise CodeError(0, LOST_ZEROS.format(self.name))
         characters = characters_of(array, self.zoom + 1)
         digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
         good = within(digits, 4).all(axis=1) & (characters[:, self.zoom] == 0)
@@ -116,4 +122,7 @@ class Quadkeys:
     def _rule(self, text: str) -> str:
         if text.strip() in BLANK:
             return MISSING
-        return f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom"
+        return (
+            f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom, "
+            "and whether zeros in front were lost"
+        )

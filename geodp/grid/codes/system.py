@@ -38,13 +38,25 @@ class CodeSystem(Protocol):
         """(row0, col0, rows, cols) of the whole public extent, in cells."""
 
     @property
+    def around(self) -> int | None:
+        """Columns once around the Earth, where the first follows the last; None of a part of it."""
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Published areas that nest, from the coarsest to the cell: names and sides in cells."""
+
+    @property
+    def zeros(self) -> bool:
+        """Whether a number may have lost zeros in front of a code, and not even its length tells.
+
+        Such numbers are refused. Codes of one length whose zeros are missing are seen.
+        """
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes into int64 row and col, never negative.
 
-        Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or (JIS) int. Those
+        Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or, unless
+        `zeros`, whole numbers. Those
         outside `extent` are valid: a grid says which cells it holds. CodeError at the first
         value that is not a code of this system.
         """

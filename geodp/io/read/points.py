@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
+    from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
     from geodp.io.read.table import Decimal
@@ -58,7 +59,7 @@ class Points(Reader):
     truncation: Truncation = field(default="first", metadata=asks(TRUNCATION, needs="person"))
     secret: NoiseKey | None = None
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    where: Mapping[str, str | int] = field(default_factory=dict, metadata=asks(reader.WHERE))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
@@ -111,7 +112,7 @@ class Points(Reader):
         from geodp.io.read.rows.columns import batches, find_column, open_tables
         from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import locate
-        from geodp.io.read.rows.tally import place
+        from geodp.io.read.rows.tally import place, reasons_outside
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
@@ -128,11 +129,15 @@ class Points(Reader):
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             for rows, arrays in batches(table, chosen, wanted, survey):
-                if by_column:
-                    arrays[:2] = [decimal_points(one, self.decimal) for one in arrays[:2]]
+                for column in range(2 if by_column else 0):
+                    with rows.named(names[column]):
+                        arrays[column] = decimal_points(arrays[column], self.decimal, False)
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                reasons = reasons_outside(self.grid, index, inside)
+                survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
+                if self.person is None:
+                    survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 
     def _require_places(self) -> bool:
@@ -211,7 +216,7 @@ def read_points(
     truncation: Truncation = "first",
     secret: NoiseKey | None = None,
     columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | int] | None = None,
+    where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     allow_ballpark: bool = False,
     delimiter: str | None = None,

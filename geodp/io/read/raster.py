@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from geodp.table.counts import CountTable
 
 BAND = Option("Of a raster with several, counted from 1.", "--band", type=int)
-UNIT = Option("Raster value of one person.", "--raster-unit", type=float)
+UNIT = Option(
+    "Raster value of one person, after the scale that the file states.  [default: 1]",
+    "--raster-unit",
+    type=float,
+)
 
 
 def _numbers(given: Sequence[str]) -> list[float]:
@@ -37,7 +41,7 @@ class Raster(Reader):
     kind: ClassVar[str] = "a raster"
 
     band: int | None = field(default=None, metadata=asks(BAND))
-    unit: float = field(default=1.0, metadata=asks(UNIT))
+    unit: float | None = field(default=None, metadata=asks(UNIT))
     missing: Sequence[float] = field(default=(), metadata=asks(MISSING, convert=_numbers))
     outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
     rounding: Rounding | None = field(default=None, metadata=asks(ROUND))
@@ -45,7 +49,7 @@ class Raster(Reader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isfinite(self.unit) and self.unit > 0):
+        if self.unit is not None and not (isfinite(self.unit) and self.unit > 0):
             raise UsageError("The unit is a finite number above 0.")
 
     @classmethod
@@ -60,7 +64,7 @@ class Raster(Reader):
         from geodp.io.read.rows.columns import Rows
         from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.input_files import list_paths
-        from geodp.io.read.rows.pixels import align_parts, counts_of
+        from geodp.io.read.rows.pixels import align_parts
         from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.tally import Tally
 
@@ -79,20 +83,20 @@ class Raster(Reader):
             (path, *others) = list_paths(given)
             if others:
                 raise UsageError("Give one raster at a time.")
-            for part in align_parts(path, self.grid.places[0], self.band):
-                values, valid = part.values, part.valid
-                for value in self.missing:
-                    valid &= values != value
-                pixels = int(np.count_nonzero(valid))
+            place = self.grid.places[0]
+            for part in align_parts(path, place, self.band, unit=self.unit, missing=self.missing):
+                values, stored = part.values, part.stored
+                pixels = int(np.count_nonzero(part.valid))
+                tally.survey.note(part.lines.name, part.lines.facts)
                 tally.survey.take(part.lines.name, pixels, {}, pixels)
-                row, col = np.nonzero(valid & (values != 0))
+                row, col = np.nonzero(part.valid & stored.nonzero(values))
                 rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
                 index = np.stack([part.rows[row], part.cols[col]])
                 with rows.named():
                     if rounded is None:
-                        count = counts_of(values[row, col], self.unit)
+                        count = stored.counts(values[row, col])
                     else:
-                        count = rounded(index, values[row, col].astype(np.float64) / self.unit)
+                        count = rounded(index, stored.fractions(values[row, col]))
                 tally.add(rows, index, count)
         return tally.table()
 
@@ -104,7 +108,7 @@ def read_raster(
     path: FilePath,
     *,
     grid: Grid,
-    unit: float = 1.0,
+    unit: float | None = None,
     band: int | None = None,
     missing: Sequence[float] = (),
     outside: Outside = "error",
@@ -115,9 +119,11 @@ def read_raster(
 ) -> CountTable:
     """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats.
 
-    Its cells must be the grid's: same CRS, same size, shifted by whole cells. Nodata and NaN
-    are nobody. An error's row is the raster's line, counted from 1. What is not explained here all
-    readers have in common: :class:`geodp.io.read.reader.Reader`, which also says what is raised.
+    Its cells must be the grid's: same CRS, same size, shifted by whole cells; longitudes may be
+    whole turns away. A pixel means ``(stored * scale + offset) / unit`` people, with the scale and
+    the offset that the file states. Nodata and NaN are nobody. An error's row is the raster's line,
+    counted from 1. What is not explained here all readers have in common:
+    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters
     ----------
@@ -126,12 +132,13 @@ def read_raster(
         Public, one map without attributes: of a public raster it is
         :func:`geodp.io.read.rows.pixels.grid_like`. Of this raster itself only where its extent was
         not chosen by looking at where people are.
-    unit : float
-        What one person counts as; values divided by it must be whole within 1e-4.
+    unit : float, optional
+        Value of one person, after scale and offset; values divided by it must be whole within 1e-4.
+        Default: 1, where the file does not say that its values are something else than people.
     band : int, optional
         Counted from 1; needed where there are several.
     missing : sequence of float, optional
-        Values that mean nobody besides nodata, such as -200.
+        Stored values that mean nobody besides nodata, such as -200.
     outside, rounding, secret, memory, scratch
     """
     from geodp.io.read.rows.forms.url import fetch_urls

@@ -103,11 +103,20 @@ SCRATCH = Option(
     "--scratch",
     type=Path,
 )
-VALUE = Option("Label or name of the count's column; repeatable.", "--value", many=True)
+VALUE = Option(
+    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN.",
+    "--value",
+    many=True,
+)
 X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
-WHERE = Option("COLUMN=VALUE that rows must have; repeatable.", "--where", pairs=True)
+WHERE = Option(
+    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
+    "is written; repeatable.",
+    "--where",
+    pairs=True,
+)
 MISSING = Option(
     "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
@@ -127,8 +136,8 @@ OUTSIDE = Option(
 ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
 DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
 DECIMAL = Option(
-    "Decimal mark of numbers in texts; the other one, blanks and ' then separate thousands, which "
-    "nothing may do otherwise.",
+    "Decimal mark of numbers in texts; in counts the other one, blanks and ' then separate "
+    "thousands, which nothing may do otherwise or in coordinates.",
     "--decimal",
     type=(".", ","),
 )
@@ -214,7 +223,9 @@ class Reader(ABC):
     columns : mapping
         For axes of ``grid.axis_names``: columns of indices, of an attribute's labels.
     where : mapping
-        Only rows whose columns have these values; text is compared as it is written.
+        Only rows whose columns have these values, compared as they mean: numbers as numbers, dates
+        and times as moments, what is in quotation marks as it is written
+        (:mod:`geodp.io.read.rows.selecting`).
     duplicates : {"error", "sum"}
         For a cell that is there several times. What "sum" adds up may be other dates, and a
         person in each of them: :func:`geodp.publish` asks for a contribution.
@@ -224,8 +235,10 @@ class Reader(ABC):
     delimiter, encoding : str, optional
         Of texts. Default: as found in the header; UTF-8, UTF-16 with its mark, or CP932.
     decimal : {".", ","}, optional
-        Decimal mark of numbers in texts; the other one, blanks and apostrophes then separate
-        thousands. Default: a point, and nothing separates thousands.
+        Decimal mark of numbers in texts, counts and coordinates. In counts the other one, blanks
+        and apostrophes then separate thousands; in coordinates they are refused, as nothing tells
+        whether the mark before three digits is one of thousands. Default: a point, and nothing
+        separates thousands.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
     rounding : {"nearest", "stochastic"}, optional

@@ -29,7 +29,7 @@ def read(
     grid : Grid or str
         The public grid; ``"jis:half"`` is the whole extent of that code system.
     reader : str, optional
-        Of ``geodp.io.read.READERS``: ``"mesh"``, ``"table"``, ``"points"``, ``"raster"``. Default:
+        Of ``geodp.io.read.READERS``: ``"table"``, ``"points"``, ``"raster"``. Default:
         the one that claims files of this kind, with these options, on this grid.
     **options
         Fields of the reader; see ``geodp.read_mesh``, ``read_table``, ``read_points`` and

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.rounding import Rounding
-    from geodp.io.read.rows.tally import Duplicates, Outside
+    from geodp.io.read.rows.pairing import Values
+    from geodp.io.read.rows.rounding import Counting, Rounding
+    from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.survey import Survey
+    from geodp.io.read.rows.tally import Duplicates, Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
 Decimal: TypeAlias = Literal[".", ","]
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
+Suppressed: TypeAlias = Literal["error", "zero"]
 
 CODE = Option("Column of cell codes (tables).", "--code")
 ANCHOR = Option(
@@ -31,10 +38,24 @@ ANCHOR = Option(
 )
 
 
-def _some(given: Sequence[str]) -> Sequence[str]:
-    if not given:
-        raise UsageError("A table needs a --value column, or several with --attribute.")
-    return given
+SUPPRESSED = Option(
+    "Cells of official mesh files whose count the publisher hides: refuse them, or count nobody.",
+    "--suppressed",
+    type=("error", "zero"),
+)
+NO_VALUE = (
+    "Name the column of counts (--value, value=), or several with the attribute that they become "
+    "(--attribute, attribute=)."
+)
+NO_MARKS = (
+    "Only official mesh files (a text with KEY_CODE, on a grid of jis:) have marks for hidden "
+    "counts that are known (--suppressed, suppressed=); of another table, name what counts nobody "
+    "(--missing, missing=)."
+)
+MIXED = (
+    "This is no table of the same layout as the one before it: official mesh files (KEY_CODE) and "
+    "other tables are not read in one call."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +65,19 @@ class Table(Reader):
     name: ClassVar[str] = "table"
     kind: ClassVar[str] = "a table"
 
-    value: str | Sequence[str] = field(metadata=asks(reader.VALUE, convert=_some))
+    value: Values = field(
+        default=None, metadata=asks(reader.VALUE, convert=lambda given: given or None)
+    )
     attribute: str | None = field(default=None, metadata=asks(reader.ATTRIBUTE))
     code: str | None = field(default=None, metadata=asks(CODE))
     x: str | None = field(default=None, metadata=asks(reader.X))
     y: str | None = field(default=None, metadata=asks(reader.Y))
     anchor: Anchor = field(default="centre", metadata=asks(ANCHOR, needs="x"))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    where: Mapping[str, str | int] = field(default_factory=dict, metadata=asks(reader.WHERE))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
+    suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
@@ -61,6 +85,15 @@ class Table(Reader):
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
     rounding: Rounding | None = field(default=None, metadata=asks(reader.ROUND))
     secret: NoiseKey | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.suppressed != "error":
+            from geodp.io.read.rows.mesh_columns import KEY, is_of_meshes
+
+            key = self.x is None and (self.code or KEY).strip().upper() == KEY
+            if not (key and is_of_meshes(self.grid)):
+                raise UsageError(NO_MARKS)
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
@@ -73,49 +106,48 @@ class Table(Reader):
         import numpy as np
 
         from geodp.io.read.layout.one_table import OneTable
-        from geodp.io.read.rows.columns import batches, find_column, open_tables
+        from geodp.io.read.rows import mesh_columns as mesh
+        from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import locate
-        from geodp.io.read.rows.mesh_columns import numbers_of_labels, with_values
-        from geodp.io.read.rows.rounding import Counting
-        from geodp.io.read.rows.tally import Groups, Tally
+        from geodp.io.read.rows.pairing import numbers_of_labels, pair
+        from geodp.io.read.rows.tally import Groups
 
-        values = [self.value] if isinstance(self.value, str) else [*self.value]
-        wide = self.attribute is not None or len(values) > 1
-        grid = with_values(self.grid, self.attribute, values) if wide else self.grid
+        paired = pair(self.grid, self.attribute, self.value)
+        grid = paired.grid
+        wide = self.attribute is not None or paired.wide
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
-        counting = Counting(self.missing, self.decimal, self.rounding, self.secret)
-        tally = Tally(
-            grid,
-            self.outside or "error",
-            self.duplicates,
-            rounding=self.rounding,
-            memory=self.memory,
-            scratch=self.scratch,
-        )
+        tally: Tally | None = None
         groups, one_table = Groups(), OneTable()
-        for table in open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            layer=self.layer,
-            scratch=self.scratch,
-        ):
-            locators = located or self._locators_of_geometry(grid, table, wide)
-            names = [*values, *(name for locator in locators for name in locator.columns)]
-            chosen = [find_column(table, name, names) for name in names]
-            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
-            one_table.add(table, chosen[: len(values)])
-            if wide:
+        for table in self._open(paths):
+            keyed = self.code is not None or located is None
+            official = keyed and mesh.is_official(table, grid, self.code)
+            if tally is None:
+                first, counting = official, self._counting(official)
+                tally = self._tally(grid, official)
+            elif official != first:
+                raise InputError(MIXED, file=table.name)
+            locators = located or self._locators_of(grid, table, wide, official)
+            columns = self._find_values(table, paired.columns, official)
+            names = [name for locator in locators for name in locator.columns]
+            asked = [*(paired.columns or ()), *names]
+            chosen = [*columns, *(find_column(table, name, asked) for name in names)]
+            wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
+            values = [mesh.title_of(table, column) for column in columns]
+            one_table.add(table, columns)
+            tally.survey.note(table.name, paired.facts)
+            if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
-                numbers = []
-                for value, array in zip(values, arrays, strict=False):
-                    with rows.named(value):
-                        numbers.append(counting.numbers(array))
-                places = self._with_points(arrays[len(values) :], locators)
+                # The key's name is no code, whatever other columns say.
+                first_place = slice(len(values), len(values) + 1)
+                mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
+                if official:
+                    rows, arrays = mesh.drop_labels(rows, arrays, chosen)
+                numbers = _count(rows, values, arrays, counting, tally.survey)
+                places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
-                if summed and len(places) == 1:
+                if summed and not official and len(places) == 1:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
@@ -125,10 +157,67 @@ class Table(Reader):
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
                     tally.add(rows, index, count, sizes)
+        tally = tally or self._tally(grid, official=False)
+        return tally.table(one_table.bound() if self._counts_once(grid) else None)
+
+    def _counts_once(self, grid: Grid) -> bool:
+        """Whether what a layout states of its table holds of what is read of it."""
         # What is added up may be other dates, and a rounded share may be several persons'.
         counted_once = self.duplicates == "error" and self.rounding is None
-        plain = not grid.attributes and len(grid.places) == 1
-        return tally.table(one_table.bound() if counted_once and plain else None)
+        return counted_once and not grid.attributes and len(grid.places) == 1
+
+    def _open(self, paths: Given) -> Iterator[Columns]:
+        """Open the tables; a second header row is a property of the file."""
+        from geodp.io.read.rows.columns import open_tables
+
+        return open_tables(
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            labelled=True,
+            layer=self.layer,
+            scratch=self.scratch,
+        )
+
+    def _tally(self, grid: Grid, official: bool) -> Tally:
+        """Return where counts are gathered; an official file lists a cell once, sum or not."""
+        from geodp.io.read.rows.tally import Tally
+
+        return Tally(
+            grid,
+            self.outside or "error",
+            self.duplicates,
+            within=not official,
+            rounding=self.rounding,
+            memory=self.memory,
+            scratch=self.scratch,
+        )
+
+    def _counting(self, official: bool) -> Counting:
+        """Return how values become counts; official mesh files have marks of their own."""
+        from geodp.io.read.rows.mesh_columns import HIDDEN, MARKS, NONE
+        from geodp.io.read.rows.rounding import Counting
+
+        if not official:
+            if self.suppressed != "error":
+                raise UsageError(NO_MARKS)
+            return Counting(self.missing, self.decimal, self.rounding, self.secret)
+        zero = (NONE, *(MARKS if self.suppressed == "zero" else ()), *self.missing)
+        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN)
+
+    def _find_values(
+        self, table: Columns, names: Sequence[str] | None, official: bool
+    ) -> list[int]:
+        """Return positions of the columns of counts; of official files also by their labels."""
+        from geodp.io.read.rows.columns import find_column
+        from geodp.io.read.rows.delimited import TextTable
+        from geodp.io.read.rows.mesh_columns import find_columns
+
+        if official and isinstance(table, TextTable):
+            return find_columns(table, names)[1]
+        if names is None:
+            raise UsageError(NO_VALUE)
+        return [find_column(table, name, names) for name in names]
 
     @property
     def _names_places(self) -> bool:
@@ -137,11 +226,30 @@ class Table(Reader):
             return True
         return not {*self.grid.axis_names[:2], "origin"}.isdisjoint(self.columns)
 
-    def _locators(self, grid: Grid, wide: bool) -> list[Locator]:
+    def _locators(self, grid: Grid, wide: bool, key: str | None = None) -> list[Locator]:
         from geodp.io.read.rows.locators import cell_locators
 
-        point, columns = (self.x, self.y), dict(self.columns)
-        return _complete(grid, cell_locators(grid, self.code, point, self.anchor, columns), wide)
+        code, point, columns = key or self.code, (self.x, self.y), dict(self.columns)
+        drops = self.outside == "drop"
+        found = cell_locators(grid, code, point, self.anchor, columns, drops=drops)
+        return _complete(grid, found, wide)
+
+    def _locators_of(self, grid: Grid, table: Columns, wide: bool, official: bool) -> list[Locator]:
+        """Return locators where no option names columns of places: the key, or geometries."""
+        from geodp.io.read.rows.delimited import TextTable
+        from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
+
+        key = key_of(table, grid)
+        if official:
+            return self._locators(grid, wide, key)
+        try:
+            return self._locators_of_geometry(grid, table, wide)
+        except UsageError:
+            if key is None and isinstance(table, TextTable) and is_of_meshes(grid):
+                raise InputError(NO_KEY, file=table.name, row=table.head_lines) from None
+            if key is None:
+                raise
+        return self._locators(grid, wide, key)
 
     def _locators_of_geometry(self, grid: Grid, table: Columns, wide: bool) -> list[Locator]:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
@@ -152,17 +260,30 @@ class Table(Reader):
         found = [geometry_cells(grid.places[0], find_geometry(table), table.name)]
         return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
 
-    def _with_points(self, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
+    def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
         """Return columns of places, with points for the decimal marks of coordinates."""
         from geodp.io.read.rows.fields import decimal_points
 
         if self.x is None or self.decimal is None:
             return places
         names = [name for locator in locators for name in locator.columns]
-        return [
-            decimal_points(place, self.decimal) if name in (self.x, self.y) else place
-            for name, place in zip(names, places, strict=True)
-        ]
+        for number, name in enumerate(names):
+            if name in (self.x, self.y):
+                with rows.named(name):
+                    places[number] = decimal_points(places[number], self.decimal, False)
+        return places
+
+
+def _count(
+    rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
+) -> list[NDArray[Any]]:
+    """Return the numbers of each column of values, and tell how many of them are missing."""
+    found = []
+    for value, array in zip(values, arrays, strict=False):
+        with rows.named(value):
+            found.append(counting.numbers(array))
+        survey.miss(rows.table.name, counting.count_missing(array, found[-1]))
+    return found
 
 
 def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
@@ -186,16 +307,17 @@ def read_table(
     paths: Given,
     *,
     grid: str | Grid,
-    value: str | Sequence[str],
+    value: Values = None,
     attribute: str | None = None,
     code: str | None = None,
     x: str | None = None,
     y: str | None = None,
     anchor: Anchor = "centre",
     columns: Mapping[str, str] | None = None,
-    where: Mapping[str, str | int] | None = None,
+    where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
     duplicates: Duplicates = "error",
+    suppressed: Suppressed = "error",
     outside: Outside | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -223,8 +345,9 @@ def read_table(
         DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public; a string names a code system, as in ``Grid.mesh``.
-    value : str or sequence of str
-        Column of counts. Several become `attribute`, as in :func:`geodp.read_mesh`.
+    value : str, sequence of str or mapping
+        Column of counts. Several become `attribute`, as in :func:`geodp.read_mesh`; only an
+        official mesh file with one such column needs no name.
     attribute : str, optional
         Name of the attribute that several values become.
     code : str, optional
@@ -239,6 +362,8 @@ def read_table(
     missing : sequence of str or number, optional
         Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
+    suppressed : {"error", "zero"}
+        For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
     where, duplicates, outside, delimiter, encoding, decimal, layer
     rounding, secret, memory, scratch
     """
@@ -256,6 +381,7 @@ def read_table(
         where=where or {},
         missing=missing,
         duplicates=duplicates,
+        suppressed=suppressed,
         outside=outside,
         delimiter=delimiter,
         encoding=encoding,

@@ -20,6 +20,7 @@ from geodp.io.read.rows.survey import Survey
 from geodp.io.read.table import read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
+from geodp.table.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +147,16 @@ class Partitions:
         self._require_unchanged(number)
         return table
 
-    def read_persons(self, number: int, weights: NDArray[np.uint64], parts: int) -> list[Records]:
+    def read_persons(
+        self, number: int, weights: NDArray[np.uint64], parts: int
+    ) -> tuple[list[Records], Reading]:
         """Read the records of one file, parted by a hash of the person; raises as :meth:`read`."""
         self._require_unchanged(number)
-        found = self._points.list_records(self.paths[number], Survey())
+        survey = Survey()
+        found = self._points.list_records(self.paths[number], survey)
         parted = part_records(found, weights, parts)
         self._require_unchanged(number)
-        return parted
+        return parted, survey.reading()
 
     def bound_persons(
         self, files: Sequence[Records]
@@ -174,8 +178,10 @@ class Partitions:
     def _keys(self, path: str) -> CountTable:
         names = [self.reading["key"], self.reading["count"]]
         keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        survey = Survey()
         for table in open_tables(path):
-            for rows, arrays in batches(table, [find_column(table, n, names) for n in names]):
+            chosen = [find_column(table, name, names) for name in names]
+            for rows, arrays in batches(table, chosen, survey=survey):
                 if any(array.null_count for array in arrays):
                     raise InputError("A key or a count is missing.", file=path)
                 key, count = (array.to_numpy(zero_copy_only=False) for array in arrays)
@@ -183,8 +189,10 @@ class Partitions:
                     part = CountTable.from_keys(self.grid, key, count)
                 keys.append(part.key)
                 counts.append(part.count)
+                survey.place(table.name, np.asarray(count, np.int64), None)
+        joined = np.concatenate(keys), np.concatenate(counts)
         try:
-            return CountTable.from_keys(self.grid, np.concatenate(keys), np.concatenate(counts))
+            return CountTable.from_keys(self.grid, *joined, reading=survey.reading())
         except CodeError:
             raise InputError("The counts of a cell add up to 2**60 or more.", file=path) from None
 

@@ -27,7 +27,7 @@ from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import digest_stream, release_key
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
-from geodp.table.reading import require_rows
+from geodp.table.reading import Reading, join_readings, require_rows
 from geodp.table.stated.prior import StatedPrior
 from geodp.table.totals import Relation, Remainder
 
@@ -119,7 +119,8 @@ class Run:
         if self.partitions.by_person:
             self._pieces = min(max(MOST_PIECES // self._pieces, FEWEST_GROUPS), PERSONS)
         rounds = len(self.cut.learns) + (3 if self.cut.two_passes else 2)
-        self._all = self._pieces + self.parts * rounds
+        read = len(self.partitions.paths) if self.partitions.by_person else 0
+        self._all = self._pieces + read + self.parts * rounds
 
     def release(
         self, last: Last, ready: Callable[[int], None] | None = None
@@ -132,10 +133,10 @@ class Run:
         options = self.options
         try:
             self._job = self._send(0)
-            ranges, top, rows = self._ranges()
+            ranges, top, reading = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
             self.public_facts = (
-                *require_rows(rows, None, allow_empty=self.options.allow_empty),
+                *require_rows(top.key.size, reading, allow_empty=self.options.allow_empty),
                 *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
             )
             if ready is not None:
@@ -204,9 +205,9 @@ class Run:
         rows = enumerate(zip(*columns, strict=True))
         return [self._submit(function, f"{turn}{number}", *row) for number, row in rows]
 
-    def _ranges(self) -> tuple[list[Any], Cells, int]:
-        """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
-        files = self._persons() if self.partitions.by_person else self._files()
+    def _ranges(self) -> tuple[list[Any], Cells, Reading]:
+        """Tasks whose results are the cells of every range; totals of the cut's nodes; reading."""
+        files, read = self._persons() if self.partitions.by_person else (self._files(), None)
         sums = self._results(self._each(tasks.sum_nodes, [self._job] * len(files), files))
         if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -228,14 +229,15 @@ class Run:
             ]
             ranges.append(self._submit(tasks.merge, number, self._job, *found))
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
-        return ranges, top, sum(piece.rows for piece in sums)
+        found = [piece.reading for piece in sums] if read is None else self._results(read)
+        return ranges, top, join_readings([one for one in found if one is not None])
 
     def _files(self) -> list[Any]:
         """Return a task for every file, whose result is its cells."""
         return [self._submit(tasks.read, i, self._job, i) for i in range(self._pieces)]
 
-    def _persons(self) -> list[Any]:
-        """Return tasks whose results are what is kept of the persons, some of them each."""
+    def _persons(self) -> tuple[list[Any], list[Any]]:
+        """Return tasks whose results are what is kept of some persons, or was read of a file."""
         weights = self._submit(tasks.same, "weights", draw_weights())
         files = [
             self._submit(tasks.read_persons, i, self._job, i, weights, self._pieces)
@@ -244,11 +246,12 @@ class Run:
         found = []
         for number in range(self._pieces):
             own = [
-                self._submit(tasks.part, f"persons-{number}-{i}", records, number)
+                self._submit(tasks.some_records, f"persons-{number}-{i}", records, number)
                 for i, records in enumerate(files)
             ]
             found.append(self._submit(tasks.bound_persons, number, self._job, *own))
-        return found
+        read = [self._submit(tasks.reading_of, f"file-{i}", one) for i, one in enumerate(files)]
+        return found, read
 
     def gather(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
         """Results of a task for every range."""

@@ -29,6 +29,7 @@ from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
 from geodp.release.release import Release
 from geodp.table.counts import Cells, coalesce
+from geodp.table.reading import Reading
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
@@ -46,11 +47,11 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Confidential counts: keys strictly increasing; of a file also the rows that are counted."""
+    """Confidential counts: keys strictly increasing; of a file also what was read of it."""
 
     key: NDArray[np.uint64]
     count: NDArray[np.int64]
-    rows: int = 0
+    reading: Reading | None = None
 
     def __repr__(self) -> str:
         return "Piece(confidential)"
@@ -58,6 +59,21 @@ class Piece:
     def __sizeof__(self) -> int:
         """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
         return int(self.key.nbytes + self.count.nbytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """Confidential records of one file by persons, and what was read of it."""
+
+    records: list[Records]
+    reading: Reading
+
+    def __repr__(self) -> str:
+        return "Parted(confidential)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the records: what a scheduler plans spilling and transfers by."""
+        return sum(records.__sizeof__() for records in self.records)
 
 
 class RepeatedCellError(InputError):
@@ -72,23 +88,32 @@ def same(job: Any) -> Any:
 def read(job: Job, number: int) -> Piece:
     """Return a file's cells: encoded, sorted, coalesced."""
     table = job.partitions.read(number)
-    return Piece(table.key, table.count, table.rows)
+    return Piece(table.key, table.count, table.reading)
 
 
-def read_persons(job: Job, number: int, weights: NDArray[np.uint64], parts: int) -> list[Records]:
+def read_persons(job: Job, number: int, weights: NDArray[np.uint64], parts: int) -> Parted:
     """Return a file's records, parted by a hash of their persons."""
-    return job.partitions.read_persons(number, weights, parts)
+    return Parted(*job.partitions.read_persons(number, weights, parts))
+
+
+def some_records(parted: Parted, number: int) -> Records:
+    """Return a file's records of some persons."""
+    return parted.records[number]
+
+
+def reading_of(parted: Parted) -> Reading:
+    """Return what was read of a file."""
+    return parted.reading
 
 
 def bound_persons(job: Job, *files: Records) -> Piece:
     """Return what is kept of some persons, from all of their records, in the order of the files."""
-    kept = job.partitions.bound_persons(files)
-    return Piece(*coalesce(*kept), sum(records.key.size for records in files))
+    return Piece(*coalesce(*job.partitions.bound_persons(files)))
 
 
 def sum_nodes(job: Job, piece: Piece) -> Piece:
     """Totals by nodes of the cut."""
-    return Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count), piece.rows)
+    return Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count), piece.reading)
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
@@ -99,7 +124,7 @@ def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
 
 
 def part(pieces: list[Any], number: int) -> Any:
-    """One range of those, or some persons."""
+    """One range of those."""
     return pieces[number]
 
 

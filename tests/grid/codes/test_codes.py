@@ -363,11 +363,15 @@ def test_traps_of_jis_codes(level, code, sentence):
 @pytest.mark.parametrize(
     ("codes", "position", "sentence"),
     [
-        (np.array([533946113.0, 533946114.0]), 0, "never decimals"),
+        (np.array([533946113.0, 533946114.5]), 1, "never decimals"),
+        (np.array([533946113.0, np.nan]), 1, "missing or blank"),
+        (np.array([53394611.0, 53394612], np.float32), 0, "may have lost digits"),
+        (np.array([533946113, 2.0**53]), 1, "may have lost digits"),
+        (np.array([np.inf]), 0, "may have lost digits"),
         (["533946113", None], 1, "missing or blank"),
         (["533946113", float("nan")], 1, "missing or blank"),
         (pa.array(["533946113", None]), 1, "missing or blank"),
-        (pa.array([533946113, None]), 0, "never decimals"),
+        (pa.array([533946113, None]), 1, "missing or blank"),
         (np.array([533946113, -533946113]), 1, "signs"),
         (np.array([533946113, 53371111]), 1, "have 9 digits"),
         (np.array([2**64 - 1], dtype=np.uint64), 0, "have 9 digits"),
@@ -378,6 +382,14 @@ def test_traps_of_jis_codes(level, code, sentence):
 )
 def test_traps_of_columns_of_codes(codes, position, sentence):
     assert sentence in refusal(JISMesh("half"), codes, position)
+
+
+def test_whole_floats_are_numbers():
+    """pandas makes floats of whole numbers where one is missing in the file."""
+    codes = np.array([[533946113.0], [392725541.0]])
+    for one in (codes, codes.astype(np.int64), codes.astype(np.int64).astype(str)):
+        row, col = JISMesh("half").parse(one)
+        assert (row.tolist(), col.tolist()) == ([[8563], [6290]], [[6362], [4428]])
 
 
 def test_bytes_beyond_ascii_are_refused():

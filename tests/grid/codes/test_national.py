@@ -30,10 +30,19 @@ def test_codes_and_cells_are_one_to_one(name):
     assert dict(system.areas)[name] == 1
     empty = system.format(row[:0], col[:0])
     assert empty.shape == system.parse(empty)[0].shape == (0,)
-    if name in ("statpop:100m", "quadkey:3"):  # as numbers
+    if name == "statpop:100m":  # as numbers
         numbers = system.format(row, col).astype(np.int64)
-        good = [len(str(number)) == 8 for number in numbers] if name[0] == "s" else row >= 0
-        assert (system.parse(numbers[good])[0] == row[good]).all()
+        good = [len(str(number)) == 8 for number in numbers]
+        for kind in (np.int64, np.uint32, np.float64):
+            assert (system.parse(numbers[good].astype(kind))[0] == row[good]).all()
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64])
+def test_quadkeys_are_never_numbers(kind):
+    """A zero in front is lost, and the codes of a quarter of the map all look one level coarser."""
+    assert code_system("quadkey:2").parse(["13", "02"])[0].size == 2
+    with pytest.raises(CodeError, match="lost the zeros in front"):
+        code_system("quadkey:2").parse(np.array([13, 12], kind))
 
 
 def test_published_codes_are_where_publishers_say():

@@ -194,13 +194,15 @@ def ascii_grid(folder: Path) -> Path:
 
 
 def netcdf(folder: Path, version: int = 1, records: bool = False) -> Path:
-    """Write a file over lat and lon, of which the first has as many records as are written."""
+    """Write a file over lat and lon, and with records over a time of one record."""
     path = folder / "a.nc"
     if version == 5:
         path.write_bytes(cdf5())
         return path
     with netcdf_file(path, "w", version=version) as file:
-        file.createDimension("lat", None if records else ROWS)
+        if records:
+            file.createDimension("time", None)
+        file.createDimension("lat", ROWS)
         file.createDimension("lon", COLS)
         for name, units, values in (
             ("lat", "degrees_north", 23.75 - 0.5 * np.arange(ROWS)),
@@ -209,7 +211,9 @@ def netcdf(folder: Path, version: int = 1, records: bool = False) -> Path:
             axis = file.createVariable(name, "d", (name,))
             axis.units, axis.standard_name = units, f"{name}itude".replace("lonitude", "longitude")
             axis[:] = values
-        file.createVariable("count", "i", ("lat", "lon"))[:] = COUNTS.reshape(ROWS, COLS)
+        axes = ("time", "lat", "lon") if records else ("lat", "lon")
+        count = file.createVariable("count", "i", axes)
+        count[:] = COUNTS.reshape(1, ROWS, COLS) if records else COUNTS.reshape(ROWS, COLS)
     return path
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
@@ -36,13 +36,47 @@ def write(path, text, encoding="utf-8"):
         (",", "1.234,5", "1234.5"),
         (",", "0,5", "0.5"),
         (",", "-0,5", "-0.5"),
-        (",", "1.23", "1.23"),
+        (",", "1,5e3", "1,5e3"),
+        (",", "1.234.567,5", "1234567.5"),
+        (",", "1.234 567", "1.234 567"),
+        (",", "１．２３４", "1234"),
         (None, "1,234", "1,234"),
         (",", "–", "–"),
     ],
 )
 def test_a_number_is_what_its_marks_say(decimal, given, read):
     assert decimal_points(pa.array([given, given]), decimal).to_pylist() == [read, read]
+
+
+@pytest.mark.parametrize("given", ["1.23", "0.5", "1234.567", "1.5e3", ".5"])
+def test_a_point_beside_a_decimal_comma_separates_thousands_or_is_refused(given):
+    with pytest.raises(CodeError, match="point that separates no thousands") as caught:
+        decimal_points(pa.array(["1,5", "7", given]), ",")
+    assert caught.value.position == 2
+
+
+@pytest.mark.parametrize(
+    ("decimal", "given", "rule"),
+    [
+        (",", "500.123", "has a point, and the decimal mark is a comma"),
+        (",", "500.1", "has a point, and the decimal mark is a comma"),
+        (",", "4.000.500", "thousands separators"),
+        (".", "4,000,500", "thousands separators"),
+        (".", "500,123", "decimal comma"),
+        (None, "500,123", "decimal comma"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("reader", "more"), [(read_table, {"value": "n", "rounding": "nearest"}), (read_points, {})]
+)
+def test_nothing_separates_thousands_in_coordinates(decimal, given, rule, reader, more, tmp_path):
+    """Which of two marks three digits follow is not guessed, and counts keep theirs."""
+    path = write(tmp_path / "a.csv", f"x;y;n\n{given};3000500;1.234\n")
+    options = {"grid": METRES, "x": "x", "y": "y", "decimal": decimal}
+    with pytest.raises(InputError, match=rule) as caught:
+        reader(path, **options, **more)
+    assert caught.value.row == 2
+    assert given not in str(caught.value)
 
 
 def test_thousands_are_read_on_request_only(tmp_path):

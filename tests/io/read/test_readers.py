@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.rows.inspect import inspect
@@ -87,8 +87,15 @@ def test_one_header_row_and_one_value(tmp_path: Path) -> None:
 
 
 def test_repeated_header_rows_of_joined_files(tmp_path: Path) -> None:
-    path = official(tmp_path, [COLUMNS, LABELS, BODY[0], LABELS, BODY[1], COLUMNS, LABELS, BODY[2]])
+    """Labels under names that are there once are left out; names may begin another table."""
+    path = official(tmp_path, [COLUMNS, LABELS, BODY[0], LABELS, BODY[1], BODY[2]])
     assert read_mesh(path, grid="jis:half", value="T001").count.sum() == 42
+    for other in (COLUMNS, COLUMNS.replace("T001", "T009")):
+        path = official(tmp_path, [COLUMNS, LABELS, *BODY, other, LABELS, BODY[2]])
+        with pytest.raises(InputError, match="row 6: the header is repeated in"):
+            read_mesh(path, grid="jis:half", value="T001")
+        with pytest.raises(InputError, match="row 6: the header is repeated"):
+            inspect(path)
 
 
 def test_a_header_alone_is_an_empty_table(tmp_path: Path) -> None:
@@ -108,8 +115,10 @@ def test_several_values_become_an_attribute(tmp_path: Path) -> None:
     assert table.grid.attributes[0].labels == tuple(values)
     assert counts(table) == {CODES[0]: [10, 20], CODES[2]: [7, 0]}
     own = Grid.mesh("jis:half").with_attribute("sex", ["m", "f"])
-    again = read_mesh(path, grid=own, value=values, suppressed="zero")
-    assert counts(again) == counts(table)
+    for pairs in (values[::-1], values):
+        paired = dict(zip(("f", "m"), pairs, strict=True))
+        again = read_mesh(path, grid=own, value=paired, suppressed="zero")
+        assert (counts(again) == counts(table)) == (pairs == values[::-1])
 
 
 def test_domains_are_public(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_code_system_is_its_whole_extent():
 def test_files_are_told_by_their_names(tmp_path):
     text = "KEY_CODE,T001\n,人口\n53394611,8\n53394612,4\n"
     (tmp_path / "tblT001100S5339.txt").write_text(text, encoding="cp932")
-    found = geodp.read([tmp_path / "tblT001100S5339.txt"], GRID, value=["人口"], reader="mesh")
+    found = geodp.read([tmp_path / "tblT001100S5339.txt"], GRID, value=["人口"])
     assert found.count.tolist() == [8, 4]
 
 
@@ -43,7 +43,7 @@ def test_files_are_told_by_their_names(tmp_path):
     ("given", "sentence"),
     [
         ({"code": "mesh", "value": "n", "lines": 3}, "Not for a table: lines"),
-        ({"code": "mesh"}, "needs value="),
+        ({"code": "mesh"}, "column of counts .*value="),
         ({"reader": "scroll"}, "no reader 'scroll'; there are"),
     ],
 )

@@ -1,11 +1,15 @@
 """A selection or domain that no row meets; a check of what would be read; masks and their word."""
 
+import hashlib
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -58,8 +62,8 @@ MASK = [*BOUNDS, "--mask-source", "a test", "--mask"]
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"where": "month=1"}, "No row of the input has month=1"),
-        ({"where": "MONTH=03"}, "has month=03"),
+        ({"where": "month=3"}, "No row of the input has month=3; column month is written as text"),
+        ({"where": "MONTH=03"}, "has month=03; column month is written as text of 2 digits."),
         ({"domain": ELSEWHERE}, "lies in the domain"),
         ({"domain": ["--primary", "5239"]}, "lies in the domain"),
         ({"domain": [*MASK, "mask", "--outside", "drop"]}, "lies in the domain"),
@@ -74,7 +78,7 @@ def test_what_no_row_meets_is_refused_before_the_charge(
     assert isinstance(refused.exception, UsageError)
     assert words in str(refused.exception)
     assert "--allow-empty" in str(refused.exception)
-    assert "01" not in str(refused.exception).replace("month=01", "")
+    assert not {"01", "02"} & {*re.findall(r"\w+", str(refused.exception).replace("month=01", ""))}
     assert not (office / "out").exists()
     assert charges(office) == 0
     allowed = call(office, "--allow-empty", **given)
@@ -129,6 +133,123 @@ def test_points_and_coarser_cells(office: Path) -> None:
         assert done.exit_code == 0, done.exception
 
 
+EMPTY = {
+    "no rows": ("code,month,n\n", "more.csv holds no rows"),
+    "another month": ("code,month,n\n533946123,2,4\n", "No row of .*more.csv has month=01; column"),
+    "another place": (
+        "code,month,n\n523946123,1,4\n",
+        "No row of .*more.csv that is selected lies",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+@pytest.mark.parametrize("how", ["files", "folder", "pattern", "archive"])
+def test_a_file_that_adds_nobody_is_refused_before_the_charge(
+    office: Path, kind: str, how: str
+) -> None:
+    rows, words = EMPTY[kind]
+    (office / "all").mkdir()
+    (office / "all" / "in.csv").write_text(ROWS)
+    (office / "all" / "more.csv").write_text(rows)
+    with zipfile.ZipFile(office / "all.zip", "w") as archive:
+        for name in ("in.csv", "more.csv"):
+            archive.write(office / "all" / name, name)
+    given = {
+        "files": [str(office / "all" / "in.csv"), str(office / "all" / "more.csv")],
+        "folder": [str(office / "all")],
+        "pattern": [str(office / "all" / "*.csv")],
+        "archive": [str(office / "all.zip")],
+    }[how]
+    common = ["--grid", "jis:half", "--code", "code", "--value", "n", "--epsilon", "1"]
+    common += ["--contribution", "1", *BOUNDS, "--outside", "drop", "--where", "month=01"]
+    common += ["--ledger", str(office / "ledger"), "--dataset", "census"]
+    call = [*given, *common, "--output", str(office / "out")]
+    refused = CliRunner().invoke(publish, call)
+    words = words.replace("more.csv", r"more.csv\)?")
+    assert re.search(words, str(refused.exception)), refused.exception
+    assert isinstance(refused.exception, UsageError)
+    assert charges(office) == 0
+    allowed = CliRunner().invoke(publish, [*call, "--allow-empty"])
+    assert allowed.exit_code == 0, allowed.exception
+    card = json.loads((office / "out" / "public" / "release.json").read_text())
+    assert MET not in card["guarantee"]["not_protected"]
+
+
+def test_files_that_their_folders_leave_out_are_not_asked(tmp_path: Path) -> None:
+    for month, code in (("1", "533946113"), ("2", "533946114")):
+        (tmp_path / f"month={month}").mkdir()
+        table = pa.table({"code": [code], "n": [30]})
+        pq.write_table(table, tmp_path / f"month={month}" / "a.parquet")
+    asked: dict[str, Any] = {"grid": "jis:half", "code": "code", "value": "n"}
+    table = geodp.read_table(tmp_path, where={"month": 1}, **asked)
+    assert MET in geodp.publish(table, epsilon=1, contribution=1).public_facts
+    nothing = geodp.read_table(tmp_path, where={"month": 3}, **asked)
+    with pytest.raises(UsageError, match="names of the folders say that no row"):
+        geodp.publish(nothing, epsilon=1, contribution=1)
+
+
+def test_the_account_of_every_record_is_whole(office: Path) -> None:
+    rows = [
+        *("533946113,01,30", "533946113,01,5", "533946114,01,0", "533946114,01,-"),
+        *("533946123,02,9", "523946113,01,4", "533900113,01,6"),
+    ]
+    (office / "in.csv").write_text("\n".join(["code,month,n", *rows]))
+    (office / "mask").write_text("533946\n")
+    done = call(
+        office,
+        *("--check", "--missing", "-", "--duplicates", "sum", "--outside", "drop"),
+        where="month=1",
+        domain=[*MASK, str(office / "mask")],
+    )
+    assert done.exit_code == 0, done.exception
+    found = json.loads((office / "out" / "restricted" / "check.json").read_text())["read"]
+    (file,) = found["sources"]
+    assert file["spellings"] == {"month=1": {"01": 6}}
+    assert file["forms"] == {"month=1": "text of 2 digits"}
+    assert file["beyond"] == {"bounds": {"rows": 1, "people": 4}, "mask": {"rows": 1, "people": 6}}
+    assert (found["rows"], found["selected"]) == (7, 6)
+    assert (found["inside"], found["outside"]) == (4, 2)
+    assert (found["people"], found["people_outside"]) == (35, 10)
+    assert (found["missing"], found["doubled"], found["without_person"]) == (1, 1, 0)
+
+
+def test_records_without_persons_are_told(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("x,y,who\n139.76,35.68,a\n139.76,35.68,b\n0,0,c\n")
+    asked: dict[str, Any] = {"grid": "jis:half", "x": "x", "y": "y", "outside": "drop"}
+    asked["grid"] = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+    for more, without in (({}, 2), ({"person": "who"}, 0)):
+        table = geodp.read_points(tmp_path / "p.csv", **asked, **more)
+        assert table.reading is not None
+        (source,) = table.reading.sources
+        assert (source.rows, source.inside, source.without_person) == (3, 2, without)
+
+
+def test_what_is_counted_of_records_shows_in_restricted_only(office: Path) -> None:
+    """Two inputs of one table, of which one has further records of every kind: the same bytes."""
+    more = "533946123,02,9\n523946113,01,4\n533946114,01,-\n533946124,01,0\n"
+    (office / "key").write_text(hashlib.sha256(b"a test").hexdigest())
+    (office / "key").chmod(0o600)
+    found = []
+    for rows in ("533946113,01,35\n", f"533946113,01,30\n533946113,01,5\n{more}"):
+        (office / "in.csv").write_text(f"code,month,n\n{rows}")
+        given = ["--missing", "-", "--duplicates", "sum", "--outside", "drop", "--overwrite"]
+        call = [str(office / "in.csv"), "--grid", "jis:half", "--code", "code", "--value", "n"]
+        call += ["--contribution", "2", "--where", "month=1", *BOUNDS, *given, "--epsilon", "1"]
+        done = CliRunner().invoke(
+            publish, [*call, "--key-file", str(office / "key"), "--output", str(office / "out")]
+        )
+        assert done.exit_code == 0, done.exception
+        public = sorted((office / "out" / "public").iterdir())
+        files = {path.name: path.read_bytes() for path in public if path.is_file()}
+        found.append((done.stdout, done.stderr, files))
+    (first, second) = found
+    assert first[:2] == second[:2]
+    assert first[2].keys() == second[2].keys()
+    for name, data in first[2].items():
+        assert data == second[2][name], name
+
+
 def test_an_empty_table_of_a_program_is_refused_unless_it_is_allowed() -> None:
     empty = geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))
     with pytest.raises(UsageError, match="counts nobody"):
@@ -158,9 +279,9 @@ def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
         **{"rows": 3, "selected": 2, "inside": 2, "people": 35}
     }
     # A check comes again, and refuses what publishing would; the operator may look all the same.
-    refused = call(office, "--check", where="month=1").exception
-    assert "No row of the input has month=1" in str(refused)
-    assert check("--allow-empty", where="month=1")["read"]["terms"] == {"month=1": 0}
+    refused = call(office, "--check", where="month=3").exception
+    assert "No row of the input has month=3" in str(refused)
+    assert check("--allow-empty", where="month=3")["read"]["terms"] == {"month=3": 0}
     away = check("--allow-empty", domain=ELSEWHERE)["read"]
     assert (away["inside"], away["outside"], away["people_outside"]) == (0, 2, 35)
     (file,) = away["sources"]

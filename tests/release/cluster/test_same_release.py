@@ -234,7 +234,7 @@ def test_persons_in_several_files_are_bounded(
 ):
     monkeypatch.setattr("geodp.release.cluster.run.PERSONS", files + 4)
     paths = trips(tmp_path / "trips", files)
-    terms = {"method": method, "epsilon": 1, "key": kept()}
+    terms = {"method": method, "epsilon": 1, "key": kept(), "allow_empty": True}
     whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms)
     found = publish(
         cluster(workers),
@@ -256,7 +256,7 @@ def test_persons_in_several_files_are_bounded(
 )
 def test_a_killed_worker_does_not_show_in_persons(cluster, tmp_path, task, state):
     client, paths = cluster(2), trips(tmp_path / "trips", 4)
-    terms = {"epsilon": 1, "key": kept()}
+    terms = {"epsilon": 1, "key": kept(), "allow_empty": True}
     whole = geodp.publish(
         geodp.read_points(paths, **TRIPS, **BOUNDS),
         method="pyramid",
@@ -273,12 +273,19 @@ def test_records_without_persons_need_a_contribution(cluster, tmp_path):
     files = Partitions.of_points(paths, **TRIPS)
     with pytest.raises(UsageError, match="--person"):
         publish(None, files, epsilon=1)
-    whole = geodp.publish(
-        geodp.read_points(paths, **TRIPS), key=kept(), **{"contribution": 1, **ONCE}
-    )
-    found = publish(cluster(2), files, key=kept(), parts=5, **{"contribution": 1, **ONCE})
+    terms = {"contribution": 1, "allow_empty": True, "key": kept(), **ONCE}
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS), **terms)
+    found = publish(cluster(2), files, parts=5, **terms)
     assert sha256(found.table) == sha256(whole.table)
     assert found.card() == whole.card()
+
+
+@pytest.mark.parametrize("bounds", [BOUNDS, {}])
+def test_a_file_without_records_is_refused_by_its_name(cluster, tmp_path, bounds):
+    paths = trips(tmp_path / "trips", 3)
+    files = Partitions.of_points(paths, **TRIPS, **bounds)
+    with pytest.raises(UsageError, match=r"2\.parquet holds no rows\. Nothing was charged"):
+        publish(cluster(2), files, epsilon=1, **({} if bounds else {"contribution": 1}))
 
 
 def test_records_that_are_refused(cluster, tmp_path):
@@ -399,6 +406,6 @@ def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
     assert ledger.charges("census") == ()
     release = publish(cluster(2), files, allow_empty=True, **{"contribution": 1, **spent})
     assert MET not in release.public_facts
-    rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})
+    rows = Partitions.of_tables(paths[:1], **{**options, "where": {"T": 0}})
     counted = publish(cluster(2), rows, epsilon=1, parts=3, contribution=1)  # a row, of nobody
     assert counted.public_facts == (MET,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, pad_time, tell_if_kept
 from geodp.cli.stated import read_stated, stated_of_series
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
+from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -49,17 +50,29 @@ if TYPE_CHECKING:
 def part_inputs(
     context: click.Context, _parameter: click.Parameter, given: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Return the files of ``TIME=FILE``, and leave those of each time with the context."""
-    from geodp.io.read.rows.forms.url import refuse_url
+    """Return the files of ``TIME=FILE``, and leave those of each time with the context.
 
-    parted: dict[str, list[Path]] = {}
+    UsageError for a time that is given twice: its files may be two hours of one name, at the end of
+    summer time, or two editions of one month, and would be added up.
+    """
+    from geodp.io.read.rows.forms.url import refuse_url
+    from geodp.io.read.rows.input_files import list_paths
+
+    parted: dict[str, tuple[Path, ...]] = {}
     for text in given:
         time, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError("Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.")
         refuse_url(path)
-        parted.setdefault(time, []).append(Path(path))
-    context.params["snapshots"] = {time: tuple(paths) for time, paths in parted.items()}
+        if time in parted:
+            raise UsageError(
+                f"The time {printable(time[:40])} is given twice; a series has every time once. If "
+                "several files make one snapshot, give their folder or a pattern: "
+                "2024-05='may/*.csv'."
+            )
+        files = [path] if os.path.isfile(path) else list_paths(path)
+        parted[time] = tuple(map(Path, files))
+    context.params["snapshots"] = parted
     return tuple(path for paths in parted.values() for path in paths)
 
 
@@ -114,7 +127,10 @@ def part_inputs(
     "nothing is read, drawn or charged.",
 )
 @click.option(
-    "--allow-empty", is_flag=True, help="Publish even if no row of a snapshot meets the selection."
+    "--allow-empty",
+    is_flag=True,
+    help="Publish even if no row of a file meets the selection and the domain, which is refused "
+    "otherwise.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
@@ -125,9 +141,9 @@ def publish_series(**options: Any) -> None:
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
 
-    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23. A time may
-    have several files. Writes OUTPUT/public, with a folder for every snapshot, and
-    OUTPUT/restricted. Nothing that depends on the data is printed.
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
+    once; FILE may be a folder or a pattern. Writes OUTPUT/public, with a folder for every
+    snapshot, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
     with pad_time(options["pad_time"]):
         with progress.show(sys.stderr):

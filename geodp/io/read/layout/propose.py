@@ -24,6 +24,9 @@ from geodp.io.read.rows.inspect import inspect
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
 
+OWN_EXTENT = ("regular", "like", "units")
+"""Kinds of grids that are public areas themselves, so that a preset's would be another."""
+
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
@@ -102,7 +105,8 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     InputError
         A file that cannot be read.
     """
-    found = inspect(path, encoding=given.get("encoding"))
+    texts = {name: given.get(name) for name in ("encoding", "delimiter", "layer")}
+    found = inspect(path, **texts)
     given = {name: value for name, value in given.items() if value is not None}
     table = found.get("tables", [{}])[0]
     named = [str(one["name"]) for one in table.get("columns") or ()]
@@ -120,16 +124,23 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
         known = {"attributes": [*parts], **options, **given}
-        known["stated"] = chosen is not None and _states_contribution(chosen, options, given)
+        same = {**given}
+        if "value" in given and _is_column(named, labels, given["value"], options.get("value")):
+            same["value"] = options["value"]  # by its name, where the preset has its label
+        known["stated"] = chosen is not None and _states_contribution(chosen, options, same)
+        own = [] if chosen is None else match(str(chosen.options.get("value")), [*named, *labels])
+        another = own and [*same.get("value", own)] != own[:1]
+        if chosen is not None and chosen.contribution is not None and another:
+            known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
-            table = inspect(path, encoding=given.get("encoding"), key=key)["tables"][0]
+            table = inspect(path, **texts, key=key)["tables"][0]
         more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
     if any("--contribution" in one for one in asks):  # in the preset's words
-        more = more[0], [one for one in more[1] if one != ASK_CONTRIBUTION]
+        more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
 
 
@@ -156,9 +167,14 @@ def _divided(
     """Return the columns of the attribute that is asked for without naming any."""
     stated = {} if preset is None else preset.options
     name = given.get("attribute", stated.get("attribute"))
-    if name is None or not {"value", "axis", "column"}.isdisjoint(given):
+    if name is None:
         return {}
-    if name not in parts:
+    found = _columns_of(parts[name]) if name in parts else {}
+    if "column" in given or any(
+        [*given[each]] != found.get(each) for each in ("value", "axis") if each in given
+    ):
+        return {}  # the operator's own
+    if not found:
         known = "no preset fits this file"
         if preset is not None:
             known = f"the preset {preset.name} knows {', '.join(parts) or 'none of this file'}"
@@ -166,12 +182,19 @@ def _divided(
             f"--attribute needs the columns of its labels (--value, repeatable), or an attribute "
             f"of a preset; {known}."
         )
-    one = parts[name]
+    return found
+
+
+def _columns_of(one: Attribute) -> dict[str, Any]:
+    """Return the columns of an attribute, each with its label where it has another name."""
     if one.labels == (one.columns,):
         return {"value": [*one.columns]}
+    combinations = zip(product(*one.labels), one.columns, strict=True)
     pairs = zip(one.names, one.labels, strict=True)
-    axes = [f"{each}={','.join(labels)}" for each, labels in pairs]
-    return {"value": [*one.columns], "axis": axes}
+    return {
+        "value": [f"{','.join(labels)}={column}" for labels, column in combinations],
+        "axis": [f"{name}={','.join(labels)}" for name, labels in pairs],
+    }
 
 
 def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
@@ -204,8 +227,11 @@ def _of_preset(
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
     options |= divided
-    if not {*DOMAIN, "grid"}.isdisjoint(given):
-        options = {name: value for name, value in options.items() if name not in DOMAIN}
+    kind = str(given.get("grid", "")).partition(":")[0]
+    dropped = {*DOMAIN} if kind in OWN_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()
+    if not PLACES.isdisjoint(given):
+        dropped |= PLACES
+    options = {name: value for name, value in options.items() if name not in dropped}
     asks = [words for words in preset.asks if {*_flags(words)}.isdisjoint(given)]
     return options, [f"say {words}" for words in asks]
 
@@ -275,8 +301,22 @@ def _of_table(
                 f"{shown}"
             )
     if "contribution" not in known and not known["stated"]:
-        asks.append(ASK_CONTRIBUTION)
+        asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
     return options, asks
+
+
+def _is_column(
+    names: Sequence[str], labels: Sequence[str], given: Sequence[str], own: Sequence[str] | None
+) -> bool:
+    """Whether one column of counts is given which is the preset's own, by its name or label."""
+    if own is None or len(own) != 1 or len(given) != 1:
+        return False
+    wanted = [text.strip().casefold() for text in (given[0], own[0])]
+    columns = [
+        {name.strip().casefold(), label.casefold()}
+        for name, label in zip(names, labels, strict=True)
+    ]
+    return any({*wanted} <= column for column in columns)
 
 
 def _states_contribution(
@@ -297,14 +337,16 @@ def _of_points(
     names: Sequence[str], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return columns of longitude and latitude, where every row is a person."""
-    if "x" not in known and "y" not in known:
+    if "x" not in known or "y" not in known:
         pair = [
             [name for name in names if name.strip().casefold() in words]
             for words in (LONGITUDES, LATITUDES)
         ]
         if [len(one) for one in pair] == [1, 1]:
-            options |= {"x": pair[0][0], "y": pair[1][0]}
-        elif not known.get("geometry"):
+            found = {"x": pair[0][0], "y": pair[1][0]}
+            if all(known.get(name, column) == column for name, column in found.items()):
+                options |= {name: column for name, column in found.items() if name not in known}
+        elif not known.get("geometry") and {"x", "y"}.isdisjoint(known):
             asks.append("name the columns of codes (--code) or of coordinates (--x, --y)")
     if not known.get("points") and not known.get("value"):
         asks.append("say that every row is one person (--points), or name the counts (--value)")

@@ -92,12 +92,30 @@ def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
     if not inside.any():
         raise UsageError(f"Nothing of {name} lies in the extent of {system.name}.")
     ends = [(math.floor(one[inside].min()), math.ceil(one[inside].max())) for one in at]
+    if system.around is not None:
+        ends[1] = _shortest(at[1][inside], system.around)
+        high = (high[0], high[1] + system.around)
     (south, north), (west, east) = (
         (max(first, least), min(max(last, first + 1), most))
         for (first, last), least, most in zip(ends, low, high, strict=True)
     )
     edges = ((west, 1), (south, 0), (east, 1), (north, 0))
     return tuple(system.origin[axis] + edge * system.step[axis] for edge, axis in edges)
+
+
+def _shortest(at: NDArray[np.float64], around: int) -> tuple[int, int]:
+    """Return the first and the last of the columns that hold places at, float64[n].
+
+    Across the widest gap between them no column is needed, so that Fiji is 6 degrees wide; the
+    last may then lie beyond the number of columns around the Earth.
+    """
+    first, last = math.floor(at.min()), math.ceil(at.max())
+    held = np.unique(np.floor(at).astype(np.int64))
+    gaps = np.diff(held)
+    if not gaps.size or gaps.max() <= first + around - last:
+        return first, last
+    gap = int(gaps.argmax())
+    return int(held[gap + 1]), int(held[gap]) + 1 + around
 
 
 def list_areas(system: CodeSystem) -> tuple[str, ...]:

@@ -186,7 +186,9 @@ def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
         row, col = parse_codes(place, texts)
     else:
         try:
-            row, col = place.parse(fields.codes(pa.array(texts, pa.string())))
+            row, col = place.parse(
+                fields.codes(pa.array(texts, pa.string()), as_text=place.system.zeros)
+            )
         except CodeError:
             return _coarser(place, texts)
     return np.stack([row, col, np.ones_like(row), np.ones_like(col)])

@@ -193,11 +193,44 @@ def read_lands(name: str) -> list[Any]:
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
     seas = [shapely.box(*ISLETS[country][1]) for country in chosen if country in ISLETS]
-    return seas + [
-        shape(ring(outer), [ring(hole) for hole in holes])
+    whole = [
+        shape(*_unroll(ring(outer), [ring(hole) for hole in holes]))
         for country in chosen
         for outer, *holes in countries[country]
     ]
+    return seas + [part for one in whole for part in _parts_within(one)]
+
+
+def _unroll(
+    outer: NDArray[np.float64], holes: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Return the rings of a polygon, float64[n, 2], that go on beyond 180 degrees where they cross.
+
+    The coastline has no seam there: a ring jumps from 180 to -180. That of Antarctica, which goes
+    around the pole, stays as it is.
+    """
+    lon = np.unwrap(outer[:, 0], period=360)
+    if abs(lon[-1] - lon[0]) > 1 or not (np.abs(np.diff(outer[:, 0])) > 180).any():
+        return outer, holes
+    west = lon.min()
+    rolled = [np.column_stack([west + (hole[:, 0] - west) % 360, hole[:, 1]]) for hole in holes]
+    return np.column_stack([lon, outer[:, 1]]), rolled
+
+
+def _parts_within(shape: Any) -> list[Any]:
+    """Return the parts of a shape, moved by whole turns to between -180 and 180 degrees."""
+    import shapely
+    from shapely.affinity import translate
+
+    west, _, east, _ = shape.bounds
+    if west >= -180 and east <= 180:
+        return [shape]
+    shape = shapely.make_valid(shape)  # its borders touch themselves here and there
+    parts = [
+        translate(shapely.intersection(shape, shapely.box(left, -90, left + 360, 90)), -left - 180)
+        for left in (-540.0, -180.0, 180.0)
+    ]
+    return [one for part in parts for one in shapely.get_parts(part) if not one.is_empty]
 
 
 def _scale() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -278,10 +311,11 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
     """Return the parts of shapes that lie around a lattice, in its CRS."""
     import shapely
     from pyproj import Transformer
+    from shapely.affinity import translate
 
     west, south, east, north = lattice.bounds
     move = None
-    if not crs.is_geographic:  # otherwise degrees stay degrees
+    if not crs.is_geographic:
         move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
         bounds = (west, south, east, north)
         west, south, east, north = move.transform_bounds(
@@ -289,20 +323,27 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
         )
     tall = 2 * metres / METRES
     broad = tall / max(cos(radians(min(max(abs(south), abs(north)) + tall, 89.0))), 0.02)
-    windows = [(west - broad, east + broad)]
-    if west > east:  # it lies across the date line
-        windows = [(west - broad, 181.0), (-181.0, east + broad)]
-    boxes = [(left, south - tall, right, north + tall) for left, right in windows]
-    found = _cut(np.array(shapes), boxes)
-    if move is None:
-        return list(found)
-    moved = shapely.transform(
-        shapely.segmentize(found, 0.05),
-        lambda points: np.stack(move.transform(*points.T), axis=1),
-        include_z=False,
-    )
-    moved = moved[~shapely.is_empty(moved)]
-    return [one for one in moved if np.isfinite(shapely.get_coordinates(one)).all()]
+    windows = [(west - broad, east + broad, 0.0)]
+    if lattice.turn is not None:  # it goes on beyond 180 degrees
+        west, _, east, _ = np.array(lattice.bounds) / lattice.turn * 360
+        windows = [
+            (west - broad + way, east + broad + way, -way / 360 * lattice.turn)
+            for way in (-360.0, 0.0, 360.0)
+        ]
+    elif west > east:  # it lies across the date line
+        windows = [(west - broad, 181.0, 0.0), (-181.0, east + broad, 0.0)]
+    found = []
+    for left, right, shift in windows:
+        some = _cut(np.array(shapes), [(left, south - tall, right, north + tall)])
+        if move is not None:  # otherwise degrees stay degrees
+            some = shapely.transform(
+                shapely.segmentize(some, 0.05),
+                lambda points: np.stack(move.transform(*points.T), axis=1),
+                include_z=False,
+            )
+            some = some[~shapely.is_empty(some)]
+        found += [translate(one, shift) if shift else one for one in some]
+    return [one for one in found if np.isfinite(shapely.get_coordinates(one)).all()]
 
 
 def _cut(shapes: NDArray[Any], boxes: list[tuple[float, float, float, float]]) -> NDArray[Any]:
@@ -375,7 +416,7 @@ def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
     known = np.isfinite(x) & np.isfinite(y)
     at = [
         np.clip(np.floor(2 * (axis[known] + shift)).astype(np.int64), 0, size - 1)
-        for axis, shift, size in ((y, 90, 360), (x, 180, 720))
+        for axis, shift, size in ((y, 90, 360), ((x + 180) % 360 - 180, 180, 720))
     ]
     return float(1 - half_degrees()[at[0], at[1]].mean()) if known.any() else 0.0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from functools import partial
 from pathlib import Path
@@ -14,10 +13,10 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
-from geodp.io.opening import parse_json
-from geodp.io.read.public.polygons import DEGREES
+from geodp.grid.region import shapes_on
+from geodp.io.read.public.polygons import FORMATS, read_outlines
 from geodp.io.read.rows.delimited import BINARY
-from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_parts
 
 
@@ -30,9 +29,9 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     ----------
     path : path
         Text with a code per line, of the grid's level or coarser (first field of a CSV; a
-        header and `#` comments are passed over); GeoJSON whose polygons (RFC 7946: longitude
-        and latitude) touch the cells inside; or a GeoTIFF on the grid's lattice whose first
-        band is neither 0 nor nodata inside.
+        header and `#` comments are passed over); polygons that touch the cells inside, in the
+        formats of :func:`geodp.io.read.public.polygons.read_polygons`; or a raster of one band on
+        the grid's lattice that is neither 0 nor nodata inside.
     grid : Grid
         One map without a mask, with or without attributes.
     source : str
@@ -53,9 +52,9 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     if len(grid.places) != 1 or not grid.domain.is_box:
         raise UsageError("A mask needs a grid of one map that has none yet.")
     lattice = grid.places[0]
-    if kind_of(path) == "tiff":
+    if kind_of(path) in RASTER:
         blocks = _blocks_of_raster(path, lattice)
-    elif Path(path).suffix.lower() in (".geojson", ".json"):
+    elif Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
         blocks = _blocks_of_polygons(path, lattice)
     else:
         blocks = _blocks_of_text(path, lattice)
@@ -65,7 +64,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
 def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
     name = os.fspath(path)
     if kind_of(path) != "text":
-        raise InputError("A mask is a text with codes, or a GeoTIFF.", file=name)
+        raise InputError("A mask is a text with codes, or a raster.", file=name)
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
         raise InputError(BINARY, file=name)
@@ -101,28 +100,10 @@ def _is_code(lattice: Lattice, code: str) -> bool:
 
 def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
     import rasterio.features
-    import shapely
-    from pyproj import Transformer
 
-    name = os.fspath(path)
     if lattice.crs is None or lattice.transform is None:
         raise UsageError("A mask of polygons needs a grid with a place on the Earth.")
-    data = guard(name, partial(Path(path).read_bytes))
-    try:
-        document = json.dumps(parse_json(data))  # GEOS follows brackets as deep as they go
-        shapes = shapely.get_parts(shapely.from_geojson(document))
-    except (shapely.errors.GEOSException, ValueError):
-        raise InputError("The mask is no GeoJSON.", file=name) from None
-    if not {*shapely.get_type_id(shapes)} <= {3, 6}:  # polygons and multipolygons
-        raise InputError("A mask is made of polygons.", file=name)
-    step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
-    shapes = shapely.segmentize(shapes, step)
-    move = Transformer.from_crs(DEGREES, lattice.crs, always_xy=True)
-    shapes = shapely.transform(
-        shapes, lambda points: np.stack(move.transform(*points.T), axis=1), include_z=False
-    )
-    if not shapes.size or not np.isfinite(shapely.get_coordinates(shapes)).all():
-        raise InputError("The mask's polygons are empty or reach beyond the CRS.", file=name)
+    shapes = shapes_on(lattice, read_outlines(path, lattice.crs)[0])
     inside = rasterio.features.rasterize(
         ((shape, 1) for shape in shapes),
         out_shape=(lattice.rows, lattice.cols),
@@ -135,8 +116,8 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
 
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
-    for part in align_parts(path, lattice, 1):
-        here = part.valid & (part.values != 0)
+    for part in align_parts(path, lattice, counted=False):
+        here = part.valid & part.stored.nonzero(part.values)
         rows = (part.rows >= 0) & (part.rows < lattice.rows)
         cols = (part.cols >= 0) & (part.cols < lattice.cols)
         inside[np.ix_(part.rows[rows], part.cols[cols])] = here[np.ix_(rows, cols)]

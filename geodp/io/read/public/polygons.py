@@ -17,6 +17,7 @@ from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.features import check_features
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.complete.shapefile import beside
+from geodp.io.read.rows.forms.json import CRS84, crs_of
 from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
@@ -26,11 +27,8 @@ NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
 FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb\x03fgb"}
 """How files begin that GDAL reads, by the endings of their names."""
 
-CRS84 = "OGC:CRS84"
-"""Longitude and latitude on WGS 84: the CRS of all GeoJSON."""
-
 DEGREES = "EPSG:4326"
-"""The same, latitude first: PROJ looks for a way from the other to Japan's datum for a second."""
+"""CRS84 with latitude first: PROJ looks for a way from CRS84 to Japan's datum for a second."""
 
 
 def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
@@ -39,9 +37,10 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Parameters
     ----------
     path : path
-        GeoJSON (RFC 7946: longitude and latitude, which are moved to the grid's CRS); with
-        pyogrio installed also GeoPackage, Shapefile and FlatGeobuf, in the grid's CRS. GDAL's
-        other formats can name files and addresses, which are not followed.
+        GeoJSON (longitude and latitude, which are moved to the grid's CRS, or the grid's CRS where
+        a member "crs" names it); with pyogrio installed also GeoPackage, Shapefile and
+        FlatGeobuf, in degrees of WGS 84 or in the grid's CRS. GDAL's other formats can name files
+        and addresses, which are not followed.
     grid : Grid
         One map with a place on the Earth.
     name : str, optional
@@ -58,19 +57,10 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     InputError
         A file that is unreadable or holds anything but polygons with names that differ.
     """
-    import shapely
-
     file = os.fspath(path)
     if len(grid.places) != 1 or grid.places[0].crs is None:
         raise UsageError("Polygons need a grid of one map with a place on the Earth.")
-    kind_of(path)  # refuses what is not there
-    if Path(path).suffix.lower() in (".geojson", ".json"):
-        shapes, fields, crs = _geojson(path)
-    else:
-        shapes, fields, crs = _by_gdal(path)
-    shapes = _move(shapes, crs, str(grid.places[0].crs))
-    if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
-        raise InputError("Areas are made of polygons.", file=file)
+    shapes, fields = read_outlines(path, grid.places[0].crs)
     chosen = name or next((known for known in NAMES if known in fields), None)
     if chosen is None:
         names = [str(number) for number in range(1, shapes.size + 1)]
@@ -81,6 +71,28 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     if len(set(names)) < len(names):
         raise InputError(f"The names in the field {chosen} do not differ.", file=file)
     return dict(zip(names, shapes, strict=True))
+
+
+def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
+    """Return the polygons of a file in a CRS, shapely objects[n], and its fields by name.
+
+    Raises as :func:`read_polygons` does.
+    """
+    import shapely
+
+    kind_of(path)  # refuses what is not there
+    if Path(path).suffix.lower() in (".geojson", ".json"):
+        shapes, fields, said = _geojson(path)
+    else:
+        shapes, fields, said = _by_gdal(path)
+    if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
+        raise InputError("The file must hold polygons and nothing else.", file=os.fspath(path))
+    if said is None:
+        raise InputError(
+            f"The file does not say the CRS of its polygons; write it into the file ({crs}).",
+            file=os.fspath(path),
+        )
+    return _move(shapes, said, crs), fields
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
@@ -100,7 +112,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
         properties = [feature.get("properties") or {} for feature in features]
         names = [key for key in properties[0] if all(key in each for each in properties)]
-        return shapes, {key: [each[key] for each in properties] for key in names}, CRS84
+        return shapes, {key: [each[key] for each in properties] for key in names}, crs_of(document)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
@@ -162,16 +174,21 @@ def _require_known(path: Path) -> int | None:
     return None
 
 
-def _move(shapes: Any, given: str | None, wanted: str) -> Any:
+def _move(shapes: Any, given: str, wanted: str) -> Any:
     """Polygons in the grid's CRS; only GeoJSON's longitude and latitude are moved to it."""
     import shapely
     from pyproj import CRS, Transformer
+    from pyproj.exceptions import CRSError
 
-    if given is None or CRS.from_user_input(given).equals(
-        CRS.from_user_input(wanted), ignore_axis_order=True
-    ):
+    try:
+        known = CRS.from_user_input(given)
+    except CRSError:
+        known = None
+    if known is None:
+        raise UsageError("The CRS that the polygons name is unknown; write one such as EPSG:3035.")
+    if known.equals(CRS.from_user_input(wanted), ignore_axis_order=True):
         return shapes
-    if given != CRS84:
+    if not known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True):
         raise UsageError(f"The polygons have another CRS than the grid; bring them to {wanted}.")
     move = Transformer.from_crs(DEGREES, wanted, always_xy=True)
     step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them

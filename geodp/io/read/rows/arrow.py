@@ -1,12 +1,14 @@
-"""Tables in memory that speak Arrow: pandas, Polars, DuckDB, pyarrow and their like, unchanged.
+"""Tables in memory that speak Arrow: pandas, geopandas, Polars, DuckDB, pyarrow, unchanged.
 
 Whatever has the Arrow C stream interface hands its columns over without a file and without a copy
-where none is needed. What every batch of Arrow passes is here too, for files of Parquet, and texts
+where none is needed; geopandas hands its geometries over by ``to_arrow``, as GeoArrow. What every
+batch of Arrow passes is here too, for files of Parquet, and texts
 as the bytes that they are, without an object or a copy for each.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
+from geodp.io.opening import parse_json
 from geodp.io.read.rows.input_files import ArrowStream, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 from geodp.table.source import Fact
@@ -30,12 +33,26 @@ ENGINE = (
 )
 
 
+WKB = b"geoarrow.wkb"
+"""The extension type of GeoArrow whose values are read."""
+
+
 @dataclass(frozen=True)
 class ArrowTable:
-    """A table in memory; its rows count from 1."""
+    """A table in memory; its rows count from 1.
+
+    Attributes
+    ----------
+    name : str
+        Of its library and class.
+    stream : pyarrow.RecordBatchReader
+    active : str
+        Name of the column of geometries that a frame of geopandas has chosen; empty for others.
+    """
 
     name: str
     stream: pa.RecordBatchReader = field(repr=False)
+    active: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -49,7 +66,9 @@ class ArrowTable:
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
         rule = ENGINE
         try:
-            return cls(name, pa.RecordBatchReader.from_stream(given))
+            active = getattr(given, "active_geometry_name", None) or ""
+            stream = given.to_arrow(geometry_encoding="WKB") if active else given  # type: ignore[attr-defined]
+            return cls(name, pa.RecordBatchReader.from_stream(stream), active)
         except MemoryError:  # Arrow's is both
             raise
         except pa.ArrowException:
@@ -58,6 +77,28 @@ class ArrowTable:
         except Exception:  # whatever the library whose table it is raises, with values in it
             pass
         raise InputError(rule, file=name)
+
+    @property
+    def geometry(self) -> tuple[str, str | None] | None:
+        """Name of the column of geometries, as WKB, and its CRS; None where there is not one.
+
+        Raises InputError for geometries in another encoding of GeoArrow.
+        """
+        kinds = {field.name: _extension(field) for field in self.stream.schema}
+        known = {name: kind for name, kind in kinds.items() if kind[0].startswith(b"geoarrow.")}
+        if self.active in known:
+            known = {self.active: known[self.active]}
+        if len(known) != 1:
+            return None
+        ((name, (encoding, metadata)),) = known.items()
+        if encoding != WKB:
+            rule = f"The column {name} holds geometries in another encoding; give them as WKB."
+            raise InputError(rule, file=self.name)
+        try:
+            crs = parse_json(metadata or b"{}").get("crs")
+        except (ValueError, AttributeError):
+            crs = None
+        return name, crs if crs is None or isinstance(crs, str) else json.dumps(crs)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns."""
@@ -74,12 +115,25 @@ class ArrowTable:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is known of it: that it is in memory."""
-        return (Fact("format", "table in memory", "file"),)
+        """What is known of it: that it is in memory, and the CRS of its geometries."""
+        geometry = self.geometry
+        known = (Fact("format", "table in memory", "file"),)
+        if geometry is None or geometry[1] is None:
+            return known
+        return (*known, Fact("CRS", geometry[1], "file"))
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""
         return record + 1
+
+
+def _extension(field: pa.Field) -> tuple[bytes, bytes]:
+    """Return the name of a field's extension type and its metadata; empty where it has none."""
+    kind = field.type
+    if isinstance(kind, pa.ExtensionType):  # registered by a library of GeoArrow
+        return kind.extension_name.encode(), kind.__arrow_ext_serialize__()
+    said = field.metadata or {}
+    return said.get(b"ARROW:extension:name", b""), said.get(b"ARROW:extension:metadata", b"")
 
 
 def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
@@ -126,7 +180,12 @@ def _spelt(array: pa.Array) -> pa.Array:
 
 
 def _as_string(array: pa.Array) -> pa.Array:
-    """Return an array of views of texts as one of texts; every other one as it is."""
+    """Return an array of views of texts, or of numbers of them, as one of texts.
+
+    Every other one stays as it is.
+    """
+    if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):
+        return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
     return array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
 
 

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +22,6 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
-from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.forms.url import fetch_urls
 from geodp.io.read.rows.input_files import (
     VECTOR,
@@ -34,7 +32,9 @@ from geodp.io.read.rows.input_files import (
     input_files,
     list_paths,
 )
+from geodp.io.read.rows.names import fold, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.selecting import Selection, Term, describe_form
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
@@ -142,7 +142,10 @@ def open_tables(
         except (LookupError, ValueError):  # no such encoding, or none that is one of texts
             ascii_alike = False
         if not ascii_alike:
-            raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+            raise UsageError(
+                "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
+                "encoding=)."
+            )
     if isinstance(paths, ArrowStream):
         progress.begin("Reading", None)
         yield ArrowTable.open(paths)
@@ -180,36 +183,65 @@ def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
 def batches(
     table: Table,
     chosen: Sequence[int],
-    where: Mapping[int, str | int] | None = None,
+    where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
 ) -> Iterator[tuple[Rows, list[pa.Array]]]:
-    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given.
+    """Rows and the chosen columns, batch by batch; of the rows that meet ``where``, if given.
 
-    ``survey`` is told what is known of the table, the types of the chosen columns, and how many
-    rows there are and meet each term.
+    Values are compared as :mod:`geodp.io.read.rows.selecting` says. A file whose folders' names say
+    that no row of it is meant is not read. ``survey`` is told what is known of the table, the types
+    of the chosen columns, and how many rows there are and meet each term.
     """
-    where = where or {}
-    if survey is not None:
-        survey.note(table.name, table.facts)
-    first = 0
-    for arrays in table.arrays([*chosen, *where]):
-        rows, found = Rows(table, first), arrays[: len(chosen)]
-        first += len(arrays[0])
-        terms: dict[str, int] = {}
-        if where:
-            mask = pa.array(np.ones(len(arrays[0]), np.bool_))
-            for array, (column, wanted) in zip(arrays[len(chosen) :], where.items(), strict=True):
-                with rows.named(table.columns[column].strip()):
-                    met = pc.fill_null(_equal(array, wanted), False)
-                terms[f"{table.columns[column].strip()}={wanted}"] = met.true_count
-                mask = pc.and_(mask, met)
+    survey = Survey() if survey is None else survey
+    survey.note(table.name, table.facts)
+    terms = {
+        column: Term.of(table.columns[column].strip(), value)
+        for column, value in (where or {}).items()
+    }
+    if isinstance(table, ParquetTable) and not _is_meant(table, terms, survey):
+        return
+    selection, first = Selection([*terms.values()]), 0
+    for arrays in table.arrays([*chosen, *terms]):
+        rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
+        if not first:
+            survey.note(table.name, _types(table, [*chosen, *terms], arrays))
+        begins, first = not first, first + read
+        met: dict[str, Mapping[str, int]] = {}
+        mask = None
+        for array, term in zip(arrays[len(chosen) :], terms.values(), strict=True):
+            with rows.named(term.column):
+                one = selection.meet(term, array)
+            met[str(term)] = one.spellings
+            if begins:
+                survey.describe_term(table.name, str(term), describe_form(array))
+            mask = one.mask if mask is None else pc.and_(mask, one.mask)
+        if mask is not None:
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
             found = [array.filter(mask) for array in found]
-        if survey is not None:
-            survey.note(table.name, _types(table, [*chosen, *where], arrays))
-            read = len(arrays[0])
-            survey.take(table.name, read, terms, mask.true_count if where else read)
+        survey.take(table.name, read, met, read if mask is None else mask.true_count)
         yield rows, found
+    if survey is not None:
+        survey.note(table.name, table.facts)  # what only the end of a file tells
+
+
+def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) -> bool:
+    """Whether the names of the file's folders meet the terms about them.
+
+    Raises InputError where they write the value of a term in several ways.
+    """
+    unmet = []
+    for term in terms.values():
+        if term.column not in table.partitions:
+            continue
+        with Rows(table, 0).named(term.column):
+            one = term.meet(pa.array([table.partitions[term.column]], pa.string()))
+        if not one.mask.true_count:
+            unmet.append(str(term))
+        elif term.has_one_spelling and not survey.spell(term, *one.spellings):
+            raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
+    if unmet:
+        survey.leave_out(table.name, table.parquet.metadata.num_rows, unmet)
+    return not unmet
 
 
 def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
@@ -219,51 +251,74 @@ def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> I
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
-def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        try:
-            if pa.types.is_integer(array.type):
-                whole = Decimal(str(wanted))
-                if whole.copy_abs() > 1 << 64 or whole != int(whole):
-                    return pc.and_(pc.is_valid(array), False)
-                return pc.is_in(array, pa.array([int(whole)], array.type))
-            return pc.equal(array, float(wanted))
-        except (pa.ArrowInvalid, OverflowError):  # beyond the column's type
-            return pc.and_(pc.is_valid(array), False)
-        except (ValueError, InvalidOperation):
-            raise UsageError("A column of numbers is filtered by a number.") from None
-    return pc.equal(pc.utf8_trim_whitespace(as_text(array)), str(wanted))
-
-
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
-    """Position of a column: by its exact name, or but for letter case.
+    """Return the position of a column: by its exact name, or by one that is spelt otherwise.
+
+    Other spellings differ in case, width, spaces, dashes and composition alone:
+    :func:`geodp.io.read.rows.names.fold`.
 
     Raises InputError. It lists the names only if they look like names, and if one of them is
     well known or among those ``asked`` for: a first row may be one of data.
     """
-    for form in (str.strip, str.casefold):
+    for form in (str.strip, str.casefold, fold):
         found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"Several columns are named '{wanted}'.", file=table.name, row=1)
-    there = {name.casefold() for name in table.columns}
-    if not all(map(is_name, table.columns)):
-        rule = "the first row looks like data, and a header with names is needed."
-    elif len(table.columns) == 1:
-        rule = (
+            raise InputError(
+                f"Several columns are named '{wanted}'; give each a name of its own in the file.",
+                file=table.name,
+                row=1,
+            )
+    raise InputError(
+        f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}", file=table.name, row=1
+    )
+
+
+def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
+    """Return what else a table has, and what to do."""
+    there = {fold(name) for name in table.columns}
+    known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
+    all_names = all(map(is_name, table.columns))
+    if (row := _find_header(table, [wanted, *asked])) is not None:
+        return (
+            f"row {row} looks like the header, and titles or notes above it are no part of a "
+            "table: delete the rows above it, and notes below the last row."
+        )
+    if all_names and known and (other := tell_apart(wanted, table.columns)):
+        return other
+    remedy = ""
+    if isinstance(table, TextTable) and table.file.member:
+        remedy = (
+            " If this member of the archive is no table, or not the one that is meant, unpack the "
+            "archive and give the tables alone."
+        )
+    if not all_names:
+        return f"the first row looks like data, and a header with names is needed.{remedy}"
+    if len(table.columns) == 1 and isinstance(table, TextTable):
+        return (
             "the header has one column only, so that the delimiter may be another "
-            "(--delimiter, delimiter=)."
+            f"(--delimiter, delimiter=).{remedy}"
         )
-    elif there.isdisjoint(WELL_KNOWN) and there.isdisjoint(map(str.casefold, asked)):
-        rule = "nor is any other name known in the first row, which may be no header."
-    else:
-        shown = [name for name in table.columns if name][:MOST_NAMES]
-        more = len(table.columns) > len(shown)
-        names = f"{', '.join(shown)}{' and others' if more else ''}"
-        raise InputError(
-            f"No column is named '{wanted}'; there are {names}.", file=table.name, row=1
+    if not known:
+        return (
+            "nor is any other name known in the first row, which may be no header; write the names "
+            f"of the columns in the first row, or correct the names that are asked for.{remedy}"
         )
-    raise InputError(f"No column is named '{wanted}'; {rule}", file=table.name, row=1)
+    shown = [name for name in table.columns if name][:MOST_NAMES]
+    more = " and others" if len(table.columns) > len(shown) else ""
+    return f"there are {', '.join(shown)}{more}.{remedy}"
+
+
+def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
+    """Return a row below the first that has all names which are wanted, where one of texts has."""
+    names = {fold(name) for name in wanted}
+
+    def is_header(fields: Sequence[str]) -> bool:
+        return names <= {fold(field) for field in fields}
+
+    from geodp.io.read.rows.forms.workbook import SheetTable
+
+    if isinstance(table, TextTable | SheetTable):
+        return table.find_header(is_header)
+    return None

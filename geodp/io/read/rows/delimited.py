@@ -9,9 +9,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from unicodedata import category
 
 import pyarrow as pa
@@ -21,7 +21,10 @@ from geodp import progress
 from geodp.errors import InputError
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
+from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.table.source import Fact, KnownBy
+
+T = TypeVar("T")
 
 HEAD = 1 << 18
 """Bytes in which the header of a text must end."""
@@ -33,7 +36,27 @@ LONG_HEADER = (
     f"The header is longer than {HEAD:,} bytes; give a table with fewer columns, as only those of "
     "places, attributes and counts are read."
 )
-BINARY = "The file is no text table; it looks binary."
+BINARY = (
+    "The file is no text table; it looks binary. A text of UTF-16 needs its byte order mark; save "
+    "it as CSV in UTF-8."
+)
+NO_LINES = (
+    "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with "
+    "line ends of Windows or Unix."
+)
+
+ARRAY = (
+    "This is a JSON array, which is no table; write one object a line (.jsonl), such as by "
+    "jq -c '.[]', or CSV."
+)
+
+HEAD_ROWS = 50
+"""Rows in which a header is looked for that is not the first one, for an error."""
+
+DELIMITERS = (",", ";", "\t", "|")
+
+_SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
+"""The first line by which Excel is told a file's delimiter."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,8 @@ class TextTable:
     head_lines : int
         Lines of the file that the header takes.
     facts : tuple of Fact
-        Encoding and delimiter, and who says them.
+        Encoding and delimiter, and who says them; once it was read, also whether its last line has
+        an end, and how many rows have line breaks in fields.
     """
 
     file: InputFile
@@ -57,7 +81,13 @@ class TextTable:
     delimiter: str
     encoding: str
     head_lines: int
-    facts: tuple[Fact, ...]
+    _stated: tuple[Fact, ...]
+    _met: list[Fact] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What is known of it; see above."""
+        return (*self._stated, *self._met)
 
     @property
     def name(self) -> str:
@@ -69,40 +99,61 @@ class TextTable:
         cls, file: InputFile, delimiter: str | None, encoding: str | None, labelled: bool
     ) -> TextTable:
         """Read the header."""
-        told = delimiter, encoding
-        file, encoding, text, line = _open_head(file, encoding)
+        given = encoding
+        file, encoding, text = _open_head(file, encoding)
+        said = _SEP.match(text)
+        known: KnownBy = "values" if delimiter is None else "operator"
+        if said:
+            known = "file"
+            if delimiter not in (None, said[1]):
+                raise InputError(
+                    "The first line says that the delimiter is another than --delimiter "
+                    "(delimiter=); leave the option out.",
+                    file=file.name,
+                    row=1,
+                )
+            text = text[said.end() :]
+        above = said[0].count("\n") if said else 0
+        line = _first_line(text, file.name)
+        delimiter = said[1] if said else delimiter
+        delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
         names: list[str] = []
         labels: list[str] = []
         try:
-            delimiter = delimiter or max((",", ";", "\t", "|"), key=partial(_count_columns, line))
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
             while not names:
                 names = [_strip(name) for name in next(reader)]
             lines = reader.line_num
-            second = [_strip(label) for label in next(reader, [])] if labelled else []
+            keyed = labelled and names[0].upper() == "KEY_CODE"
+            second = [_strip(label) for label in next(reader, [])] if keyed else []
             # A row whose labels are numbers is one of data that lacks its code.
-            keyed = names[0].upper() == "KEY_CODE"
-            if keyed and second and not second[0] and not any(is_number(label) for label in second):
+            if second and not second[0] and not any(is_number(label) for label in second):
                 labels, lines = second, reader.line_num
         except (csv.Error, StopIteration):
-            raise InputError("The header cannot be read.", file=file.name, row=1) from None
+            rule = (
+                "The header cannot be read; a quote may not be closed, or this is no table. Write "
+                "one row with the names of the columns first."
+            )
+            raise InputError(rule, file=file.name, row=above + 1) from None
         if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
             raise InputError(
-                "A name in the header has a line break; a quotation mark may not be closed.",
+                "A name in the header has a line break; close its quotation marks, or write the "
+                "name in one line.",
                 file=file.name,
-                row=1,
+                row=above + 1,
             )
         if labels and len(labels) != len(names):
             raise InputError(
-                "The two header rows must have as many columns as each other.",
+                "The two header rows must have as many columns as each other; add the delimiters "
+                "that one of them lacks.",
                 file=file.name,
-                row=lines,
+                row=above + lines,
             )
-        by: tuple[KnownBy, ...] = tuple("values" if one is None else "operator" for one in told)
+        marked = encoding == "utf-8-sig" or file.share is _unknown
         facts = (
             Fact("format", "delimited text", "values"),
-            Fact("delimiter", delimiter, by[0]),
-            Fact("encoding", encoding, by[1]),
+            Fact("delimiter", delimiter, known),
+            Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
         )
         return cls(
             file,
@@ -110,7 +161,7 @@ class TextTable:
             tuple(labels) or ("",) * len(names),
             delimiter,
             encoding,
-            lines,
+            above + lines,
             facts,
         )
 
@@ -129,10 +180,11 @@ class TextTable:
         with self.file.open() as stream, _undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
-            reader = guard(
-                self.name,
+            counted = CountedStream(stream)
+            reader: Any = self._read(
+                chosen,
                 lambda: pyarrow.csv.open_csv(
-                    stream,
+                    counted,
                     read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
                     parse_options=pyarrow.csv.ParseOptions(
                         delimiter=self.delimiter,
@@ -147,21 +199,70 @@ class TextTable:
                     ),
                 ),
             )
+            records = 0
             while True:
-                try:
-                    batch = guard(self.name, reader.read_next_batch)
-                except StopIteration:
-                    batch = None
+                batch = self._read(chosen, reader.read_next_batch)
                 if ragged:
+                    self._look_at_quotes(chosen)
                     raise self._explain_ragged()
                 if batch is None:
+                    end = "there" if counted.ended else "missing"
+                    self._met[:] = [Fact("line end at the end", end, "file")]
+                    if counted.may_hide(records):
+                        self._look_at_quotes(chosen)
                     return
+                records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
                 yield [self._decode(batch.column(name)) for name in include]
 
     def line(self, record: int) -> int | None:
         """Line, counted from 1, on which a record starts; blank lines are no records."""
         return self._find(lambda number, _: number == record)
+
+    def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
+        """Return the first line after the header whose fields are wanted, None if none soon is."""
+        text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
+        for number, line in enumerate(text.split("\n")[:HEAD_ROWS]):
+            for delimiter in DELIMITERS if number >= self.head_lines else ():
+                with suppress(csv.Error, StopIteration):
+                    if wanted(next(csv.reader([line], delimiter=delimiter))):
+                        return number + 1
+        return None
+
+    def _read(self, chosen: Sequence[int], step: Callable[[], T]) -> T | None:
+        """Carry out a step of reading, None at the end; a quote is the first to be blamed."""
+        wrong: InputError | None = None
+        try:
+            return guard(self.name, step)
+        except StopIteration:
+            return None
+        except InputError as error:
+            wrong = error
+        self._look_at_quotes(chosen)
+        raise wrong
+
+    def _look_at_quotes(self, chosen: Sequence[int]) -> None:
+        """Raise InputError at the first record whose quoted fields hide rows."""
+        width = len(self.columns)
+        text = QuotedText(self.delimiter, self.encoding, width, chosen, BLOCK)
+        with self.file.open() as stream, suppress(*DAMAGES):
+            self._skip_header(stream)
+            text.examine(stream)
+        if text.fault is not None:
+            rule, before = text.fault
+            raise InputError(rule, file=self.name, row=self._line_at(before))
+        if text.multiline:
+            self._met.append(Fact("rows with line breaks in fields", str(text.multiline), "file"))
+
+    def _line_at(self, before: int) -> int:
+        """Return the line that begins after some bytes of what follows the header."""
+        line = self.head_lines + 1
+        with self.file.open() as stream:
+            self._skip_header(stream)
+            while before > 0 and (data := stream.read(min(before, BLOCK))):
+                line += data.count(b"\n")
+                before -= len(data)
+        return line
 
     def _skip_header(self, stream: Any) -> bytes:
         for _ in range(self.head_lines):
@@ -182,7 +283,8 @@ class TextTable:
         width = len(self.columns)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
-            "off, or a field with a delimiter in it lacks its quotes.",
+            "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
+            "table: complete the row, quote the field, or delete the note.",
             file=self.name,
             row=self._find(lambda _, fields: len(fields) != width),
         )
@@ -220,7 +322,9 @@ def is_name(text: str) -> bool:
     return not text or ((text[0].isalpha() or text[0] == "_") and not _VALUE.search(text))
 
 
-_VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
+_VALUE = re.compile(
+    r"[][{}<>@]|\([^)]*\d|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+"
+)
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
@@ -291,39 +395,44 @@ def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
 
-def _open_head(file: InputFile, encoding: str | None) -> tuple[InputFile, str, str, str]:
-    """Return the file in an encoding that is read, that encoding, its head, and the first line.
+def _head_of(file: InputFile) -> bytes:
+    with file.open() as stream:
+        return stream.read(HEAD)
 
-    Raises InputError where there is no line of text.
-    """
 
-    def start() -> bytes:
-        with file.open() as stream:
-            return stream.read(HEAD)
-
-    head = guard(file.name, start)
+def _open_head(file: InputFile, encoding: str | None) -> tuple[InputFile, str, str]:
+    """Return the file in an encoding that is read, that encoding, and its head."""
+    head = guard(file.name, partial(_head_of, file))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         file, encoding = (
             replace(file, open=partial(_recode, file.open), share=_unknown),
             None,
         )
-        head = guard(file.name, start)
+        head = guard(file.name, partial(_head_of, file))
     if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
         encoding = _encoding(head, file.name)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    if "\n" not in text.lstrip("\r\n") and len(head) == HEAD:
+        _first_line(text, file.name)
+        raise InputError(LONG_HEADER, file=file.name, row=1)
+    return file, encoding, text.removeprefix("\ufeff")
+
+
+def _first_line(text: str, name: str) -> str:
+    """Return the first line of a head that is not blank; InputError where it is none of a table."""
     line = text.lstrip("\r\n").partition("\n")[0]
     if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
-        raise InputError(BINARY, file=file.name)
+        raise InputError(BINARY, file=name)
     if not line.strip():
-        rule = "The file holds no header and no rows."
+        rule = "The file holds no header and no rows; write them again."
         if text.strip():
             rule = "The first row names no column; the file needs a header with names."
-        raise InputError(rule, file=file.name)
+        raise InputError(rule, file=name)
     if "\r" in line.rstrip("\r"):
-        raise InputError("Lines must end in LF or CR LF.", file=file.name)
-    if "\n" not in text and len(head) == HEAD:
-        raise InputError(LONG_HEADER, file=file.name, row=1)
-    return file, encoding, text, line
+        raise InputError(NO_LINES, file=name)
+    if re.match(r'\s*\[\s*[{"\[]', text):
+        raise InputError(ARRAY, file=name)
+    return line
 
 
 def _encoding(head: bytes, name: str) -> str:

@@ -19,15 +19,63 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError
 from geodp.io.opening import texts_of
-from geodp.io.read.rows.arrow import numbers_of_digits
+from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
+from geodp.io.read.rows.names import WIDE, spell
 from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data."
+    "(--missing, missing=), otherwise complete the data, or delete a row that is a note or a part "
+    "of the header."
+)
+BROKEN = (
+    "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
+    "inside a field: close it, or write the value in one line."
+)
+SHORT = (
+    "a count was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
+    "original column with all digits."
+)
+LARGE = "A number this large is no count of people; check the column (--value, value=)."
+FRACTION = (
+    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
+    "--round stochastic; rounding=)."
+)
+POINT = (
+    "If its points separate thousands, say so (--decimal ,); if they are decimal marks of modelled "
+    "counts, say how to round (--round nearest, rounding=)."
+)
+NEGATIVE = (
+    "If a negative number means that nobody is counted or nothing is known, name it as missing "
+    "(--missing, missing=), where it is to count nobody."
+)
+HIDDEN = (
+    "a count is a range or a bound, such as below 5 or 5 to 9, of a value that is hidden "
+    "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to "
+    "count nobody."
+)
+FLAGGED = (
+    "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
+    "values, a unit or brackets; move flags to a column of their own, or remove them."
+)
+THOUSANDS = (
+    "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
+    "the other one, blanks and apostrophes separate thousands."
+)
+DECIMAL = (
+    "a count has a decimal comma; counts are whole numbers, and a mean is no count. For modelled "
+    "counts name the mark and how to round (--decimal , --round nearest)."
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
+_LOST = "|".join(
+    rf"^[+-]?[0-9]+[.][0-9]{{{places}}}[eE][+]?0*([{places + 1}-9]|[1-9][0-9]+)$"
+    for places in range(1, 9)
+)
+"""A few decimals, and an exponent that moves the point beyond them."""
+
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
+MISSING = "a coordinate is missing; drop the rows without one, or complete them."
 NAN = "nan"
 """How a value that means nobody is often written."""
 
@@ -61,16 +109,18 @@ def counts(
         digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
         whole = None if digits else numbers_of_digits(plain)
         if whole is None:
-            plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
+            plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+            plain = _without(plain, tokens, amounts)
             whole = numbers_of_digits(plain)
         if whole is not None:
-            return whole_counts(whole)
+            return _whole(whole)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:
-        return whole_counts(numbers_of(plain))
+        return _whole(numbers_of(plain))
     nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
     absent = _holdable([amount for amount in amounts if isinstance(amount, Decimal)], kind)
     if absent:
@@ -83,7 +133,20 @@ def counts(
     numbers = plain.to_numpy(zero_copy_only=False)
     if pa.types.is_floating(kind):
         numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
-    return whole_counts(numbers)
+    return _whole(numbers)
+
+
+def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return numbers as counts int64[n]; CodeError, with what to do of a negative one."""
+    try:
+        return whole_counts(numbers)
+    except CodeError as error:
+        position, rule = error.position, error.rule
+    if rule == WHOLE:
+        value = numbers[position]
+        more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
+        rule = f"{rule} {more}"
+    raise CodeError(position, rule)
 
 
 def fractions(
@@ -94,7 +157,8 @@ def fractions(
     tokens = [str(token).strip() for token in missing]
     amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
     if pa.types.is_string(plain.type):
-        plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
+        plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: _diagnose(text, mark))
         plain = plain.cast(pa.float64())
@@ -111,33 +175,64 @@ def fractions(
     return values
 
 
-def decimal_points(column: pa.Array, decimal: str | None) -> pa.Array:
+def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True) -> pa.Array:
     """Return texts of numbers with a point for `decimal`, and nothing between thousands.
 
     Whatever is no such number, and every column that is no text, stays as it is. None: all do.
 
-    >>> decimal_points(pa.array(["1.234,5", "1,5", "1.5"]), ",").to_pylist()
-    ['1234.5', '1.5', '1.5']
+    Parameters
+    ----------
+    column : array[n]
+    decimal : {".", ","}, optional
+    thousands : bool
+        Whether the other mark, blanks and apostrophes may separate thousands, as they may in
+        counts: of a coordinate with three digits after a mark, nothing tells which mark it is.
+
+    Raises CodeError at the first number with a point which, beside a decimal comma, separates no
+    thousands.
+
+    >>> decimal_points(pa.array(["1.234,5", "1,5", "1.234"]), ",").to_pylist()
+    ['1234.5', '1.5', '1234']
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if decimal is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return column
-    other = re.escape("." if decimal == "," else ",")
+    texts = pc.utf8_trim_whitespace(_narrow(column.cast(pa.string())))
     mark = re.escape(decimal)
-    between = rf"[{other}'\u2019 \u00a0\u202f]"
-    whole = rf"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|[0-9]+"
-    coded = pc.utf8_trim_whitespace(column.cast(pa.string())).dictionary_encode()
+    between = rf"[{re.escape('.' if decimal == ',' else ',')}'\u2019 \u00a0\u202f]"
+    grouped = rf"[0-9]{{1,3}}(?:({between})[0-9]{{3}}(?:\3[0-9]{{3}})*)"
+    whole = rf"{grouped}|[0-9]+" if thousands else "[0-9]+"
     number = re.compile(rf"([+-]?)({whole})(?:{mark}([0-9]*))?")
-    words = []
-    for word in coded.dictionary.to_pylist():
-        found = number.fullmatch(word)
-        if found:
-            digits = re.sub(between, "", found[2])
-            word = found[1] + digits + (f".{found[3]}" if found[3] else "")
-        words.append(word)
+    coded, wrong = texts.dictionary_encode(), []
+    words = coded.dictionary.to_pylist()
+    for position, word in enumerate(words):
+        if found := number.fullmatch(word):
+            first, digits, *_, rest = found.groups()
+            digits = re.sub("[^0-9]", "", digits)
+            words[position] = first + digits + (f".{rest}" if rest else "")
+        elif decimal == "," and "." in word and re.fullmatch(_NUMBER, word):
+            wrong.append(position)
+    if wrong:
+        first_wrong = pc.is_in(coded.indices, pa.array(wrong, coded.indices.type))
+        _require(
+            texts, pc.invert(pc.fill_null(first_wrong, False)), lambda _: _other_mark(thousands)
+        )
     return pa.array(words, pa.string()).take(coded.indices)
+
+
+def _other_mark(thousands: bool) -> str:
+    if thousands:
+        return (
+            "a count has a point that separates no thousands, and the decimal mark is a comma "
+            "(--decimal ,); write all numbers with one mark."
+        )
+    return (
+        "a coordinate has a point, and the decimal mark is a comma (--decimal ,), which holds for "
+        "counts and coordinates; nothing separates thousands in coordinates. Write them with "
+        "commas, or counts without a mark and leave the option out."
+    )
 
 
 def _amount(text: str) -> Decimal | str | None:
@@ -191,7 +286,14 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
             if 0 <= value < MOST_PEOPLE and value == value.to_integral_value():
                 values[number], good[number] = int(value), True
     if not good.all():
-        raise CodeError(int(good[code].argmin()), WHOLE)
+        position = int(good[code].argmin())
+        text = texts[position].as_py()
+        more = NEGATIVE if text.startswith("-") else FRACTION
+        if re.fullmatch(_THOUSANDTHS, text):
+            more = POINT
+        elif re.fullmatch(r"[+]?([0-9]{19,}[.]?0*|[0-9.]+[eE][+]?[0-9]{2,})", text):
+            more = LARGE
+        raise CodeError(position, f"{WHOLE} {more}")
     return np.asarray(values[code], np.int64)
 
 
@@ -200,11 +302,11 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
     plain = _plain(column)
     if pa.types.is_string(plain.type):
         plain = _floats(plain)
-    _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
+    _require(plain, pc.is_valid(plain), lambda _: MISSING)
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
+        raise CodeError(int(bad[0]), "a coordinate must be a finite number; drop such rows.")
     return values
 
 
@@ -214,7 +316,7 @@ def _floats(texts: pa.Array) -> pa.Array:
         found = texts.cast(pa.float64())
         if not found.null_count and pc.all(pc.is_finite(found), min_count=0).as_py():
             return found
-    texts = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
+    texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(texts)), "")
     _require(texts, pc.match_substring_regex(texts, _NUMBER), _coordinate_rule)
     return texts.cast(pa.float64())
 
@@ -234,27 +336,65 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
     if not pa.types.is_string(plain.type):
         plain = plain.cast(pa.string())
     plain = pc.utf8_trim_whitespace(plain)
-    found = pc.index_in(plain, pa.array([label.strip() for label in allowed], pa.string()))
+    known = [label.strip() for label in allowed]
+    found = pc.index_in(plain, pa.array(known, pa.string()))
+    if found.null_count and (others := _spellings(plain.filter(pc.is_null(found)), known)):
+        spelt, number = pa.array([*others], pa.string()), pa.array([*others.values()], pa.int32())
+        found = pc.coalesce(found, number.take(pc.index_in(plain, spelt)))
     _require(
         plain,
         pc.is_valid(found),
-        lambda _: f"the labels of the attribute are {', '.join(allowed)}; rename or add labels.",
+        lambda _: (
+            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
+            "leave rows of totals or without a label out (--where, where=)."
+        ),
     )
     positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
     return positions
 
 
-def codes(column: pa.Array) -> NDArray[Any]:
-    """Cell codes for :meth:`geodp.grid.grid.Lattice.parse`; int64[n] or str objects[n]."""
+def _spellings(texts: pa.Array, known: Sequence[str]) -> dict[str, int]:
+    """Return other spellings of labels among texts, and the number of the one that each is."""
+    spelt = [spell(label) for label in known]
+    numbers = {one: i for i, one in enumerate(spelt) if spelt.count(one) == 1}
+    found = {text: numbers.get(spell(text)) for text in texts.unique().drop_null().to_pylist()}
+    return {text: number for text, number in found.items() if number is not None}
+
+
+def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
+    """Return cell codes for :meth:`geodp.grid.grid.Lattice.parse`: numbers[n] or str objects[n].
+
+    Parameters
+    ----------
+    column : array[n]
+        Numbers stay as they are stored: floats keep their type, as whether a code lost digits in it
+        is asked by who parses it.
+    as_text : bool
+        Whether texts of digits stay texts, as a system needs whose codes may begin with 0.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     plain = _plain(column)
     _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
+    if pa.types.is_floating(kind):
+        return numbers_of(plain).astype(kind.to_pandas_dtype())
     if not pa.types.is_string(plain.type):
         return numbers_of(plain)
-    values = numbers_of_digits(plain, as_names=True)  # which parse faster
+    values = None if as_text else numbers_of_digits(plain, as_names=True)  # which parse faster
     if values is None:
-        plain = pc.utf8_trim_whitespace(plain)
-        values = numbers_of_digits(plain, as_names=True)
+        plain = pc.utf8_trim_whitespace(_narrow(plain))
+        if not as_text:  # whole numbers as pandas writes a column with a blank
+            plain = pc.replace_substring_regex(plain, r"^([0-9]+)[.]0+$", r"\1")
+            values = numbers_of_digits(plain, as_names=True)
     return texts_of(plain) if values is None else values
+
+
+def _narrow(texts: pa.Array) -> pa.Array:
+    """Return texts with full-width ASCII, as Japanese keyboards write it, in its usual form."""
+    if is_ascii(texts):
+        return texts
+    coded = texts.dictionary_encode()
+    words = [word.translate(WIDE) for word in coded.dictionary.to_pylist()]
+    return pa.array(words, pa.string()).take(coded.indices)
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
@@ -321,27 +461,66 @@ def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
         raise CodeError(position, rule(column[position].as_py()))
 
 
+_DASH = "[-\u2010-\u2015\u2212~\u301c\u2026]"
+_KINDS = (
+    (r"0x[0-9a-f]+", "a count is hexadecimal; write it in decimal digits."),
+    (
+        r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}.*|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4}.*|.*:.*",
+        "a count looks like a date or a time; check the column (--value, value=).",
+    ),
+    (r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([,.][0-9]*)?", THOUSANDS),
+    (
+        r"[+-]?[0-9]{1,2}(,[0-9]{2})*,[0-9]{3}([.][0-9]*)?",
+        "a count has separators that are not between thousands; write it without them.",
+    ),
+    (r"[+-]?[0-9]*,[0-9]*(e[+-]?[0-9]+)?", DECIMAL),
+    (r"[<>\u2264\u2265\u2248~].*|(less|more|fewer|under|below|over|up to|bis|unter) .*", HIDDEN),
+    (rf"[0-9 ]+({_DASH}|[.][.]+| to | bis )[0-9 ]*|[0-9]+ ?([+]|or (less|more|fewer))", HIDDEN),
+    (r".*(以上|以下|未満).*", HIDDEN),
+    (
+        r".*[%\u2030]",
+        "a count is a percentage, which is no number of people; choose the column of counts "
+        "(--value, value=).",
+    ),
+    (
+        r"[$\u20ac\u00a3\u00a5].*|.*([$\u20ac\u00a3\u00a5\u5186]|eur|usd|jpy|gbp|chf)",
+        "a count is an amount of money, which is no number of people; choose the column of counts "
+        "(--value, value=).",
+    ),
+)
+"""How texts that are no number are written, in small letters, and what is said of each."""
+
+
 def _diagnose(text: str, mark: str) -> str:
     """Return what is wrong with a text that is no number, without saying the text."""
+    if "\n" in text or "\r" in text:
+        return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
     if not any(letter.isdecimal() for letter in text):
         return mark
-    if not text.isascii() and text.isdecimal():
-        return "a count is written in ASCII digits; convert full-width digits (NFKC) first."
-    if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+", text):
-        return "a count has thousands separators; say which mark is the decimal's (--decimal)."
-    if re.fullmatch(r"[+-]?\d+,\d*", text):
-        return (
-            "a count has a decimal comma; counts are whole numbers, and a mean is no count. For "
-            "modelled counts name the mark and how to round (--decimal , --round nearest)."
-        )
+    for pattern, rule in _KINDS:
+        if re.fullmatch(pattern, text.lower()):
+            return rule
+    if re.search("[0-9]", text) and not re.search(r"[\0-\x1f]", text):
+        return FLAGGED
     return "a count must be a number in plain digits."
 
 
 def _coordinate_rule(text: str) -> str:
     if not text:
-        return "a coordinate is missing."
-    if re.fullmatch(r"[+-]?\d+,\d*", text):
+        return MISSING
+    if "\n" in text or "\r" in text:
+        return BROKEN
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]*", text):
         return "a coordinate has a decimal comma; write a decimal point, or say so (--decimal ,)."
-    return "a coordinate must be a number with a decimal point."
+    if re.fullmatch(r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([,.][0-9]*)?", text):
+        return "a coordinate has thousands separators; write it without them."
+    if re.search("[\u00b0'\"NSEW\u2032\u2033]", text):
+        return (
+            "a coordinate is written in degrees, minutes or with a letter; write decimal degrees, "
+            "negative in the south and west."
+        )
+    if not any(map(str.isdecimal, text)):
+        return "a coordinate is a mark instead of a number; drop the rows without one."
+    return "a coordinate must be a number with a decimal point; write it in plain digits."

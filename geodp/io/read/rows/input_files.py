@@ -103,7 +103,7 @@ class InputFile:
     share : callable
         How much of an open stream has been read, from 0 to 1.
     member : str
-        Of an archive that GDAL opens.
+        Of an archive that GDAL opens, or that holds several tables.
     path : str
         The file, for libraries that open it by its path.
     """
@@ -146,11 +146,13 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
                     name, "zipped shapefile", opens, size, member=shapes[0], path=os.fspath(path)
                 )
                 continue
-            for member in _members(archive, name):
+            members = _members(archive, name)
+            for member in members:
                 opens = partial(archive.open, member)  # it stays open as long as its tables do
                 share = partial(_read, size=member.file_size)
                 label = f"{name} ({printable(member.filename)})"
-                yield InputFile(label, "text", opens, member.compress_size, share)
+                inner = member.filename if len(members) > 1 else ""
+                yield InputFile(label, "text", opens, member.compress_size, share, inner)
         elif kind == "gzip":
             check_blocks(path)
             size = os.path.getsize(path)
@@ -275,7 +277,10 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
     if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
         raise InputError("The archive holds further archives; unpack it first.", file=name)
     if not tables:
-        raise InputError("The archive holds no .txt, .csv or .tsv table.", file=name)
+        raise InputError(
+            "The archive holds no .txt, .csv or .tsv table; unpack it and give the table.",
+            file=name,
+        )
     return tables
 
 

@@ -6,20 +6,21 @@ import re
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system, infer_jis_level
+from geodp.grid.codes.arrays import as_array
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Table, open_tables
+from geodp.io.read.rows.columns import Rows, Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
+from geodp.io.read.rows.mesh_columns import require_one_header
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
+from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
 
 KEYS = (
     *("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "MESH"),
@@ -35,7 +36,12 @@ SAMPLE = 1000
 
 
 def inspect(
-    path: FilePath, *, encoding: str | None = None, key: str | None = None
+    path: FilePath,
+    *,
+    encoding: str | None = None,
+    key: str | None = None,
+    delimiter: str | None = None,
+    layer: str | None = None,
 ) -> dict[str, Any]:
     """Describe a file by its header.
 
@@ -49,6 +55,10 @@ def inspect(
         Of a text. Default: as found in the header; UTF-8 or CP932.
     key : str, optional
         Name of the column of codes. Default: by its name, where it is a known one.
+    delimiter : str, optional
+        Of a text. Default: as found in the header.
+    layer : str, optional
+        Of a GeoPackage with several, or sheet of a workbook.
 
     Returns
     -------
@@ -66,28 +76,21 @@ def inspect(
     UsageError
         An encoding that is unknown or does not keep ASCII, or of a file that is no text.
     InputError
-        A file that is none of these, or damaged.
+        A file that is none of these, or damaged; a header that is repeated in a row.
     """
     kind = kind_of(path)
     if encoding is not None and kind in (*RASTER, "parquet"):
         raise UsageError("Only a text has an encoding (--encoding, encoding=).")
     if kind in RASTER:
         return {"format": "raster", "raster": _raster(path)}
-    tables = [_table(table, key) for table in open_tables(path, encoding=encoding, labelled=True)]
+    opened = open_tables(path, delimiter=delimiter, encoding=encoding, labelled=True, layer=layer)
+    tables = [_table(table, key) for table in opened]
     return {"format": kind, "tables": tables}
 
 
 def _raster(path: FilePath) -> dict[str, Any]:
     with open_raster_file(path) as raster:
-        return {
-            "driver": raster.driver,
-            "crs": None if raster.crs is None else raster.crs.to_string(),
-            "transform": list(raster.transform)[:6],
-            "shape": list(raster.shape),
-            "bands": raster.count,
-            "types": list(raster.dtypes),
-            "nodata": raster.nodata,
-        }
+        return dict(describe_raster(RasterHeader(raster, path)))
 
 
 def _table(table: Table, code: str | None) -> dict[str, Any]:
@@ -100,6 +103,7 @@ def _table(table: Table, code: str | None) -> dict[str, Any]:
         second, kind = table.labels, "label"
     elif isinstance(table, ParquetTable):
         second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
+        second += ("",) * (len(names) - len(second))  # columns of the file's path
     else:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
@@ -137,9 +141,11 @@ def _level(table: Table, key: int) -> tuple[str | None, int | None]:
     first = next(islice(table.arrays([key]), 1), None)
     if first is None or not len(first[0]):
         return None, None
+    require_one_header(Rows(table, 0), first, [key])
     digits = None
     try:
-        codes = pc.cast(pa.array(fields.codes(first[0].slice(0, SAMPLE))), pa.string()).to_pylist()
+        some = as_array(fields.codes(first[0].slice(0, SAMPLE), as_text=True))
+        codes = [str(code) for code in some.tolist()]
         lengths = {len(code) if code.isdecimal() else None for code in codes}
         digits = lengths.pop() if len(lengths) == 1 else None
         systems = {_system(code, table.columns[key].upper()) for code in codes}

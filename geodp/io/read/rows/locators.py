@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.units import has_units, index_of_units
@@ -58,7 +58,10 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
     first = len(grid.shape) - len(grid.attributes)
     for name, column in columns.items():
         if name not in grid.axis_names:
-            raise UsageError(f"The grid's axes are {', '.join(grid.axis_names)}.")
+            raise UsageError(
+                f"{printable(name)} is no axis of the grid; its axes are "
+                f"{', '.join(grid.axis_names)} (--column AXIS=COLUMN, columns=)."
+            )
         axis = grid.axis_names.index(name)
         if axis < first:
             found.append(Locator((column,), (axis,), _read_index))
@@ -84,31 +87,38 @@ def cell_locators(
     point: tuple[str | None, str | None],
     anchor: str,
     columns: Mapping[str, str],
+    *,
+    drops: bool = False,
 ) -> list[Locator]:
     """Locators of a table's rows: of a code, of x and y, of columns of axes.
+
+    ``drops``: whether units that no table has are outside of the domain; else they are refused.
 
     Raises UsageError for columns that no grid like this is located by.
     """
     found, (x, y), columns = [], point, dict(columns)
     if code is not None:
-        found.append(_code_locator(grid, code, 0))
+        found.append(_code_locator(grid, code, 0, drops=drops))
     if x is not None or y is not None:
         if x is None or y is None or len(grid.places) != 1:
-            raise UsageError("x and y go together, with a grid of one map.")
+            raise UsageError(
+                "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of "
+                "pairs are located by codes or indices (--column, columns=)."
+            )
         if anchor == "index":
             found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
         else:
             found.append(_coordinate_locator(grid.places[0], x, y, anchor))
     for number, name in enumerate(("origin", "destination")):
         if name in columns and len(grid.places) == 2:
-            found.append(_code_locator(grid, columns.pop(name), number))
+            found.append(_code_locator(grid, columns.pop(name), number, drops=drops))
     return found + axis_locators(grid, columns)
 
 
-def _code_locator(grid: Grid, column: str, place: int) -> Locator:
+def _code_locator(grid: Grid, column: str, place: int, *, drops: bool) -> Locator:
     if has_units(grid):
         axes = (2 * place, 2 * place + 1)
-        return Locator((column,), axes, lambda codes: _read_units(grid, codes))
+        return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops=drops))
     if place >= len(grid.places) or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
@@ -121,19 +131,24 @@ def _code_locator(grid: Grid, column: str, place: int) -> Locator:
 
 def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     """Rows and columns of codes: each code that a dictionary has once is parsed once."""
+    as_text = lattice.system is not None and lattice.system.zeros
     once = codes.dictionary if pa.types.is_dictionary(codes.type) else None
     if once is not None and not codes.null_count and len(once) < len(codes):
         # An entry that no row has may be anything; whether one is bad, the rows tell.
         with suppress(CodeError):
-            found = lattice.parse(fields.codes(once))
+            found = lattice.parse(fields.codes(once, as_text=as_text))
             at = codes.indices.to_numpy()
             return [axis[at] for axis in found]
-    return lattice.parse(fields.codes(codes))
+    try:
+        return lattice.parse(fields.codes(codes, as_text=as_text))
+    except CodeError as error:
+        position, rule = error.position, error.rule
+    broken = pa.types.is_string(codes.type) and "\n" in (codes[position].as_py() or "")
+    raise CodeError(position, fields.BROKEN if broken else rule)
 
 
-def _read_units(grid: Grid, codes: pa.Array) -> list[NDArray[np.int64]]:
-    texts = fields.codes(fields.as_text(codes))
-    return [*index_of_units(grid, texts)]
+def _read_units(grid: Grid, codes: pa.Array, *, drops: bool) -> list[NDArray[np.int64]]:
+    return [*index_of_units(grid, fields.codes(codes, as_text=True), drops=drops)]
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:
@@ -148,8 +163,10 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
         found = []
-        for column, first, step, shift in ((ys, f, e, below), (xs, c, a, half)):
-            exact = (fields.coordinates(column) - first) / step - shift
+        x, y = fields.coordinates(xs), fields.coordinates(ys)
+        x = x + lattice.shift(x)
+        for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
+            exact = (values - first) / step - shift
             index = np.rint(exact)
             bad = np.flatnonzero((np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52))
             if bad.size:

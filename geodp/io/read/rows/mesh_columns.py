@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from math import prod
-from unicodedata import normalize
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import InputError, UsageError, printable
-from geodp.grid.axes import JOINT
+from geodp.errors import InputError, UsageError
 from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.names import fold
 
 KEY = "KEY_CODE"
 NOT_VALUES = (KEY, "HTKSYORI", "HTKSAKI", "GASSAN")
@@ -28,6 +26,19 @@ NONE = "-"
 MARKS = ("*", "X", "x", "")
 """The files' marks for values that are hidden."""
 
+NO_KEY = (
+    f"The header must have one column {KEY}; of another table, name the columns that say where a "
+    "row is (--code, or --x and --y; code=, or x= and y= of read_table)."
+)
+
+REPEATED = (
+    "the header is repeated in this row, as where files were joined end to end; give the files as "
+    "they were published, one beside the other, or leave repeated headers out."
+)
+
+BLANKS = r"[\s\p{Z}]*"
+"""Blanks of any script, as Arrow's patterns write them."""
+
 HIDDEN = (
     "the value is suppressed or blank; totals never are, so choose a total, or choose "
     '--suppressed zero (suppressed="zero") where the file has added such details to another '
@@ -35,22 +46,60 @@ HIDDEN = (
 )
 
 
-def drop_headers(
-    table: TextTable, rows: Rows, arrays: list[pa.Array], columns: Sequence[int]
+def is_official(table: Table, grid: Grid, code: str | None) -> bool:
+    """Whether a table is a text with a column KEY_CODE that locates its rows in meshes of Japan.
+
+    ``code``: the column that locates rows; None where no option names one.
+    """
+    if not isinstance(table, TextTable) or (code or KEY).strip().upper() != KEY:
+        return False
+    return key_of(table, grid) is not None
+
+
+def key_of(table: Table, grid: Grid) -> str | None:
+    """Return the name of the one column KEY_CODE, on a grid of meshes; None where there is none."""
+    found = [name for name in table.columns if name.strip().upper() == KEY]
+    return found[0] if is_of_meshes(grid) and len(found) == 1 else None
+
+
+def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence[int]) -> None:
+    """Raise InputError for a row of a text that repeats the header's names in all these columns.
+
+    So do files that were joined end to end, which may be copies of one table.
+    """
+    if not isinstance(rows.table, TextTable):
+        return
+    names = [rows.table.columns[column] for column in columns]
+    if (repeated := _repeats(arrays, names)) is not None:
+        raise rows.error(int(repeated.to_numpy(zero_copy_only=False).argmax()), REPEATED)
+
+
+def drop_labels(
+    rows: Rows, arrays: list[pa.Array], columns: Sequence[int]
 ) -> tuple[Rows, list[pa.Array]]:
-    """Return the rows that do not repeat the header, as files joined end to end do."""
-    header = pa.array(np.zeros(len(arrays[0]), np.bool_))
-    for titles in (table.columns, table.labels):
-        repeated = pc.equal(arrays[0], titles[columns[0]])
-        if pc.any(repeated).as_py():
-            for array, column in zip(arrays, columns, strict=True):
-                same = pc.equal(pc.utf8_trim_whitespace(array), titles[column])
-                repeated = pc.and_(repeated, same)
-            header = pc.or_(header, repeated)
-    if not pc.any(header).as_py():
+    """Return the rows that do not repeat the labels, as files joined under one header do."""
+    table = rows.table
+    if not isinstance(table, TextTable) or not any(table.labels):
         return rows, arrays
-    kept = pc.invert(header)
+    repeated = _repeats(arrays, [table.labels[column] for column in columns])
+    if repeated is None:
+        return rows, arrays
+    kept = pc.invert(repeated)
     return rows.select(kept.to_numpy(zero_copy_only=False)), [a.filter(kept) for a in arrays]
+
+
+def _repeats(arrays: Sequence[pa.Array], titles: Sequence[str]) -> pa.Array | None:
+    """Return which rows have these titles; None where none has. The first column rarely does."""
+    found = None
+    for array, title in zip(arrays, titles, strict=True):
+        # Patterns are options: a text that becomes an array or a scalar has Arrow import pandas.
+        if not pc.match_substring(array, title).true_count:
+            return None
+        same = pc.match_substring_regex(array, rf"\A{BLANKS}{re.escape(title)}{BLANKS}\z")
+        found = same if found is None else pc.and_(found, same)
+        if not found.true_count:
+            return None
+    return found
 
 
 def public_map(
@@ -70,60 +119,25 @@ def public_map(
     return grid_of_primaries(grid, primary)
 
 
+def is_of_meshes(grid: Grid) -> bool:
+    """Whether a grid is one map of meshes of Japan."""
+    return len(grid.places) == 1 and isinstance(grid.places[0].system, JISMesh)
+
+
 def require_meshes(grid: Grid) -> None:
     """Raise UsageError for a grid that is no map of meshes."""
-    if len(grid.places) != 1 or not isinstance(grid.places[0].system, JISMesh):
+    if not is_of_meshes(grid):
         raise UsageError(
             'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
             "grid is read by its columns of codes or of places (read_table)."
         )
 
 
-def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:
-    """Return the public grid of values: with the attribute that they become, if it has none yet.
-
-    Raises UsageError for values that are not one for every combination of labels.
-    """
-    if grid.attributes:
-        if values is None or len(values) != prod(numbers_of_labels(grid)):
-            raise UsageError(
-                "Give one value for every label of the grid's attribute; of several attributes, "
-                "for every combination: the labels of the last one in turn, and so on."
-            )
-        names = [one.name for one in grid.attributes]
-        if attribute not in (None, *names, JOINT.join(names)):
-            raise UsageError("The grid has an attribute already, of another name.")
-        return grid
-    if (values is None or len(values) == 1) and attribute is None:
-        return grid
-    if attribute is None or not values:
-        raise UsageError(
-            "Several values need the name of the attribute that they "
-            "become (--attribute, attribute=)."
-        )
-    if JOINT in attribute:
-        raise UsageError(
-            f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
-            "attributes (--axis NAME=LABEL,LABEL..., repeatable), or a preset that has them."
-        )
-    return grid.with_attribute(attribute, values)
-
-
-def numbers_of_labels(grid: Grid) -> tuple[int, ...]:
-    """Numbers of labels of its attributes; 1 where it has none."""
-    return tuple(len(attribute.labels) for attribute in grid.attributes) or (1,)
-
-
 def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
     """Positions of the key and of the chosen values."""
     names = [name.upper() for name in table.columns]
     if names.count(KEY) != 1:
-        raise InputError(
-            f"The header must have one column {KEY}; other tables are read by --code or "
-            "--x and --y (read_table).",
-            file=table.name,
-            row=table.head_lines,
-        )
+        raise InputError(NO_KEY, file=table.name, row=table.head_lines)
     candidates = [i for i, name in enumerate(names) if name and name not in NOT_VALUES]
     if values is not None:
         return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
@@ -137,7 +151,7 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
 
 def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     """Return the one column whose name or label is wanted: exactly, or but for width and spaces."""
-    for form in (str.strip, _fold):
+    for form in (str.strip, fold):
         for titles in (table.columns, table.labels):
             found = [i for i in candidates if form(titles[i]) == form(wanted)]
             if len(found) == 1:
@@ -148,8 +162,8 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
                     f"{_list_columns(table, found)}.",
                     file=table.name,
                 )
-    folded = {_fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
-    close = [folded[near] for near in get_close_matches(_fold(wanted), folded, 6, 0.4)]
+    folded = {fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
+    close = [folded[near] for near in get_close_matches(fold(wanted), folded, 6, 0.4)]
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
     raise InputError(
         f"No column of values is named '{wanted}'; there are "
@@ -158,13 +172,10 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     )
 
 
-def _fold(text: str) -> str:
-    return "".join(normalize("NFKC", text).split()).casefold()
-
-
-def title_of(table: TextTable, column: int) -> str:
+def title_of(table: Table, column: int) -> str:
     """Return the label of a column, or its name where it has none."""
-    return table.labels[column] or table.columns[column]
+    label = table.labels[column] if isinstance(table, TextTable) else ""
+    return label or table.columns[column].strip()
 
 
 def _list_columns(table: TextTable, columns: Sequence[int], most: int = 8) -> str:

@@ -48,10 +48,10 @@ class ParquetTable:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns: those of the file, and others that its folders stand for."""
-        return (*self.parquet.schema_arrow.names, *self._partitions)
+        return (*self.parquet.schema_arrow.names, *self.partitions)
 
     @property
-    def _partitions(self) -> dict[str, str | None]:
+    def partitions(self) -> dict[str, str | None]:
         """Columns of one value, by the names of the folders."""
         own = {*self.parquet.schema_arrow.names}
         found = partition_values(self.file.name)
@@ -66,7 +66,7 @@ class ParquetTable:
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
-        names, same = [self.columns[column] for column in chosen], self._partitions
+        names, same = [self.columns[column] for column in chosen], self.partitions
         stored = [name for name in dict.fromkeys(names) if name not in same]
         size = max(BATCH, MOST_VALUES // max(1, len(stored)))
         stream = self._file(stored).iter_batches(size, columns=stored)
@@ -107,7 +107,10 @@ class ParquetTable:
         return (
             Fact("format", "Parquet", "file"),
             Fact("records declared", str(self.parquet.metadata.num_rows), "file"),
-            *(Fact(f"column {name}", "name of a folder", "file") for name in self._partitions),
+            *(
+                Fact(f"partition {name}", "missing" if value is None else value, "file")
+                for name, value in self.partitions.items()
+            ),
         )
 
     def line(self, record: int) -> int:

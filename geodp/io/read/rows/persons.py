@@ -50,6 +50,19 @@ TOO_MANY_TO_SAMPLE = (
 )
 
 
+UNKNOWN = (
+    *("na", "n/a", "#n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "\\n", "-", "--"),
+    *(".", "..", "?", "*", "unknown", "undefined", "missing", "(null)", "\u4e0d\u660e", "\uff0d"),
+)
+"""How persons are written who are not known, in letters of either case: many are not one."""
+
+MISSING = (
+    "the person is missing: blank, or written as unknown (NA, NULL, None, nan and the like), and "
+    "all of them would be bounded as one; drop such records, or give each person an id."
+)
+_LONGEST = max(len(one.encode()) for one in UNKNOWN)
+
+
 class Persons:
     """The cells of records and whose they are.
 
@@ -124,18 +137,35 @@ def name_persons(
 
     Raises InputError where a person is missing.
     """
-    if pa.types.is_floating(names.type):
-        rule = "persons are told apart by text or whole numbers."
+    kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
+    if pa.types.is_floating(kind):
+        rule = (
+            "persons are told apart by text or whole numbers; write the column as text, and drop "
+            "records without a person, which make floats of whole numbers."
+        )
         raise rows.error(0, f"Column {column}: {rule}")
     with rows.named(column):
         text = pc.utf8_trim_whitespace(as_text(names))
     text = text if inside is None else text.filter(pa.array(inside))
-    missing = np.diff(bytes_of_texts(text)[0]) == 0
+    sizes = np.diff(bytes_of_texts(text)[0])
+    missing = sizes == 0
     if text.null_count:
         missing |= text.is_null().to_numpy(zero_copy_only=False)
+    if not pa.types.is_integer(kind) and (sizes <= _LONGEST).any():
+        unknown = pc.is_in(pc.utf8_lower(text), _array_of(UNKNOWN))
+        if pc.any(unknown, min_count=0).as_py():
+            missing |= unknown.to_numpy(zero_copy_only=False)
     if missing.any():
-        raise rows.error(int(missing.argmax()), f"Column {column}: the person is missing.")
+        raise rows.error(int(missing.argmax()), f"Column {column}: {MISSING}")
     return text
+
+
+def _array_of(words: Sequence[str]) -> pa.Array:
+    """Return texts as a column, without pandas, which Arrow's own way imports where it is there."""
+    data = [word.encode() for word in words]
+    at = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(at), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.string(), len(data), buffers)
 
 
 def draw_weights() -> NDArray[np.uint64]:

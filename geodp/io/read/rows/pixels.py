@@ -14,20 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from rasterio.windows import Window
 
-from geodp.errors import CodeError, InputError, UsageError, printable
+from geodp.errors import InputError, UsageError, printable
+from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
-from geodp.io.crs import same_crs
+from geodp.grid.lattice import Lattice, whole_turn
 from geodp.io.opening import RASTERS, open_raster, require_regular
 from geodp.io.read.rows.complete.raster import check_pixels, check_raster
+from geodp.io.read.rows.forms.ascii_grid import require_numbers
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
 from geodp.table.source import Fact
-
-ALIGNED = 1e-3
-"""How far, in cells, the corners of a raster may lie from those of the grid's cells."""
-
-WHOLE = 1e-4
-"""How far a value divided by the unit may be from a whole number, besides its own rounding."""
+from geodp.table.stored import Stored
 
 NO_RASTER = (
     "The file is no raster that is read (GeoTIFF, ASCII grid, classic NetCDF), or it is truncated "
@@ -39,8 +36,18 @@ HDF5 = (
 )
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
-DECISIVE = (b"<NoDataValue", b"<GeoTransform", b"<SRS")
+DECISIVE = (
+    *(b"<NoDataValue", b"<GeoTransform", b"<SRS", b"<GCPList", b'"RPC"', b'"GEOLOCATION"'),
+    *(b"<Scale", b"<Offset", b"<UnitType", b"<ColorInterp", b"<ColorTable", b"<CategoryNames"),
+    *(b"<GDALRasterAttributeTable", b"<MaskBand"),
+)
 """Files beside a raster, and what in GDAL's own says more than statistics."""
+
+DEFAULT_FILL = (
+    "a value equals the number that NetCDF keeps where nothing was written, and may as well be a "
+    "count; state in the file which number is missing (the attribute _FillValue), or name it "
+    "(--missing, missing=)."
+)
 
 PIXELS = 1 << 22
 """Pixels that are in memory at once."""
@@ -50,12 +57,16 @@ def grid_like(path: FilePath) -> Grid:
     """Return the grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
 
     Nothing but the header is read. The header is public from then on: take it from a raster
-    whose extent was not chosen by looking at where people are.
+    whose extent was not chosen by looking at where people are. Of a compound CRS, the grid has the
+    horizontal part.
+
+    Raises InputError for a raster that no transform places.
     """
     with open_raster_file(path) as raster:
-        crs = raster.crs
-        name = None if crs is None else crs.to_string()
-        return Grid.regular(raster.shape, crs=name, transform=raster.transform)
+        header = RasterHeader(raster, path)
+        header.require_affine()
+        crs = None if header.crs is None else name_plane(header.crs)
+        return Grid.regular(raster.shape, crs=crs, transform=raster.transform)
 
 
 @dataclass(frozen=True)
@@ -90,8 +101,11 @@ class Part:
     rows, cols : int64[n], int64[m]
         The lattice's indices of lines and columns, possibly outside.
     values : ndarray[n, m]
+        As they are stored.
     valid : bool[n, m]
         Neither nodata nor NaN.
+    stored : Stored
+        How the values mean counts.
     """
 
     lines: Lines
@@ -100,38 +114,72 @@ class Part:
     cols: NDArray[np.int64]
     values: NDArray[Any]
     valid: NDArray[np.bool_]
+    stored: Stored
 
 
-def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
+def align_parts(
+    path: FilePath,
+    lattice: Lattice,
+    band: int | None = None,
+    *,
+    unit: float | None = None,
+    missing: Sequence[float] = (),
+    counted: bool = True,
+) -> Iterator[Part]:
     """Return a raster's lines on the lattice whose cells are its own, some at a time.
 
-    Raises InputError for a raster that is not aligned, is damaged or has several bands of
-    which none was chosen.
+    Parameters
+    ----------
+    path : path
+    lattice : Lattice
+    band : int, optional
+        Counted from 1; needed where there are several.
+    unit : float, optional
+        Value of one person, as somebody stated it. Default: 1.
+    missing : sequence of float
+        Stored numbers that mean nobody, besides nodata.
+    counted : bool
+        Whether the numbers are counts; others, of a mask, may be classes and rates.
+
+    Raises
+    ------
+    InputError
+        A raster that is not aligned, is damaged, has several bands of which none was chosen, or
+        whose numbers are no counts.
     """
     with open_raster_file(path) as raster:
         name = str(path)
         if band is None and raster.count != 1:
             raise InputError(
-                f"The raster has {raster.count} bands; choose one (--band, band=).", file=name
+                f"The raster has {raster.count} bands; choose one (--band, band=), or write it "
+                "alone (gdal_translate -b).",
+                file=name,
             )
-        if band is not None and not 1 <= band <= raster.count:
+        chosen = band or 1
+        if not 1 <= chosen <= raster.count:
             raise InputError(f"The raster has the bands 1 to {raster.count}.", file=name)
-        if np.dtype(raster.dtypes[(band or 1) - 1]).kind not in "iuf":
-            raise InputError("The raster's values must be real numbers.", file=name)
-        rows, cols = _align(raster, lattice, name)
+        header = RasterHeader(raster, path)
+        stored = header.stored(chosen, unit, missing, counted=counted)
+        slack = header.require_affine()
+        rows, cols = _align(header, lattice, slack)
+        if raster.driver == "AAIGrid":
+            require_numbers(path, raster.width * raster.height)
         said = guard(name, partial(check_pixels, path, kind_of(path)), NO_RASTER)
-        lines = Lines(name, raster.width, said)
+        lines = Lines(name, raster.width, (*header.facts(chosen, stored, unit, missing), *said))
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
             window = Window(0, line, raster.width, height)
-            read = guard(
-                name, partial(raster.read, band or 1, window=window, masked=True), NO_RASTER
-            )
-            values, valid = read.data, ~np.ma.getmaskarray(read)
-            if values.dtype.kind == "f":
-                valid &= ~np.isnan(values)
-            yield Part(lines, line * raster.width, rows[line : line + height], cols, values, valid)
+            read = guard(name, partial(raster.read, chosen, window=window, masked=True), NO_RASTER)
+            values = header.typed(chosen, read.data)
+            valid = stored.present(values)
+            hidden = np.ma.getmaskarray(read)
+            if header.ambiguous_fill and (hidden & valid).any():
+                at = int((hidden & valid).any(axis=1).argmax())
+                raise InputError(DEFAULT_FILL, file=name, row=line + at + 1)
+            valid &= ~hidden
+            first = line * raster.width
+            yield Part(lines, first, rows[line : line + height], cols, values, valid, stored)
 
 
 @contextmanager
@@ -169,27 +217,34 @@ def _require_alone(path: Path, name: str) -> None:
         )
 
 
-def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lattice's indices of the raster's lines and columns."""
+def _align(
+    header: RasterHeader, lattice: Lattice, slack: tuple[float, float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lattice's indices of the raster's lines and columns.
+
+    ``slack``: how far x and y may be off, besides a thousandth of a cell.
+    """
+    raster, name = header.raster, header.name
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.")
-    unsaid = raster.crs is None and raster.driver == "AAIGrid"  # as it cannot say it
-    if not unsaid and not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
+    unsaid = header.crs is None and raster.driver == "AAIGrid"  # as it cannot say it
+    if not unsaid and not same_plane(header.crs, lattice.crs):
         raise InputError(
             f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "
-            "of fractions, so choose a grid in the raster's CRS.",
+            "of fractions, so choose a grid in the raster's CRS. Where the file leaves out its "
+            "CRS, write it into the file (gdal_translate -a_srs).",
             file=name,
         )
     a, b, c, d, e, f = tuple(raster.transform)[:6]
     wide, _, west, _, tall, base = lattice.transform
     edges: list[tuple[int, int] | None] = []
-    for size, step, first, cell, origin in (
-        (raster.height, e, f, tall, base),
-        (raster.width, a, c, wide, west),
+    for size, step, first, cell, origin, off in (
+        (raster.height, e, f, tall, base, slack[1]),
+        (raster.width, a, c, wide, west, slack[0]),
     ):
         start, end = (first - origin) / cell, (first + size * step - origin) / cell
         whole = round(start), round(end)
-        if max(abs(start - whole[0]), abs(end - whole[1])) > ALIGNED:
+        if max(abs(start - whole[0]), abs(end - whole[1])) > ALIGNED + off / abs(cell):
             edges.append(None)
         else:
             edges.append(whole if abs(whole[1] - whole[0]) == size else None)
@@ -200,7 +255,7 @@ def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64],
             "cells; counts are not resampled.",
             file=name,
         )
-    return _run(*rows), _run(*cols)
+    return _run(*rows), _turn(_run(*cols), lattice)
 
 
 def _run(start: int, end: int) -> NDArray[np.int64]:
@@ -208,28 +263,17 @@ def _run(start: int, end: int) -> NDArray[np.int64]:
     return np.arange(start, end) if start < end else np.arange(start - 1, end - 1, -1)
 
 
-def counts_of(values: NDArray[Any], unit: float) -> NDArray[np.int64]:
-    """Values that are not 0 as counts; CodeError at the first that is none."""
-    people = values.astype(np.float64) / unit
-    nearest = np.rint(people)
-    rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
-    allowed = np.minimum(WHOLE + rounding * np.abs(nearest), 0.1)
-    with np.errstate(invalid="ignore"):
-        rules = (
-            (np.isfinite(people), "a value must be finite; nodata or NaN mean nobody."),
-            (
-                people >= 0,
-                "a value is negative; if it means nobody, name it as missing "
-                "(--missing, missing=).",
-            ),
-            (
-                np.abs(people - nearest) <= allowed,
-                "a value is no whole number of units (--raster-unit, unit=); counts that a model "
-                "makes of fractions are rounded on request (--round, rounding=).",
-            ),
-            (people < 2**53, "a value is above 2**53; check the unit."),
-        )
-    for good, rule in rules:
-        if not good.all():
-            raise CodeError(int(good.argmin()), rule)
-    return nearest.astype(np.int64)
+def _turn(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
+    """Return columns where the lattice has them, whole turns around the Earth away.
+
+    Longitudes run from -180 to 180 or from 0 to 360. A raster of more than a turn, and cells of
+    which a turn is no whole number, stay where they are.
+    """
+    assert lattice.transform is not None
+    inside = cols.min() >= 0 and cols.max() < lattice.cols
+    around = None if inside or lattice.crs is None else whole_turn(lattice.crs)
+    if around is None:
+        return cols
+    turn = round(around / lattice.transform[0])
+    whole = abs(turn * lattice.transform[0] - around) <= ALIGNED * lattice.transform[0]
+    return cols % turn if whole and max(cols.size, lattice.cols) <= turn else cols

@@ -9,20 +9,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
-from geodp.table.counts import WHOLE
 
 Rounding: TypeAlias = Literal["nearest", "stochastic"]
-
-
-REMEDY = (
-    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
-    "--round stochastic; rounding=)."
-)
 
 
 def rounder(
@@ -42,7 +37,9 @@ def rounder(
             good = (values >= 0) & (values < 2**53)
         if not good.all():
             raise CodeError(
-                int(good.argmin()), "a count must be finite, not negative, and below 2**53."
+                int(good.argmin()),
+                "a count must be finite, not negative, and below 2**53; name a number that means "
+                "nobody as missing (--missing, missing=).",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
@@ -88,13 +85,20 @@ class Counting:
         column = fields.decimal_points(column, self.decimal)
         if self.rounding is not None:
             return fields.fractions(column, missing=self.missing, mark=self.mark)
-        try:
-            return fields.counts(column, missing=self.missing, mark=self.mark)
-        except CodeError as error:
-            rule = f"{WHOLE} {REMEDY}" if error.rule == WHOLE else error.rule
-            position = error.position
-        raise CodeError(position, rule)
+        return fields.counts(column, missing=self.missing, mark=self.mark)
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""
         return numbers if self.rounding is None else self._round(index, numbers)
+
+    def count_missing(self, column: pa.Array, numbers: NDArray[Any]) -> int:
+        """Return how many values of a column, whose numbers are known, are missing by a name."""
+        zero = numbers == 0
+        if not self.missing or not zero.any():
+            return 0
+        plain = fields.decimal_points(column.filter(pa.array(zero)), self.decimal)
+        if pa.types.is_dictionary(plain.type):
+            plain = plain.cast(plain.type.value_type)
+        texts = pc.utf8_trim_whitespace(fields.as_text(plain))
+        counted = pc.value_counts(texts).to_pylist()
+        return sum(one["counts"] for one in counted if parse_number(one["values"] or "") != 0)

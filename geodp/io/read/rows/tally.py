@@ -10,7 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
+from geodp.grid.domain import Hierarchical
 from geodp.grid.grid import Grid
+from geodp.grid.units import has_units
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
@@ -81,7 +83,7 @@ class Tally:
         self.grid = grid
         self.survey = Survey()
         self._outside = outside
-        self._within = within
+        self._within, self._sums = within, duplicates == "sum"
         self._stated = () if rounding is None else (STATED[rounding],)
         share = bytes_of(memory)
         self._file: Runs | None = None
@@ -103,13 +105,15 @@ class Tally:
     ) -> None:
         """Take in rows: cell indices int64[d, n] and counts int64[n].
 
-        ``sizes`` int64[n]: how many rows each stands for, see :func:`group_rows`; None: itself.
+        ``sizes`` int64[2, n]: how many rows each stands for, and how many of these count somebody,
+        see :meth:`Groups.group`; None: itself.
 
         Raises InputError for a cell outside the domain, where those are not dropped, and for a
         duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
-        self.survey.place(rows.table.name, count, inside, sizes)
+        reasons = reasons_outside(self.grid, index, inside)
+        self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
             if self._tables and rows.table.name != self._tables[-1].name:
@@ -132,7 +136,7 @@ class Tally:
         self._end_file()
         key, count = self._whole.arrays()
         self._check(self._whole)
-        read = self.survey.reading(self._stated)
+        read = self.survey.reading(self._stated, cells=key.size if self._sums else None)
         return CountTable.of_cells(self.grid, key, count, bound=bound, reading=read)
 
     def _end_file(self) -> None:
@@ -200,8 +204,9 @@ class Groups:
             Its codes.
         count : int64[m]
             The sums of their counts.
-        sizes : int64[m] or None
-            How many rows each code has; None where all is as it was.
+        sizes : int64[2, m] or None
+            How many rows each code has, and how many of these count somebody; None where all is as
+            it was.
         """
         coded = pa.types.is_dictionary(column.type)
         plain = column.indices if coded else column
@@ -224,7 +229,7 @@ class Groups:
         codes = pa.Array.from_buffers(kind, found, [None, pa.py_buffer(values)])
         if coded:
             codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
-        return rows.at(first), codes, total, sizes
+        return rows.at(first), codes, total, np.stack([sizes & (2**32 - 1), sizes >> 32])
 
     def _room(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return what a batch of n rows is grouped in: zeros, and five lists of n."""
@@ -250,3 +255,19 @@ def place(
         if refused.any():
             raise rows.error(int(refused.argmax()), grid.outside_rule)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
+
+
+def reasons_outside(
+    grid: Grid, index: NDArray[np.int64], inside: NDArray[np.bool_] | None
+) -> dict[str, NDArray[np.bool_]]:
+    """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
+
+    "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
+    """
+    if inside is None:
+        return {}
+    if has_units(grid):
+        return {"units": ~inside}
+    beyond = ~grid.in_extent(index)
+    other = "regions" if grid.domain.kind == Hierarchical.kind else "mask"
+    return {"bounds": beyond, other: ~inside & ~beyond}

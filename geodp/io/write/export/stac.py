@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from geodp.grid.lattice import Lattice
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.geometry import has_geometry, projjson
 
@@ -37,7 +38,6 @@ class Stac(Export):
         said = card.metadata
         assert said is not None  # see why_not
         west, south, east, north = _degrees(sheet)
-        ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
         words = {
             "title": said.title or card.name,
             "description": said.description or card.guarantee.in_words,
@@ -52,7 +52,7 @@ class Stac(Export):
             ],
             "id": f"{card.name}-{card.release_id}",
             "bbox": [west, south, east, north],
-            "geometry": {"type": "Polygon", "coordinates": [ring]},
+            "geometry": _outline(west, south, east, north),
             "properties": {
                 **{name: value for name, value in words.items() if value is not None},
                 **_when(str(said.reference_date)),
@@ -78,14 +78,37 @@ class Stac(Export):
 
 
 def _degrees(sheet: Sheet) -> tuple[float, float, float, float]:
-    """Return the extent in degrees of WGS 84, from points along its sides."""
+    """Return the extent in degrees of WGS 84, from points along its sides.
+
+    Across 180 degrees the west is above the east (RFC 7946, 5.2).
+    """
     from pyproj import Transformer
 
     place = sheet.table.grid.places[0]
     across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
     found = across.transform_bounds(*place.bounds, densify_pts=EDGE)
+    if place.turn is not None:
+        found = (_degrees_east(place, 0), found[1], _degrees_east(place, 2), found[3])
     west, south, east, north = (round(float(edge), 7) for edge in found)
     return west, south, east, north
+
+
+def _degrees_east(place: Lattice, side: int) -> float:
+    """Return the longitude of one of the bounds of a lattice across 180 degrees."""
+    assert place.turn is not None
+    return float((place.bounds[side] / place.turn * 360 + 180) % 360 - 180)
+
+
+def _outline(west: float, south: float, east: float, north: float) -> dict[str, Any]:
+    """Return a box as a geometry of GeoJSON: across 180 degrees in two parts."""
+    sides = [(west, east)] if west < east else [(west, 180.0), (-180.0, east)]
+    rings = [
+        [[[left, south], [right, south], [right, north], [left, north], [left, south]]]
+        for left, right in sides
+    ]
+    if len(rings) == 1:
+        return {"type": "Polygon", "coordinates": rings[0]}
+    return {"type": "MultiPolygon", "coordinates": rings}
 
 
 def _when(text: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -73,8 +75,12 @@ class FlatGeobuf(Export):
         return None if has_geometry(sheet.table.grid) else NOWHERE
 
     def write(self, sheet: Sheet, path: Path) -> None:
-        """Write one layer, in the order of its index."""
+        """Write one layer, in the order of its index.
+
+        Raises OSError where GDAL cannot write, whatever it says.
+        """
         try:
+            from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
             from pyogrio.raw import write_arrow
         except ModuleNotFoundError:
             raise UsageError(
@@ -84,15 +90,18 @@ class FlatGeobuf(Export):
         index = table.grid.decode(table.key)
         rows = arrow_columns(table, slice(0, table.key.size), index, sheet.name, sheet.errors)
         shapes, _ = geometry(table.grid, np.asarray(index))
-        write_arrow(
-            rows.append_column("geometry", shapes),
-            str(path),
-            layer=sheet.name,
-            driver="FlatGeobuf",
-            geometry_name="geometry",
-            geometry_type="Polygon" if len(table.grid.places) == 1 else "LineString",
-            crs=table.grid.places[0].crs,
-        )
+        try:
+            write_arrow(
+                rows.append_column("geometry", shapes),
+                str(path),
+                layer=sheet.name,
+                driver="FlatGeobuf",
+                geometry_name="geometry",
+                geometry_type="Polygon" if len(table.grid.places) == 1 else "LineString",
+                crs=table.grid.places[0].crs,
+            )
+        except (DataLayerError, DataSourceError, FeatureError):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
 
 
 EXPORTS = (GeoPackage(), FlatGeobuf(), Parquet())

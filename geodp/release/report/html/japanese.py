@@ -275,9 +275,10 @@ CARD: Mapping[str, str] = {
     "they are then identical, so use a new key for every new state of the data": "保管した同じ鍵と"
     "同じ設定による二つの公開物が、まったく同じ入力によるものか: その場合は同一になるので、"
     "データが変わるたびに新しい鍵を使います",
-    "that at least one row of the input meets the selection and lies in the domain: an input "
-    "without one is refused before anything is charged": "入力の少なくとも一行が条件に合い、"
-    "対象地域にあること: 一行もない入力は、予算を使う前に拒みます",
+    "that at least one row of every file that was read, or of the table in memory, meets the "
+    "selection and lies in the domain: an input without one is refused before anything is "
+    "charged": "読んだどのファイルも（またはメモリー上の表も）、条件に合い対象地域にある行を"
+    "少なくとも一行もつこと: 一行もないものがある入力は、予算を使う前に拒みます",
     **{
         f"the counts{how} one row for every cell {which}; cells of the domain that are not listed "
         f"are 0": f"{said}数。{listed}につき一行。対象のセルで載っていないものは 0"

@@ -74,12 +74,16 @@ def test_the_document_names_what_was_spent(call):
     assert len(found["sharing"]) == 3
 
 
-def test_files_of_one_time_are_one_snapshot_in_any_order(call, inputs, tmp_path):
-    given = [*reversed(inputs), *call[3:]]
+@pytest.mark.parametrize("given", ["january", "january/*.csv"])
+def test_files_of_one_time_are_a_folder_or_a_pattern(given, call, inputs, tmp_path):
     split = (tmp_path / "2024-01.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "2024-01.csv").write_text("".join(split[:30]))
-    (tmp_path / "rest.csv").write_text("".join([split[0], *split[30:]]))
-    done = geodp("publish-series", f"2024-01={tmp_path / 'rest.csv'}", *given)
+    (tmp_path / "january").mkdir()
+    (tmp_path / "january" / "a.csv").write_text("".join(split[:30]))
+    (tmp_path / "january" / "b.csv").write_text("".join([split[0], *split[30:]]))
+    january, *others = inputs
+    assert january.startswith("2024-01=")
+    rest = [*reversed(others), *call[3:]]
+    done = geodp("publish-series", *rest, f"2024-01={tmp_path / given}")
     assert done.returncode == 0, done.stderr
     run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
     assert run["people"][0] == 64 * 23 + 32
@@ -175,6 +179,11 @@ def test_what_is_true_of_one_snapshot_only_is_refused_before_the_charge(charged,
         (lambda call: ["january.csv", *call[1:]], "written TIME=FILE"),
         (lambda call: call[2:], "two snapshots at least"),
         (lambda call: [*call[:2], "2024-05=x.csv", *call[2:]], "2024-04 is missing"),
+        (lambda call: [*call, "2024-01=x.csv"], "2024-01 is given twice.*2024-05='may"),
+        (
+            lambda call: ["2020-10-25T02+02:00=a", "2020-10-25T02+01:00=b", *call[3:]],
+            "2020-10-25T01[.]",
+        ),
         (lambda call: ["may=x.csv", *call], "may is no|and may not"),
         (lambda call: [*call, "--unit", "person-month"], "is in one snapshot"),
         (lambda call: [*call, "--noise", "gaussian"], "needs a delta"),

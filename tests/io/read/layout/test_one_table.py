@@ -142,7 +142,6 @@ def test_every_door_asks_the_same_of_a_table_that_nobody_knows(tmp_path):
         geodp.read_table(frame, grid=grid, **columns),
         geodp.read_table(tmp_path / "mesh.csv", grid=grid, **columns),
         geodp.read(frame, grid, **columns),
-        geodp.CountTable.from_pandas(frame, grid, **columns),
         geodp.CountTable.from_keys(grid, [0], [12]),
         geodp.CountTable.from_dense([[12, 0], [0, 0]], geodp.Grid.regular((2, 2))),
     ]

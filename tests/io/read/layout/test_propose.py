@@ -183,7 +183,7 @@ def test_labels_of_a_preset_take_the_place_of_names(write):
     )
     found = propose(path, {"attribute": "sex"})
     assert found.options["axis"] == ["sex=男,女"]
-    assert found.options["value"] == ["人口（総数）　男", "人口（総数）　女"]
+    assert found.options["value"] == ["男=人口（総数）　男", "女=人口（総数）　女"]
     assert found.attributes == {"sex": ("男", "女")}
 
 
@@ -197,7 +197,9 @@ def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
     )
     found = propose(path, {"attribute": "sex*age"})
     assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
-    assert found.options["value"] == [f"{age}　{sex}" for sex in sexes for age in ages]
+    labels = found.options["axis"][1].removeprefix("age=").split(",")
+    pairs = [(sex, age, label) for sex in sexes for age, label in zip(ages, labels, strict=True)]
+    assert found.options["value"] == [f"{sex},{label}={age}　{sex}" for sex, age, label in pairs]
     assert found.asks == (ASK_CONTRIBUTION,)
     assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
 
@@ -229,3 +231,21 @@ def test_the_column_of_codes_that_is_named_tells_the_grid(write):
     assert propose(path, {}, preset).options["grid"] == "jis:quarter"
     assert propose(path, {"code": "mesh"}, preset).options["grid"] == "jis:basic"
     assert "--grid" in propose(path, {"code": "n"}).asks[0]
+
+
+@pytest.mark.parametrize("value", ["T1", "t1", "人口（総数）"])
+def test_the_layout_states_its_column_by_name_and_by_label(value, write):
+    path = write("KEY_CODE,HTKSYORI,T1,T2\n,,人口（総数）,人口（総数）　男\n5339461132,0,4,1\n")
+    assert propose(path, {"value": [value]}).asks == ()
+    (asked,) = propose(path, {"value": ["T2"]}).asks
+    assert asked == f"{ASK_CONTRIBUTION}; the preset estat states it of 人口（総数） alone"
+
+
+def test_what_is_named_takes_nothing_of_a_layout_away(write):
+    path = write("GITTER_ID_1km;x_mp_1km;y_mp_1km;Einwohner\nCRS3035RES1000mN1E1;1;1;1\n")
+    found = propose(path, {}).options
+    for given in ({"grid": "inspire:1km"}, {"value": ["Einwohner"]}, {"code": "GITTER_ID_1km"}):
+        rest = propose(path, given).options
+        assert rest == {name: value for name, value in found.items() if name not in given}
+    assert "bounds" not in propose(path, {"grid": "regular:2x2"}).options
+    assert "code" not in propose(path, {"x": "x_mp_1km", "y": "y_mp_1km"}).options

@@ -103,7 +103,7 @@ def test_texts_that_are_no_utf_8_are_refused_at_their_row():
 def test_files_are_asked_for_where_only_files_are_read():
     with pytest.raises(UsageError, match="read_table or read_points"):
         geodp.read_raster(FRAME, grid=GRID)
-    with pytest.raises(InputError, match="read it as a table"):
+    with pytest.raises(UsageError, match="name the columns that say where a row is"):
         geodp.read_mesh(FRAME, grid=GRID, value="people")
 
 

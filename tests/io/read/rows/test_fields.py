@@ -14,6 +14,7 @@ from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.codes import JISMesh
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.units import grid_of_units
 from geodp.io import opening
 from geodp.io.read.rows import fields, input_files
 from geodp.io.read.table import read_table
@@ -301,3 +302,153 @@ def test_sums_of_one_code_that_no_population_has_are_refused(tmp_path):
     pq.write_table(pa.table({"code": [53394611] * 9, "n": [2**60 - 1] * 9}), path)
     with pytest.raises(InputError, match=r"2\*\*60"):
         read_table(path, grid="jis:basic", value="n", code="code", duplicates="sum")
+
+
+KINDS = {
+    "a flag beside its number": [
+        "7 p",
+        "7p",
+        "7*",
+        "(7)",
+        "[7]",
+        "p 7",
+        "*7",
+        "7†",
+        "7²",
+        "7人",
+        "'7",
+    ],
+    "a range or a bound": ["<5", "≤ 5", ">100", "5-9", "5–9", "1 to 4", "0..4", "10+", "5 or less"],
+    "of a value that is hidden": ["less than 5", "5未満", "1～4", "100以上"],
+    "a percentage": ["50%", "50 %", "5‰"],
+    "an amount of money": ["€7", "7 EUR", "$7", "7円", "¥7"],
+    "hexadecimal": ["0x1F", "0X10"],
+    "a date or a time": ["2020-01-05", "1/5/2020", "12:30"],
+    "thousands separators": ["1,234", "1,234.0", "1 234", "1'234", "1.234.567", "１，２３４"],
+    "not between thousands": ["12,34,567"],
+    "decimal comma": ["1,5", "1,50", "1234,5"],
+    "blank or a mark": ["", "..", "c", "x", "-", "–", "n.a.", "NA", "NULL", "#REF!", "true", "七"],
+    "a finite number": ["NaN", "nan", "inf", "-Infinity"],
+    "rounded to few digits": ["1.23E+05", "1.2e2", "5.33946e+08"],
+    "holds a line break": ["7\n8"],
+    "--decimal ,": ["1.234", "12.345"],
+    "A mean is no count": ["1.5", "0.25", "1.2345"],
+    "name it as missing": ["-1", "-9999", "-1.5", "..", "<5"],
+    "no count of people": ["9999999999999999999", "1e30"],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, one) for rule, some in KINDS.items() for one in some]
+)
+def test_what_a_count_is_instead_is_said_with_what_to_do(rule, text):
+    with pytest.raises(CodeError) as caught:
+        fields.counts(pa.array(["12", text]))
+    assert rule in str(caught.value)
+    assert caught.value.position == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("７", 7), ("１２", 12), ("＋７", 7), ("7.", 7), ("1e3", 1000), ("1.25e2", 125)],
+)
+def test_counts_in_other_spellings(text, count):
+    assert fields.counts(pa.array(["12", text, None]), missing=[""]).tolist() == [12, count, 0]
+
+
+WHOLE_CODES = [533946113, 533946114]
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        pa.array(WHOLE_CODES),
+        pa.array(WHOLE_CODES, pa.float64()),
+        pa.array(WHOLE_CODES, pa.float64()).dictionary_encode(),
+        pa.array(WHOLE_CODES, pa.decimal128(12, 0)),
+        pa.array([f"{code}.0" for code in WHOLE_CODES]),
+        pa.array(["５３３９４６１１３", " 533946114　"]),
+    ],
+    ids=lambda codes: str(codes.type),
+)
+def test_whole_codes_are_read_in_every_type(codes, tmp_path):
+    """A code that is missing somewhere makes floats of all of them in pandas."""
+    table = pa.table({"code": codes, "n": [12, 7]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    for place in (table, tmp_path / "in.parquet"):
+        found = read_table(place, grid="jis:half", code="code", value="n")
+        assert found.count.tolist() == [12, 7]
+
+
+@pytest.mark.parametrize(
+    ("codes", "rule", "row"),
+    [
+        (pa.array([533946113.0, None]), "missing", 2),
+        (pa.array([533946113.0, np.nan]), "missing", 2),
+        (pa.array([533946113.5, 533946114]), "never decimals", 1),
+        (pa.array(np.array(WHOLE_CODES, np.float32)), "may have lost digits", 1),
+        (pa.array([533946113, 2.0**60]), "may have lost digits", 2),
+    ],
+    ids=str,
+)
+def test_codes_that_lost_something_are_refused(codes, rule, row):
+    with pytest.raises(InputError, match=rule) as caught:
+        read_table(pa.table({"code": codes, "n": [12, 7]}), grid="jis:half", code="code", value="n")
+    assert caught.value.row == row
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint8(), pa.float64(), pa.decimal128(20, 0)])
+@pytest.mark.parametrize("coded", [False, True])
+def test_quadkeys_as_numbers_are_refused(kind, coded):
+    """The zoom that is named, or that the length of the others tells, would be another place."""
+    codes = pa.array([213, 201]).cast(kind)
+    rows = pa.table({"code": codes.dictionary_encode() if coded else codes, "n": [12, 7]})
+    for zoom in (3, 4):
+        with pytest.raises(InputError, match="lost the zeros in front"):
+            read_table(rows, grid=f"quadkey:{zoom}", code="code", value="n")
+
+
+@pytest.mark.parametrize("texts", [["0213", "1201"], ["1213", "1201"], ["0213", "0201"]])
+def test_quadkeys_as_texts_have_their_own_length(texts, tmp_path):
+    rows = "".join(f"{code},5\n" for code in texts)
+    (tmp_path / "in.csv").write_text(f"code,n\n{rows}")
+    asked = {"code": "code", "value": "n"}
+    for place in (tmp_path / "in.csv", pa.table({"code": texts, "n": [5, 5]})):
+        assert read_table(place, grid="quadkey:4", **asked).count.tolist() == [5, 5]
+        for zoom in (3, 5):
+            with pytest.raises(InputError, match="whether zeros in front were lost"):
+                read_table(place, grid=f"quadkey:{zoom}", **asked)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64()])
+def test_units_whose_codes_begin_with_0_are_no_numbers(kind):
+    towns = [["01100", "13101"], ["1100", "13101"]]
+    rows = pa.table({"code": pa.array([1100, 13101]).cast(kind), "n": [3, 4]})
+    with pytest.raises(InputError, match="lost the zeros in front"):
+        read_table(rows, grid=grid_of_units({"town": towns[0]}, "a test"), code="code", value="n")
+    grid = grid_of_units({"town": towns[1]}, "a test")
+    assert read_table(rows, grid=grid, code="code", value="n").count.tolist() == [3, 4]
+    texts = pa.table({"code": towns[0], "n": [3, 4]})
+    grid = grid_of_units({"town": towns[0]}, "a test")
+    assert read_table(texts, grid=grid, code="code", value="n").count.tolist() == [3, 4]
+
+
+LOST = [
+    pa.array(np.array([2**24 + 2, 7], np.float32)),
+    pa.array([2.0**53 + 2, 7]),
+    pa.array(np.array([2050, 7], np.float16)),
+]
+
+
+@pytest.mark.parametrize("column", LOST, ids=lambda column: str(column.type))
+def test_counts_that_may_have_lost_digits_are_refused_at_every_door(column, tmp_path):
+    rows = pa.table({"code": WHOLE_CODES, "n": column})
+    places = [rows]
+    if column.type != pa.float16():
+        pq.write_table(rows, tmp_path / "in.parquet")
+        (tmp_path / "in.jsonl").write_text('{"code":533946113,"n":9007199254740994.0}')
+        places += [tmp_path / "in.parquet", tmp_path / "in.jsonl"]
+    for place in places:
+        with pytest.raises(InputError, match="may have lost digits") as caught:
+            read_table(place, grid="jis:half", code="code", value="n")
+        assert caught.value.row == 1

@@ -56,3 +56,10 @@ def test_inspection_of_parquet_and_raster(tmp_path: Path) -> None:
     assert "123454321" not in str(found)
     raw = official(tmp_path, ["53394611,123454321"], name="raw.csv")
     assert inspect(raw)["tables"][0]["columns"] is None
+
+
+def test_a_delimiter_that_is_named_divides_the_header(tmp_path: Path) -> None:
+    path = official(tmp_path, ["mesh;a,b,c,d", "53394611;1,2,3,4"])
+    assert len(inspect(path)["tables"][0]["columns"]) == 4
+    (found,) = inspect(path, delimiter=";")["tables"]
+    assert (found["delimiter"], found["key"]) == (";", "mesh")

@@ -1,10 +1,13 @@
 """Persons whose records do not fit in memory are bounded as if they did."""
 
+import json
 import os
 from collections import Counter
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,3 +127,69 @@ def test_wrong_bounds_and_folders_are_refused_before_anything_is_read(tmp_path):
         read_points(tmp_path / "none.csv", **OPTIONS, cells=0)
     with pytest.raises(UsageError, match="scratch folder"):
         read_points(tmp_path / "none.csv", **OPTIONS, scratch=tmp_path / "none")
+
+
+WRITTEN = [
+    "NA",
+    "n/a",
+    "NULL",
+    " null ",
+    "NaN",
+    "None",
+    "<NA>",
+    "#N/A",
+    "-",
+    "?",
+    "\\N",
+    "unknown",
+    "不明",
+]
+
+
+def points(path, names):
+    """The same records as a text, lines of JSON, a workbook, a file and tables in memory."""
+    rows = {"id": names, "x": [0.5] * len(names), "y": [0.5] * len(names)}
+    table = pa.table({**rows, "id": pa.array(names, pa.string())})
+    lines = [dict(zip(rows, one, strict=True)) for one in zip(*rows.values(), strict=True)]
+    path.with_suffix(".csv").write_text(
+        "id,x,y\n" + "".join(f"{one or ''},0.5,0.5\n" for one in names), encoding="utf-8"
+    )
+    path.with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)))
+    pq.write_table(table, path.with_suffix(".parquet"))
+    book = openpyxl.Workbook()
+    for row in (rows, *zip(*rows.values(), strict=True)):
+        book.active.append([*row])
+    book.save(path.with_suffix(".xlsx"))
+    yield from (path.with_suffix(end) for end in (".csv", ".jsonl", ".parquet", ".xlsx"))
+    for kind in (pa.large_string(), pa.binary(), pa.string_view()):
+        yield table.set_column(0, "id", table["id"].cast(kind))
+    yield table.set_column(0, "id", table["id"].dictionary_encode())
+
+
+@pytest.mark.parametrize("name", [None, "", *WRITTEN])
+def test_persons_who_are_not_known_are_not_one(name, tmp_path):
+    for place in points(tmp_path / "in", ["a", "Nora", name, name]):
+        with pytest.raises(InputError, match="Column id: the person is missing") as caught:
+            read_points(place, **OPTIONS)
+        assert caught.value.row in (3, 4)  # a header, or none
+
+
+@pytest.mark.parametrize("name", ["Nan 2", "nanny", "NA1", "0", "-1", "n", "Nullmeier"])
+def test_persons_with_such_letters_are_some(name, tmp_path):
+    for place in points(tmp_path / "in", ["a", name, name]):
+        assert read_points(place, **OPTIONS).count.tolist() == [2]
+
+
+def test_persons_outside_of_the_domain_may_be_unknown():
+    rows = pa.table({"x": [0.5, 99.0], "y": [0.5, 99.0], "id": ["a", "NA"]})
+    assert read_points(rows, **OPTIONS, outside="drop").count.tolist() == [1]
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_persons_as_floats_are_refused(coded):
+    names = pa.array([1.0, None])
+    rows = pa.table(
+        {"x": [0.5] * 2, "y": [0.5] * 2, "id": names.dictionary_encode() if coded else names}
+    )
+    with pytest.raises(InputError, match="write the column as text, and drop records without"):
+        read_points(rows, **OPTIONS)

@@ -13,9 +13,9 @@ from geodp.io.read.rows.tally import Groups
 def naive(codes, counts):
     found = {}
     for row, (code, count) in enumerate(zip(codes, counts, strict=True)):
-        first, total, size = found.get(code, (row, 0, 0))
-        found[code] = first, total + count, size + 1
-    return [(first, code, total, size) for code, (first, total, size) in found.items()]
+        first, total, size, counting = found.get(code, (row, 0, 0, 0))
+        found[code] = first, total + count, size + 1, counting + (count > 0)
+    return [(first, code, *rest) for code, (first, *rest) in found.items()]
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.uint16(), "dictionary"])
@@ -33,7 +33,7 @@ def test_batches_of_any_size_one_after_the_other(kind):
         kept.append((rows, column, total, sizes, naive(codes, counts.tolist())))
     for rows, column, total, sizes, expected in kept:  # no batch has taken another's place
         first = (rows.records(len(column)) - 100).tolist()
-        found = [*zip(first, column.to_pylist(), total.tolist(), sizes.tolist(), strict=True)]
+        found = [*zip(first, column.to_pylist(), total.tolist(), *sizes.tolist(), strict=True)]
         assert found == expected
 
 

@@ -97,3 +97,21 @@ def test_mesh_statistics_keep_the_counts_as_their_readers_take_numbers(tmp_path)
     for name, card in (("plain", sheet.card), ("few", few)):
         EStat().write(Sheet(sheet.table, card, sheet.errors), tmp_path / name)
     assert (tmp_path / "few").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_an_item_across_180_degrees_has_two_parts(tmp_path):
+    grid = geodp.Grid.regular((10, 6), crs="EPSG:4326", transform=(1, 0, 176, 0, 1, -21))
+    sheet = sheet_of(grid)
+    dated = replace(sheet.card, metadata=StatedMetadata(reference_date="2020-01-01"))
+    Stac().write(replace(sheet, card=dated), tmp_path / "x.json")
+    item = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert item["bbox"] == [176, -21, -178, -11]  # RFC 7946, 5.2
+    assert item["geometry"]["type"] == "MultiPolygon"
+    sides = [{point[0] for point in ring} for (ring,) in item["geometry"]["coordinates"]]
+    assert sides == [{176, 180}, {-180, -178}]
+
+
+def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
+    with pytest.raises(OSError, match="Input/output error") as refused:
+        FlatGeobuf().write(sheet_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.fgb")
+    assert refused.value.filename.endswith("x.fgb")

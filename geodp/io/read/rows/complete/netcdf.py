@@ -7,64 +7,15 @@ from __future__ import annotations
 
 import math
 import os
-import struct
-from dataclasses import dataclass
-from typing import IO
 
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.error import incomplete
-
-SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8}
-"""Bytes of a value, by the number of its type."""
-
-DIMENSIONS, VARIABLES, ATTRIBUTES = 10, 11, 12
+from geodp.io.read.rows.forms.netcdf import read_header
 
 STREAMING = 0xFFFFFFFF
 """Number of records of a file whose writer never came to state it."""
 
-MOST_HEADER = 1 << 26
-"""Bytes of a header."""
-
 ENDS = "The NetCDF file ends before its variables do"
-NEWER = (
-    "NetCDF's format CDF-5 is not read; rewrite the file in an older classic format "
-    "(nccopy -k nc6) or as a GeoTIFF."
-)
-
-
-@dataclass
-class _Header:
-    """The header, read from its start on."""
-
-    name: str
-    stream: IO[bytes]
-    size: int
-
-    def take(self, length: int) -> bytes:
-        """Return the next bytes; those that fill four are passed over."""
-        length = -(-length // 4) * 4
-        at = self.stream.tell()
-        if at + length > min(self.size, MOST_HEADER):
-            raise incomplete(self.name, "The NetCDF file ends in its header")
-        return self.stream.read(length)
-
-    def number(self) -> int:
-        """Return the next whole number."""
-        return int(struct.unpack(">L", self.take(4))[0])
-
-    def many(self, tag: int) -> int:
-        """Return how many entries the list of this tag has that begins here."""
-        found, many = self.number(), self.number()
-        if found not in (0, tag) or (found == 0 and many):
-            raise incomplete(self.name, "The header of the NetCDF file cannot be read")
-        return many
-
-    def skip_attributes(self) -> None:
-        """Read over a list of attributes."""
-        for _ in range(self.many(ATTRIBUTES)):
-            self.take(self.number())
-            kind = self.number()
-            self.take(self.number() * SIZES.get(kind, 1))
 
 
 def check_netcdf(path: str | os.PathLike[str]) -> None:
@@ -76,36 +27,16 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
         Variables or records lie behind the end of the file or over one another, records are there
         that the header does not count, their number was never stated, or it is of the format CDF-5.
     """
-    name, size = os.fspath(path), os.path.getsize(path)
-    with open(path, "rb") as stream:
-        version = stream.read(4)[3:]
-        if version == b"\x05":
-            raise InputError(NEWER, file=name)
-        file = _Header(name, stream, size)
-        records = file.number()
-        lengths = []
-        for _ in range(file.many(DIMENSIONS)):
-            file.take(file.number())
-            lengths.append(file.number())
-        file.skip_attributes()
-        fixed: list[tuple[int, int]] = []
-        in_records: list[tuple[int, int]] = []
-        for _ in range(file.many(VARIABLES)):
-            file.take(file.number())
-            axes = [file.number() for _ in range(file.number())]
-            file.skip_attributes()
-            kind, _ = file.number(), file.number()
-            begin = file.number()
-            if version == b"\x02":
-                begin = begin << 32 | file.number()
-            if kind not in SIZES or any(axis >= len(lengths) for axis in axes):
-                raise incomplete(name, "The header of the NetCDF file cannot be read")
-            shape = [lengths[axis] for axis in axes]
-            unlimited = bool(shape) and shape[0] == 0
-            held = SIZES[kind] * math.prod(shape[1:] if unlimited else shape)
-            (in_records if unlimited else fixed).append((begin, held))
-        end = stream.tell()
-    _check_places(name, size, end, fixed, in_records, records)
+    header = read_header(path)
+    fixed: list[tuple[int, int]] = []
+    in_records: list[tuple[int, int]] = []
+    for one in header.variables.values():
+        shape = [header.sizes[dimension] for dimension in one.dimensions]
+        unlimited = bool(shape) and shape[0] == 0
+        held = one.dtype.itemsize * math.prod(shape[1:] if unlimited else shape)
+        (in_records if unlimited else fixed).append((one.begin, held))
+    size = os.path.getsize(path)
+    _check_places(os.fspath(path), size, header.end, fixed, in_records, header.records)
 
 
 def _check_places(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 
-from geodp.io.read.rows.complete.ascii_grid import check_ascii_grid
 from geodp.io.read.rows.complete.netcdf import check_netcdf
 from geodp.io.read.rows.complete.tiff import check_tiff
 from geodp.table.source import Fact
 
 
 def check_raster(path: str | os.PathLike[str], kind: str) -> None:
-    """Compare what a raster declares with the file; nothing but ASCII grids is read as a whole.
+    """Compare what the header of a raster declares with the length of the file.
 
     Parameters
     ----------
     kind : str
-        "tiff", "ascii grid" or "netcdf".
+        "tiff", "netcdf" or "ascii grid", whose numbers are counted when they are read.
 
     Raises
     ------
@@ -29,8 +28,6 @@ def check_raster(path: str | os.PathLike[str], kind: str) -> None:
         check_tiff(path)
     elif kind == "netcdf":
         check_netcdf(path)
-    else:
-        check_ascii_grid(path)
 
 
 def check_pixels(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:

@@ -14,6 +14,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
+from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.columns import Table
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
@@ -39,7 +40,7 @@ class Geometry:
 def find_geometry(table: Table) -> Geometry:
     """Return the column of geometries of a table; UsageError where there is none."""
     found: tuple[str, str | None] | None = None
-    if isinstance(table, VectorTable | JsonTable):
+    if isinstance(table, VectorTable | JsonTable | ArrowTable):
         found = table.geometry
     elif isinstance(table, ParquetTable):
         found = _of_parquet(table)
@@ -102,6 +103,8 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
 
         shapes = _shapes(column)
         west, south, east, north = shapely.bounds(shapes).T
+        shift = lattice.shift((west + east) / 2)
+        west, east = west + shift, east + shift
         kind, exact = shapely.get_type_id(shapes), ((north + south) / 2, (east + west) / 2)
         row, col = (exact[0] - f) / e - 0.5, (exact[1] - c) / a - 0.5
         with np.errstate(invalid="ignore"):

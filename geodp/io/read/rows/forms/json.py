@@ -50,8 +50,7 @@ class JsonTable:
     def open(cls, file: InputFile) -> JsonTable:
         """Read all of it, as JSON can be read from its start only."""
         if file.kind == "json lines":
-            with file.open() as stream:
-                return cls(file.name, file.kind, guard(file.name, partial(_lines, stream)))
+            return cls(file.name, file.kind, guard(file.name, partial(_lines, file)))
         return cls._of_features(file)
 
     @classmethod
@@ -76,14 +75,17 @@ class JsonTable:
             names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
-            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, _crs_of(document)))
+            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             pass
         except shapely.errors.ShapelyError:
             pass
-        rule = "The file is no GeoJSON of features whose properties have one type each."
+        rule = (
+            "The file is no GeoJSON of features whose properties have one type each; write it "
+            "again with one type a property, or as GeoPackage (ogr2ogr)."
+        )
         raise InputError(rule, file=file.name)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -104,11 +106,20 @@ class JsonTable:
         return record + 1
 
 
-def _lines(stream: Any) -> pa.Table:
-    return pyarrow.json.read_json(stream).combine_chunks()
+def _lines(file: InputFile) -> pa.Table:
+    """Read lines; texts stay texts, as Arrow makes moments of dates and drops their offsets."""
+    with file.open() as stream:
+        found = pyarrow.json.read_json(stream)
+    texts = [field for field in found.schema if pa.types.is_timestamp(field.type)]
+    if texts:
+        schema = pa.schema([pa.field(field.name, pa.string()) for field in texts])
+        options = pyarrow.json.ParseOptions(explicit_schema=schema)
+        with file.open() as stream:
+            found = pyarrow.json.read_json(stream, parse_options=options)
+    return found.combine_chunks()
 
 
-def _crs_of(document: Any) -> str:
+def crs_of(document: Any) -> str:
     """Return the CRS that GeoJSON of before RFC 7946 names, such as that of Japan's ministries."""
     named = document.get("crs")
     return CRS84 if named is None else str(named["properties"]["name"])

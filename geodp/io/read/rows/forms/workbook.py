@@ -1,17 +1,19 @@
-"""Sheets of xlsx workbooks, as texts: a number that is whole has no decimals."""
+"""Sheets of xlsx workbooks: columns of numbers, where all cells are, and else of texts."""
 
 from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 from zipfile import ZipFile
 
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
+from geodp.io.read.rows.delimited import HEAD_ROWS
 from geodp.io.read.rows.input_files import DAMAGES, InputFile
 from geodp.table.source import Fact
 
@@ -30,17 +32,36 @@ BROKEN = (
 )
 """What openpyxl raises on a damaged, hostile or encrypted workbook; its words may quote cells."""
 
+Cell: TypeAlias = str | int | float | None
+
+KEPT = 10**15
+"""Whole numbers from here on may have lost digits: workbooks keep 15 of them."""
+
+LOST = (
+    "A cell holds a number of 16 digits or more, of which workbooks keep 15; write the column as "
+    "text, from the original file."
+)
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
-NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted."
+NO_WORKBOOK = (
+    "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted: save it again "
+    "without a password, or as CSV."
+)
 
 
 @dataclass(frozen=True)
 class SheetTable:
-    """One sheet whose first row has the names of its columns; rows count from 1."""
+    """One sheet whose first row that is not blank has the names of its columns; rows count from 1.
+
+    Attributes
+    ----------
+    first : int
+        Rows above that one.
+    """
 
     file: InputFile
     sheet: str
     columns: tuple[str, ...]
+    first: int
 
     @property
     def name(self) -> str:
@@ -58,39 +79,67 @@ class SheetTable:
                 rule = f"Choose one of the sheets (--layer, layer=): {shown}."
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
-            header = next(_rows(book[chosen], file.name), [])
+            first, header = 0, list[str]()
+            for number, row in enumerate(_rows(book[chosen], file.name)):
+                if any(map(_is_there, row)):
+                    first, header = number, [*map(_text, row)]
+                    break
         finally:
             book.close()
-        while header and not header[-1]:
+        while header and not header[-1].strip():
             header.pop()
         if not header:
-            raise InputError("The sheet holds no header and no rows.", file=file.name)
-        return cls(file, chosen, tuple(name.strip() for name in header))
+            raise InputError(
+                "The sheet holds no header and no rows; choose another (--layer, layer=).",
+                file=file.name,
+            )
+        return cls(file, chosen, tuple(name.strip() for name in header), first)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns as texts; blank rows at the end are none."""
+        """Batches of the chosen columns; blank rows at the end are none.
+
+        The type of a column is that of all its cells, which are held until they were read.
+        """
         book, width = _load(self.file), len(self.columns)
+        held: list[list[Cell]] = [[] for _ in chosen]
         try:
-            rows: list[list[str]] = []
             blank = 0
             for number, row in enumerate(_rows(book[self.sheet], self.name)):
-                if number == 0:
+                if number <= self.first:
                     continue
-                if any(row[width:]):
-                    rule = "The row has more columns than the header."
+                if any(map(_is_there, row[width:])):
+                    rule = (
+                        "The row has more columns than the header; give each a name in the first "
+                        "row, or delete what is beside the table."
+                    )
                     raise InputError(rule, file=self.name, row=number + 1)
-                if not any(row):
+                if not any(map(_is_there, row)):
                     blank += 1
                     continue
-                rows += [[""] * width] * blank + [[*row, *[""] * width][:width]]
+                for column, cells in zip(chosen, held, strict=True):
+                    cell = row[column] if column < len(row) else None
+                    if isinstance(cell, int) and abs(cell) >= KEPT:
+                        raise InputError(LOST, file=self.name, row=number + 1)
+                    cells.extend([None] * blank)
+                    cells.append(cell)
                 blank = 0
-                if len(rows) >= BATCH:
-                    yield _columns(rows, chosen)
-                    rows = []
-            if rows:
-                yield _columns(rows, chosen)
         finally:
             book.close()
+        columns = [*map(_column, held)]
+        for start in range(0, len(columns[0]) if columns else 0, BATCH):
+            yield [column.slice(start, BATCH) for column in columns]
+
+    def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
+        """Return the first row below the first whose cells are wanted, None if none soon is."""
+        book = _load(self.file)
+        try:
+            rows = islice(_rows(book[self.sheet], self.name), HEAD_ROWS)
+            for number, row in enumerate(rows):
+                if number > self.first and wanted([*map(_text, row)]):
+                    return number + 1
+        finally:
+            book.close()
+        return None
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -99,7 +148,7 @@ class SheetTable:
 
     def line(self, record: int) -> int:
         """Row of the sheet."""
-        return record + 2
+        return self.first + record + 2
 
 
 def _load(file: InputFile) -> Any:
@@ -121,8 +170,8 @@ def _load(file: InputFile) -> Any:
     raise InputError(NO_WORKBOOK, file=file.name)
 
 
-def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
-    """Yield the texts of every row."""
+def _rows(sheet: Any, name: str) -> Iterator[list[Cell]]:
+    """Yield the cells of every row."""
     sheet.reset_dimensions()  # what the file says of its size may be wrong
     rows = sheet.iter_rows()
     number = 0
@@ -143,18 +192,34 @@ def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
             return
         if any(cell.data_type == "f" for cell in row):
             raise InputError(FORMULA, file=name, row=number)
-        yield [_text(cell.value) for cell in row]
+        yield [_cell(cell.value) for cell in row]
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
+def _cell(value: Any) -> Cell:
+    """Return what stands in a cell, whole numbers as such; texts for what is no number."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)
 
 
-def _columns(rows: list[list[str]], chosen: Sequence[int]) -> list[pa.Array]:
-    return [pa.array([row[column] for row in rows], pa.string()) for column in chosen]
+def _is_there(cell: Cell) -> bool:
+    return cell is not None and cell != ""
+
+
+def _text(cell: Cell) -> str:
+    text = "" if cell is None else str(cell)
+    # An exponent keeps a number with three decimals from being read as one with thousands.
+    return f"{text}e0" if isinstance(cell, float) and "e" not in text else text
+
+
+def _column(cells: list[Cell]) -> pa.Array:
+    """Return cells as a column: int64 or float64 where all that are not blank are, else string."""
+    kinds = {type(cell) for cell in cells if _is_there(cell)}
+    if not kinds or str in kinds:
+        return pa.array([*map(_text, cells)], pa.string())
+    plain = [cell if _is_there(cell) else None for cell in cells]
+    return pa.array(plain, pa.float64() if float in kinds else pa.int64())

@@ -126,7 +126,7 @@ def test_what_stands_behind_a_gzip_member(tmp_path):
     for more in (bytes(512), gzip.compress(b"")):
         path.write_bytes(data + more)
         assert by_code(path).count.sum() == TOTAL
-    for more, rule in ((b"x", "truncated or damaged"), (data, "a count is blank or a mark")):
+    for more, rule in ((b"x", "truncated or damaged"), (data, "header is repeated")):
         path.write_bytes(data + more)
         refuse(by_code, path, rule)
     for at in (len(data) - 1, len(data) - 5):  # the length and the checksum

@@ -115,3 +115,66 @@ def test_no_warning_shows_a_value(tmp_path):
         with pytest.raises(InputError):
             read(path)
     assert not told
+
+
+def types(path):
+    """Return the types of columns that a table's source tells."""
+    (source,) = read(path).reading.sources
+    return [fact.value for fact in source.facts if fact.field.startswith("type of column")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ((5, 7), "int64"),
+        ((5, 7.0), "int64"),
+        ((5, "7"), "string"),
+        (("5", "7"), "string"),
+    ],
+)
+def test_a_column_has_the_type_of_all_its_cells(cells, kind, tmp_path):
+    rows = zip((53394611, 53394612), cells, strict=True)
+    assert types(book(tmp_path / "a.xlsx", [("mesh", "n"), *rows])) == [kind, "int64"]
+
+
+def test_numbers_are_no_texts_with_marks(tmp_path):
+    """A number with three decimals is none with thousands, whatever the marks of texts are."""
+    rows = [("mesh", "n"), (53394611, 1.234), (53394612, 2)]
+    given = {"decimal": ",", "rounding": "nearest"}
+    path = book(tmp_path / "a.xlsx", rows)
+    assert read(path, **given).count.tolist() == [1, 2]
+    path = book(tmp_path / "a.xlsx", [*rows, (53394613, "-")])
+    assert read(path, missing=["-"], rounding="nearest").count.tolist() == [1, 2]
+    with pytest.raises(InputError, match="point that separates no thousands"):
+        read(path, missing=["-"], **given)
+
+
+@pytest.mark.parametrize("number", [1234567890123456, 1e15, -(10**15), 9007199254740994])
+@pytest.mark.parametrize("column", [0, 1])
+def test_numbers_of_more_digits_than_workbooks_keep_are_refused(number, column, tmp_path):
+    row = [53394611, 5]
+    row[column] = number
+    with pytest.raises(InputError, match="of which workbooks keep 15") as caught:
+        read(book(tmp_path / "a.xlsx", [("mesh", "n"), row]))
+    assert caught.value.row == 2
+
+
+def test_quadkeys_of_a_workbook(tmp_path):
+    given = {"grid": "quadkey:4", "code": "mesh", "value": "n"}
+    good = book(tmp_path / "a.xlsx", [("mesh", "n"), ("0213", 5), ("1213", 6)])
+    assert sorted(read_table(good, **given).count.tolist()) == [5, 6]
+    lost = book(tmp_path / "b.xlsx", [("mesh", "n"), (213, 5), (1213, 6)])
+    with pytest.raises(InputError, match="lost the zeros in front"):
+        read_table(lost, **given)
+    mixed = book(tmp_path / "c.xlsx", [("mesh", "n"), ("0213", 5), (213, 6)])
+    with pytest.raises(InputError, match="whether zeros in front were lost"):
+        read_table(mixed, **given)
+
+
+def test_rows_above_the_header_that_are_blank_count(tmp_path):
+    rows = [(), (None, None), ("mesh", "n"), (53394611, 5), (53394612, "x")]
+    path = book(tmp_path / "a.xlsx", rows[:4])
+    assert read(path).count.tolist() == [5]
+    with pytest.raises(InputError, match="mark") as caught:
+        read(book(tmp_path / "a.xlsx", rows))
+    assert caught.value.row == 5

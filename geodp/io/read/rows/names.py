@@ -1,0 +1,74 @@
+"""Names of columns and labels: which spellings are the same one, and which only look so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from unicodedata import category, name, normalize
+
+from geodp.privacy.names import look_alike
+
+_WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016"})
+"""Marks that two tables of CP932 turn into different characters: wave dashes, parallel lines."""
+
+_DASHES = {"Pd": "-", "Cf": ""}
+"""By category: what all dashes become, and marks that nobody sees."""
+
+WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
+"""For :meth:`str.translate`: full-width ASCII, the ideographic space and the minus sign as ASCII.
+
+Not all of NFKC, which would turn the mark of a footnote into a digit: 12 with a raised 2 into 122.
+"""
+
+
+def spell(text: str) -> str:
+    """Return the one spelling of a label: composed, of one width, with plain dashes and spaces.
+
+    Examples
+    --------
+    >>> spell(" ６５〜７４ ") == spell("65\uff5e74") == "65~74"
+    True
+    """
+    plain = normalize("NFKC", text).translate(_WAVES)
+    if not plain.isascii():
+        plain = "".join(_DASHES.get(category(mark), mark) for mark in plain).replace("\u2212", "-")
+    return " ".join(plain.split())
+
+
+def fold(text: str) -> str:
+    """Return what the name of a column has in common with its other spellings.
+
+    Case and spaces do not count, beside what :func:`spell` makes one.
+
+    Examples
+    --------
+    >>> fold("人口（総数）　男") == fold("人口(総数)男")
+    True
+    """
+    return "".join(spell(normalize("NFKC", spell(text).casefold())).split())
+
+
+def tell_apart(wanted: str, names: Sequence[str]) -> str:
+    """Return a sentence on a name that looks like a wanted one and is another; empty for none.
+
+    Examples
+    --------
+    >>> tell_apart("T01", ["n", "TO1"])  # doctest: +NORMALIZE_WHITESPACE
+    "the column 'TO1' only looks like it: its character 2 is U+004F (LATIN CAPITAL LETTER O),
+    not U+0030 (DIGIT ZERO); copy the name from the file."
+    """
+    alike = look_alike(wanted, [one for one in names if one.strip()])
+    if alike is None:
+        return ""
+    own, other = normalize("NFC", alike.strip()), normalize("NFC", wanted.strip())
+    pairs = zip(own + "\0", other + "\0", strict=False)
+    at = next((i for i, (one, two) in enumerate(pairs) if one.casefold() != two.casefold()), None)
+    if at is None or at >= len(own) or at >= len(other):
+        return f"the column '{alike.strip()}' only looks like it; copy the name from the file."
+    return (
+        f"the column '{alike.strip()}' only looks like it: its character {at + 1} is "
+        f"{_called(own[at])}, not {_called(other[at])}; copy the name from the file."
+    )
+
+
+def _called(mark: str) -> str:
+    return f"U+{ord(mark):04X} ({name(mark, 'without a name')})"

@@ -1,0 +1,171 @@
+"""Quotes that nobody closed: rows that would vanish inside a field of delimited text.
+
+A quoted field may hold line breaks, as addresses and notes do. It may not hold rows. What is taken
+for one is fixed, and `docs/inputs.md` says it:
+
+- a field is open where the file ends, or for longer than a record may be;
+- a field with a line break has more text after its closing quote;
+- the line in which such a field begins has as many columns as the header or more if its quotes are
+  text, and so has a later line of the row read by itself, which in no column that is read has words
+  where the row has a number.
+
+Where text has no quotes, or as many lines as records, nothing is looked at.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodp.kernels.quotes import find_broken
+
+OPEN = (
+    "A quote is not closed, so that rows would vanish inside a field; close it, or write it twice "
+    'where it is part of the text ("").'
+)
+HOLDS_ROWS = (
+    "A quoted field holds line breaks and what looks like rows, so a quote before them may not be "
+    "closed; close it, or take line breaks out of the column."
+)
+
+_MARKS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}
+_NUMBER = re.compile(r"[+-]?(\d{6,}([.,]\d*)?|\d+[.,]\d{3,})")
+_DIGIT = re.compile("[0-9]")
+_LF, _CR = b"\n\r"
+_LINE = re.compile(rb"\r\n|\n|\r")
+
+
+class CountedStream:
+    """A stream of delimited text whose lines are counted as it is read.
+
+    Parameters
+    ----------
+    stream : file of bytes
+        After the header.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether the last line that was read has its end.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._lines = self._returns = 0
+        self._quotes, self.ended = False, True
+        self._before = self._last = b""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the stream is."""
+        return bool(self._stream.closed)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes."""
+        data = bytes(self._stream.read(size))
+        if data:
+            marks = np.frombuffer(data, np.uint8)
+            self._lines += int(np.count_nonzero(marks == _LF))
+            self._returns += int(np.count_nonzero(marks == _CR))
+            self._quotes = self._quotes or b'"' in data
+            self.ended = data.endswith((b"\n", b"\r"))
+            self._before, self._last = self._last, data
+        return data
+
+    def may_hide(self, records: int) -> bool:
+        """Whether a field may hold a line break, at the end of a text of so many records."""
+        if not self._quotes:
+            return False
+        if self._returns not in (0, self._lines):
+            return True
+        # A quote that is opened in the last line hides its end alone.
+        end = (self._before + self._last).rstrip(b"\r\n")
+        last = end[end.rfind(b"\n") + 1 :]
+        return records != self._lines + (not self.ended) or last.count(b'"') % 2 == 1
+
+
+@dataclass
+class QuotedText:
+    """Records of delimited text, whose quoted fields are looked at.
+
+    Attributes
+    ----------
+    delimiter, encoding : str
+    width : int
+        Columns of the header.
+    chosen : sequence of int
+        Columns that are read.
+    most : int
+        Bytes of a record.
+    fault : (str, int) or None
+        The rule that a record breaks, and the bytes of the text before it.
+    multiline : int
+        Records so far that have a line break in a field.
+    """
+
+    delimiter: str
+    encoding: str
+    width: int
+    chosen: Sequence[int]
+    most: int
+    fault: tuple[str, int] | None = None
+    multiline: int = 0
+
+    def examine(self, stream: Any) -> None:
+        """Read a stream after its header to its end, or to the first record with a fault."""
+        waiting, before, ended = b"", 0, False
+        found, mark = np.zeros(3, np.int64), ord(self.delimiter)
+        while not ended and self.fault is None:
+            data = stream.read(self.most)
+            ended = not data
+            text = waiting + (data or b"\n")
+            array, start = np.frombuffer(text, np.uint8), 0
+            while self.fault is None and find_broken(array, start, mark, found):
+                first, start, ragged = found.tolist()
+                self.multiline += 1
+                if ragged or self._holds_rows(text[first:start]):
+                    self.fault = OPEN if ragged else HOLDS_ROWS, before + first
+            if self.fault is None:
+                first, _, opened = found.tolist()
+                if opened and (ended or len(text) - first > self.most):
+                    self.fault = OPEN, before + first
+                waiting, before = text[first:], before + first
+
+    def _holds_rows(self, record: bytes) -> bool:
+        """Whether a line inside a field of a record looks like a row."""
+        first, *others = _LINE.split(record)
+        if first.count(self.delimiter.encode()) + 1 < self.width:
+            return False
+        own = self._fields(record)
+        if own is None:
+            return True
+        for line in others:
+            row = self._fields(line)
+            if row is None or (len(row) >= self.width and self._alike(own, row)):
+                return True
+        return False
+
+    def _fields(self, row: bytes) -> list[str] | None:
+        """Return the fields of one row, None where they are longer than can be read."""
+        text = row.decode(self.encoding, "replace")
+        try:
+            return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
+        except csv.Error:
+            return None
+
+    def _alike(self, own: Sequence[str], row: Sequence[str]) -> bool:
+        """Whether no column that is read has words in one where the other has a number."""
+        for column in self.chosen:
+            value, other = (fields[column].strip() for fields in (own, row))
+            if _NUMBER.fullmatch(value) and other and not _NUMBER.fullmatch(other):
+                return False
+            words = sum(map(str.isalpha, other)) > 1 and other.lower() not in _MARKS
+            if words and _DIGIT.search(value) and not _DIGIT.search(other):
+                return False
+        return True

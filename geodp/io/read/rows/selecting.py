@@ -1,0 +1,584 @@
+"""Comparing a column with the value of a selection by what both mean.
+
+The stored type decides; where the column is text, the form of the operator's value does. How many
+rows meet the value decides nothing.
+
+| value | meets |
+|---|---|
+| ``"01"``, in quotation marks | texts that are written so |
+| nothing | what is missing: null, NaN, a blank text |
+| a number: ``1``, ``01``, ``1.0`` | numbers, and texts, that are this number |
+| ``true``, ``false`` | truth values, and these words in letters of either case |
+| a date: ``2024-05-31``, ``2024/5/31`` | that date, and the first moment of that day |
+| a date and time | that moment; with an offset, among times with offsets or a zone |
+| a month: ``2024-05`` | texts of that month: ``2024-5`` too |
+| anything else | texts that are written so |
+
+Texts are compared without blanks around them, and with their letters composed (NFC). A number or a
+month that one file writes in two ways, such as 1 and 01, may be two codes: it is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Any, TypeAlias
+from unicodedata import normalize
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from geodp.errors import CodeError, UsageError
+from geodp.io.read.rows.fields import as_text
+
+Value: TypeAlias = str | int | float | bool | datetime.date | datetime.time
+"""What a column is compared with; each means what its text does."""
+
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_MOMENT = re.compile(
+    r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})"
+    r"(?:(?:T| +)([0-9]{1,2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
+    r"(?: *(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?))?)?",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?")
+_MONTH = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})")
+_SHORT_DATE = re.compile(r"[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}")
+
+DAY = 86_400 * 10**9
+"""Nanoseconds of a day."""
+
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+LARGEST = 400
+"""Digits of a number that texts may write out; larger ones have an exponent."""
+
+SAMPLE = 1 << 12
+"""Texts that tell whether most of a column differ, and whose form is looked at."""
+
+BLANKS = r"[\s\p{Z}]*"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A date, or a date and time.
+
+    Attributes
+    ----------
+    ns : int
+        Nanoseconds since 1970: of the local time, or with an offset of universal time.
+    zoned : bool
+        Whether it has an offset.
+    is_date : bool
+        Whether it is a day without a time.
+    """
+
+    ns: int
+    zoned: bool
+    is_date: bool
+
+
+def parse_moment(text: str) -> Moment | None:
+    """Return the date, or date and time, that a text writes with the year first; None of others.
+
+    Examples
+    --------
+    >>> parse_moment("2024/5/31") == parse_moment("2024-05-31")
+    True
+    >>> parse_moment("2024-05-31T24:00").ns == parse_moment("2024-06-01 00:00").ns
+    True
+    >>> parse_moment("31.05.2024") is None
+    True
+    """
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None:
+        return None
+    year, _, month, day, hour, minute, second, fraction, zone = found.groups()
+    try:
+        days = datetime.date(int(year), int(month), int(day)).toordinal() - _EPOCH
+    except ValueError:
+        return None
+    if hour is None:
+        return Moment(days * DAY, zoned=False, is_date=True)
+    time = _nanoseconds(hour, minute, second, fraction)
+    if time is None:
+        return None
+    ahead = 0
+    if zone is not None and zone.upper() not in ("Z", "UTC"):
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        ahead = (int(digits[:2]) * 60 + int(digits[2:])) * (-1 if zone[0] == "-" else 1)
+        if int(digits[2:]) > 59 or abs(ahead) > 18 * 60:
+            return None
+    return Moment(days * DAY + time - ahead * 60 * 10**9, zone is not None, is_date=False)
+
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+def _nanoseconds(
+    hour: str, minute: str | None, second: str | None, fraction: str | None
+) -> int | None:
+    """Return the nanoseconds since midnight, up to 24:00; None of what is no time."""
+    h, m, s = int(hour), int(minute or 0), int(second or 0)
+    part = int((fraction or "").ljust(9, "0"))
+    if m > 59 or s > 59 or h > 24 or (h == 24 and (m or s or part)):
+        return None
+    return ((h * 60 + m) * 60 + s) * 10**9 + part
+
+
+@dataclass(frozen=True)
+class Found:
+    """Which values of a column meet a term.
+
+    Attributes
+    ----------
+    mask : bool[n]
+        Without nulls.
+    spellings : dict of str to int
+        How often each way to write the value is there.
+    """
+
+    mask: pa.Array
+    spellings: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One column and the value that rows must have there.
+
+    Attributes
+    ----------
+    column : str
+    value : str
+        As the operator wrote it.
+    """
+
+    column: str
+    value: str
+
+    @classmethod
+    def of(cls, column: str, value: object) -> Term:
+        """Make a term of a value that a program gives; UsageError for None."""
+        if value is None:
+            raise UsageError(
+                f"The value of {column} is None; rows without a value are those of an empty text "
+                f"(--where {column}=, where={{'{column}': ''}})."
+            )
+        return cls(column, str(value).strip())
+
+    def __str__(self) -> str:
+        return f"{self.column}={self.value}"
+
+    @property
+    def quoted(self) -> str | None:
+        """The text in quotation marks, which is compared as it is written; None without."""
+        bare = len(self.value) > 1 and self.value[0] == self.value[-1] == '"'
+        return self.value[1:-1].strip() if bare else None
+
+    @cached_property
+    def number(self) -> Decimal | None:
+        """The number that the value is."""
+        return parse_number(self.value)
+
+    @cached_property
+    def moment(self) -> Moment | None:
+        """The date, or date and time, that the value is."""
+        return parse_moment(self.value)
+
+    @property
+    def month(self) -> str | None:
+        """A pattern of the month that the value is."""
+        found = _MONTH.fullmatch(self.value)
+        if found is None or self.number is not None or not 1 <= int(found[2]) <= 12:
+            return None
+        return rf"{found[1]}[-/.]0?{int(found[2])}"
+
+    @property
+    def truth(self) -> bool | None:
+        """The truth value that the value is."""
+        return {"true": True, "false": False}.get(self.value.lower())
+
+    @property
+    def has_one_spelling(self) -> bool:
+        """Whether another way to write the value may be another code."""
+        return self.quoted is None and (self.number is not None or self.month is not None)
+
+    @property
+    def two_spellings(self) -> str:
+        """The rule that is broken where the value is written in two ways."""
+        return (
+            f"the value of --where {self} is written in several ways, such as with zeros before it "
+            "and without, which may be different codes. Choose one in quotation marks, as it is "
+            f"written (--where '{self.column}=\"...\"', where={{'{self.column}': '\"...\"'}}), or "
+            "write all of them in one way."
+        )
+
+    def meet(self, array: pa.Array) -> Found:
+        """Return which values of a column meet the term.
+
+        Raises
+        ------
+        UsageError
+            A value that says nothing about a column of this type.
+        CodeError
+            At a value that cannot be compared: bytes that are no text, times with an offset where
+            the term has none or the other way round, other times of the day of a date.
+        """
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            if pa.types.is_string(kind.value_type):
+                return self._meet_texts(array.dictionary, array.indices)
+            array, kind = array.cast(kind.value_type), kind.value_type
+        if not self.value:
+            return self._typed(_missing(array))
+        if pa.types.is_null(kind):
+            return self._typed(_never(array))
+        if _is_text(kind):
+            return self._meet_column(as_text(array))
+        if self.quoted is not None:
+            raise UsageError(
+                f"Column {self.column} is {kind} and no text; write its value without quotation "
+                "marks (--where, where=)."
+            )
+        return self._typed(pc.fill_null(self._meet_typed(array), False))
+
+    def _typed(self, mask: pa.Array) -> Found:
+        return Found(mask, {self.value: mask.true_count})
+
+    def _meet_typed(self, array: pa.Array) -> pa.Array:
+        """Compare a column that is no text."""
+        kind = array.type
+        if pa.types.is_boolean(kind):
+            return self._meet_truth(array)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            if self.number is None:
+                raise UsageError(
+                    f"A column of numbers is filtered by a number: {self.column} is {kind}."
+                )
+            return _meet_number(array, self.number)
+        if pa.types.is_date(kind):
+            if self.moment is None or self.moment.zoned:
+                raise UsageError(
+                    f"Column {self.column} is {kind}; give a date, such as 2024-05-31 (--where, "
+                    "where=)."
+                )
+            return _meet_int(array.cast(pa.date32()).view(pa.int32()), self.moment.ns, DAY)
+        if pa.types.is_timestamp(kind):
+            return self._meet_timestamps(array)
+        if pa.types.is_time(kind):
+            found = _TIME.fullmatch(self.value)
+            time = None if found is None else _nanoseconds(*found.groups())
+            if time is None:
+                raise UsageError(
+                    f"Column {self.column} is {kind}; give a time, such as 09:30 or 09:30:15 "
+                    "(--where, where=)."
+                )
+            width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+            return _meet_int(array.view(width), time, _UNITS[kind.unit])
+        said = "nested" if pa.types.is_nested(kind) else str(kind)
+        raise UsageError(
+            f"Column {self.column} is {said}, by which no rows are selected (--where, where=)."
+        )
+
+    def _meet_truth(self, array: pa.Array) -> pa.Array:
+        wanted = self.truth
+        if wanted is None and self.number in (0, 1):
+            wanted = self.number == 1
+        if wanted is None:
+            raise UsageError(f"Column {self.column} is bool; give true or false (--where, where=).")
+        return pc.equal(array, wanted)
+
+    def _meet_timestamps(self, array: pa.Array) -> pa.Array:
+        kind, wanted = array.type, self.moment
+        if wanted is None:
+            raise UsageError(
+                f"Column {self.column} is {kind}; give a date and time, such as "
+                f"2024-05-31T09:30:00{'+09:00' if kind.tz else ''} (--where, where=)."
+            )
+        if wanted.zoned != (kind.tz is not None):
+            more = (
+                "its times are moments; give one with its offset, such as "
+                "2024-05-31T09:30:00+09:00 or 2024-05-31T00:30:00Z"
+                if kind.tz
+                else "its times have no zone; give one without an offset, such as 2024-05-31T09:30"
+            )
+            raise UsageError(f"Column {self.column} is {kind}: {more} (--where, where=).")
+        number, unit = array.view(pa.int64()), _UNITS[kind.unit]
+        if wanted.is_date:
+            whole = DAY // unit
+            day = wanted.ns // unit
+            later = pc.and_(pc.greater(number, day), pc.less(number, day + whole))
+            self._refuse(later, OTHER_TIMES)
+        return _meet_int(number, wanted.ns, unit)
+
+    def _meet_column(self, texts: pa.Array) -> Found:
+        """Compare texts; where most differ, those that may meet the value are looked for first."""
+        some = texts[:SAMPLE]
+        if len(some.unique()) * 4 <= len(some):
+            coded = texts.dictionary_encode()
+            return self._meet_texts(coded.dictionary, coded.indices)
+        maybe = pc.fill_null(self._may_meet(texts), False).to_numpy(zero_copy_only=False)
+        places = np.flatnonzero(maybe)
+        coded = texts.take(pa.array(places)).dictionary_encode()
+        try:
+            found = self._meet_texts(coded.dictionary, coded.indices)
+        except CodeError as error:
+            position, rule = int(places[error.position]), error.rule
+        else:
+            mask = np.zeros(len(texts), np.bool_)
+            mask[places] = found.mask.to_numpy(zero_copy_only=False)
+            return Found(pa.array(mask), found.spellings)
+        raise CodeError(position, rule)
+
+    def _may_meet(self, texts: pa.Array) -> pa.Array:
+        """Return texts among which are all that meet the value: bool[n]."""
+        pattern = None
+        if self.quoted is None:
+            if self.number is not None:
+                pattern = _pattern_of(self.number)
+            elif self.moment is not None:
+                pattern = _days_around(self.moment)
+            else:
+                pattern = self.month
+        if pattern is not None:
+            return pc.match_substring_regex(texts, f"^{BLANKS}{pattern}{BLANKS}$")
+        wanted = self.value if self.quoted is None else self.quoted
+        if wanted.isascii():
+            return pc.match_substring(texts, wanted, ignore_case=self.truth is not None)
+        return pc.equal(_compose(texts), normalize("NFC", wanted))
+
+    def _meet_texts(self, values: pa.Array, at: pa.Array) -> Found:
+        """Compare texts, each of which is looked at once: string[m], and int[n] of them."""
+        texts = _compose(values)
+        met = pc.fill_null(self._meet_written(texts, at), False)
+        mask = pc.fill_null(met.take(at), False)
+        spellings: dict[str, int] = {}
+        if self.value:
+            for one in pc.value_counts(at.filter(mask)):
+                written = values[one["values"].as_py()].as_py().strip()
+                spellings[written] = spellings.get(written, 0) + one["counts"].as_py()
+        elif at.null_count or mask.true_count:
+            mask = pc.or_(mask, pc.is_null(met.take(at)))
+            spellings[""] = mask.true_count
+        return Found(mask, spellings)
+
+    def _meet_written(self, texts: pa.Array, at: pa.Array) -> pa.Array:
+        """Return which texts meet the value: bool[m]."""
+        if self.quoted is not None:
+            return pc.equal(texts, normalize("NFC", self.quoted))
+        if self.number is not None:
+            maybe = pc.match_substring_regex(texts, f"^{_pattern_of(self.number)}$")
+            met = pc.fill_null(maybe, False).to_numpy(zero_copy_only=False).copy()
+            for i in np.flatnonzero(met):
+                met[i] = parse_number(texts[int(i)].as_py()) == self.number
+            return pa.array(met)
+        if self.moment is not None:
+            return self._meet_moments(texts, at, self.moment)
+        if self.month is not None:
+            return pc.match_substring_regex(texts, f"^{self.month}$")
+        if self.truth is not None:
+            return pc.equal(pc.utf8_lower(texts), self.value.lower())
+        return pc.equal(texts, normalize("NFC", self.value))
+
+    def _meet_moments(self, texts: pa.Array, at: pa.Array, wanted: Moment) -> pa.Array:
+        maybe = pc.match_substring_regex(texts, f"^{_days_around(wanted)}$")
+        maybe = pc.fill_null(maybe, False)
+        places = np.flatnonzero(maybe.to_numpy(zero_copy_only=False))
+        moments = [parse_moment(texts[int(i)].as_py()) for i in places]
+
+        def holds(test: Callable[[Moment], bool]) -> pa.Array:
+            met = np.zeros(len(texts), np.bool_)
+            met[places] = [one is not None and test(one) for one in moments]
+            return pa.array(met)
+
+        if wanted.zoned:
+            self._refuse(holds(lambda one: not one.zoned).take(at), NO_OFFSET)
+        else:
+            self._refuse(holds(lambda one: one.zoned).take(at), OFFSET)
+        if wanted.is_date:
+            later = holds(lambda one: 0 < one.ns - wanted.ns < DAY)
+            self._refuse(later.take(at), OTHER_TIMES)
+        return holds(lambda one: one.ns == wanted.ns)
+
+    def _refuse(self, wrong: pa.Array, rule: str) -> None:
+        """Raise CodeError at the first value that is wrong, bool[n]."""
+        wrong = pc.fill_null(wrong, False)
+        if wrong.true_count:
+            raise CodeError(int(wrong.to_numpy(zero_copy_only=False).argmax()), rule)
+
+
+OTHER_TIMES = (
+    "the column holds other times of the day that --where names, and a date is its first moment; "
+    "give a date and time, such as 2024-05-31T09:30 (--where, where=), or a column of dates."
+)
+OFFSET = (
+    "the column holds a time with an offset; give the moment with its offset, such as "
+    "2024-05-31T09:30:00+09:00 (--where, where=)."
+)
+NO_OFFSET = (
+    "the column holds a time without an offset, and --where names a moment; give a time without "
+    "one (--where, where=), or write the column with offsets."
+)
+
+
+def parse_number(text: str) -> Decimal | None:
+    """Return the number that a text is in ASCII digits; None of others.
+
+    >>> parse_number("01") == parse_number("1.0") == parse_number("1e0")
+    True
+    """
+    if re.fullmatch(NUMBER, text):
+        with suppress(InvalidOperation):  # an exponent of twenty digits
+            return Decimal(text)
+    return None
+
+
+def describe_form(array: pa.Array) -> str:
+    """Return how a column is written, in words that tell no value.
+
+    Examples
+    --------
+    >>> describe_form(pa.array(["01", "02"]))
+    'text of 2 digits'
+    >>> describe_form(pa.array([1, 2]))
+    'int64'
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array, kind = array.dictionary, kind.value_type
+    if pa.types.is_nested(kind):
+        return "nested"
+    if not _is_text(kind):
+        return str(kind)
+    texts = pc.utf8_trim_whitespace(as_text(array[:SAMPLE]).drop_null())
+    forms = {_form_of(text) for text in texts.unique().to_pylist() if text}
+    if not forms:
+        return "blank"
+    if len(forms) == 1:
+        return forms.pop()
+    alike = all(re.fullmatch("text of [0-9]+ digits?", form) for form in forms)
+    return "text of several numbers of digits" if alike else "text of several forms"
+
+
+def _form_of(text: str) -> str:
+    if re.fullmatch("[0-9]+", text):
+        return f"text of {len(text)} digit{'s' if len(text) > 1 else ''}"
+    if parse_number(text) is not None:
+        return "number with a sign, a point or an exponent"
+    if (moment := parse_moment(text)) is not None:
+        sort = "date" if moment.is_date else "date and time"
+        offset = " with an offset" if moment.zoned else ""
+        return f"{sort}{offset}, year first"
+    if _SHORT_DATE.match(text):
+        return "date that does not begin with its year"
+    if _MONTH.fullmatch(text):
+        return "year and month"
+    if text.lower() in ("true", "false"):
+        return "true and false"
+    return "text"
+
+
+def _pattern_of(number: Decimal) -> str:
+    """Return a pattern of texts that may write a number."""
+    ways = [r"[+-]?[0-9.]+[eE][+-]?[0-9]+"]
+    if not number or abs(number.adjusted()) <= LARGEST:
+        whole, _, part = (f"{abs(number):f}" if number else "0").partition(".")
+        whole, part = whole.lstrip("0"), part.rstrip("0")
+        sign = "-" if number < 0 else r"\+?" if number else "[+-]?"
+        ways.append(rf"{sign}0*{whole}\.{part}0*" if part else rf"{sign}0*{whole}(\.0*)?")
+    return f"({'|'.join(ways)})"
+
+
+def _days_around(moment: Moment) -> str:
+    """Return a pattern of texts that may be in the day of a moment, somewhere on the Earth."""
+    today = datetime.date.fromordinal(moment.ns // DAY + _EPOCH)
+    days = [today]
+    for near in (-1, 1):  # where times have offsets, or 24:00 is written
+        with suppress(OverflowError):
+            days.append(today + datetime.timedelta(near))
+    dates = "|".join(f"{one.year:04}[-/.]0?{one.month}[-/.]0?{one.day}" for one in days)
+    return f"({dates})([Tt ].*)?"
+
+
+def _compose(texts: pa.Array) -> pa.Array:
+    """Return texts without blanks around them, with their letters composed."""
+    return pc.utf8_normalize(pc.utf8_trim_whitespace(texts), form="NFC")
+
+
+def _meet_number(array: pa.Array, number: Decimal) -> pa.Array:
+    kind = array.type
+    try:
+        if pa.types.is_floating(kind):
+            return pc.equal(array, pa.scalar(float(number), pa.float64()).cast(kind))
+        if pa.types.is_decimal(kind):
+            return pc.equal(array, pa.scalar(number, kind))
+        if abs(number.adjusted()) > 20 or number != int(number):
+            return _never(array)
+        return pc.equal(array, pa.scalar(int(number), kind))
+    except (pa.ArrowInvalid, OverflowError):  # beyond the column's type, or its digits
+        return _never(array)
+
+
+def _meet_int(array: pa.Array, ns: int, unit: int) -> pa.Array:
+    """Return which whole numbers of a unit are so many nanoseconds."""
+    if ns % unit or abs(ns // unit) >= 1 << 63:
+        return _never(array)
+    try:
+        return pc.equal(array, pa.scalar(ns // unit, array.type))
+    except (pa.ArrowInvalid, OverflowError):
+        return _never(array)
+
+
+def _missing(array: pa.Array) -> pa.Array:
+    if pa.types.is_floating(array.type):
+        return pc.is_null(array, nan_is_null=True)
+    if not _is_text(array.type):
+        return pc.is_null(array)
+    return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(as_text(array)), ""), True)
+
+
+def _never(array: pa.Array) -> pa.Array:
+    return pa.array(np.zeros(len(array), np.bool_))
+
+
+def _is_text(kind: Any) -> bool:
+    tests: Iterable[Any] = (
+        *(pa.types.is_string, pa.types.is_large_string),
+        *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary),
+    )
+    return any(test(kind) for test in tests)
+
+
+class Selection:
+    """The terms of one file, while its rows are read.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+    """
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self.terms = terms
+        self._first: dict[Term, str] = {}
+
+    def meet(self, term: Term, array: pa.Array) -> Found:
+        """Return which values of a batch meet one of the terms.
+
+        Raises CodeError as :meth:`Term.meet` does, and at a value that is written otherwise than in
+        the rows before, where that may be another code.
+        """
+        found = term.meet(array)
+        if term.has_one_spelling and found.spellings:
+            first = self._first.setdefault(term, next(iter(found.spellings)))
+            if {*found.spellings} != {first}:
+                texts = pc.utf8_trim_whitespace(as_text(array))
+                other = pc.and_(found.mask, pc.fill_null(pc.not_equal(texts, first), False))
+                row = int(other.to_numpy(zero_copy_only=False).argmax())
+                raise CodeError(row, term.two_spellings)
+        return found

@@ -1,0 +1,196 @@
+"""A column is found under every spelling of its name, and never under one that only looks so."""
+
+import json
+import unicodedata
+import zipfile
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+from geodp.errors import InputError
+from geodp.grid.grid import Grid
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.rows.names import fold, spell
+from geodp.io.read.table import read_table
+
+CODE = "533946113"
+SPELT = [
+    ("が", "か\u3099"),
+    ("Bevölkerung", "Bevo\u0308lkerung"),
+    ("人口０〜１４歳", "人口０～１４歳"),
+    ("人口０～１４歳", "人口０〜１４歳"),
+    ("人口（総数）　男", "人口(総数)男"),
+    ("メッシュ", "ﾒｯｼｭ"),
+    ("Total", "ＴＯＴＡＬ"),
+    ("to tal", "to\u00a0tal"),
+    ("0-14", "0–14"),
+    ("a-b", "a−b"),
+    ("n", "n\u200b"),
+    ("n", "N"),
+    ("effectif", "eﬀectif"),
+]
+LOOKS = [
+    ("total", "tοtal", 2, "GREEK SMALL LETTER OMICRON"),
+    ("code2", "сode2", 1, "CYRILLIC SMALL LETTER ES"),
+    ("T01", "TO1", 2, "LATIN CAPITAL LETTER O"),
+    ("T1", "Tl", 2, "LATIN SMALL LETTER L"),
+]
+
+
+def csv(path, header):
+    path.write_text(f"code,{header}\n{CODE},12\n", encoding="utf-8")
+    return path
+
+
+def jsonl(path, header):
+    path = path.with_suffix(".jsonl")
+    path.write_text(json.dumps({"code": CODE, header: 12}) + "\n", encoding="utf-8")
+    return path
+
+
+def memory(path, header):
+    return pa.table({"code": [CODE], header: [12]})
+
+
+def xlsx(path, header):
+    book = openpyxl.Workbook()
+    for row in (("code", header), (CODE, 12)):
+        book.active.append(row)
+    book.save(path.with_suffix(".xlsx"))
+    return path.with_suffix(".xlsx")
+
+
+FORMS = pytest.mark.parametrize("form", [csv, jsonl, memory, xlsx], ids=lambda form: form.__name__)
+
+
+@FORMS
+@pytest.mark.parametrize(("wanted", "header"), SPELT)
+def test_other_spellings_are_the_same_column(wanted, header, form, tmp_path):
+    path = form(tmp_path / "in.csv", header)
+    assert read_table(path, grid="jis:half", code="code", value=wanted).count.tolist() == [12]
+
+
+@FORMS
+@pytest.mark.parametrize(("wanted", "header", "at", "name"), LOOKS)
+def test_a_name_that_only_looks_so_is_refused_with_the_character(
+    wanted, header, at, name, form, tmp_path
+):
+    path = form(tmp_path / "in.csv", header)
+    with pytest.raises(InputError, match=rf"its character {at} is U\+[0-9A-F]{{4}} \({name}\)"):
+        read_table(path, grid="jis:half", code="code", value=wanted)
+
+
+@pytest.mark.parametrize("header", ["n,n", "ｎ,Ｎ", "n\u200b,Ｎ"])
+def test_two_columns_of_one_name_are_refused(header, tmp_path):
+    (tmp_path / "in.csv").write_text(f"code,{header}\n{CODE},1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="Several columns are named 'n'; give each a name"):
+        read_table(tmp_path / "in.csv", grid="jis:half", code="code", value="n")
+
+
+def test_the_exact_name_comes_first(tmp_path):
+    (tmp_path / "in.csv").write_text(f"code,N,n\n{CODE},1,2\n")
+    for name, count in (("n", 2), ("N", 1)):
+        table = read_table(tmp_path / "in.csv", grid="jis:half", code="code", value=name)
+        assert table.count.tolist() == [count]
+
+
+@pytest.mark.parametrize("label", ["６５〜", "６５～", "65~", "か\u3099", "が"])
+def test_labels_are_found_under_every_spelling(label, tmp_path):
+    grid = Grid.mesh("jis:half").with_attribute("age", ["65~", "が", "Ａ", "A "])
+    (tmp_path / "in.csv").write_text(f"code,age,n\n{CODE},{label},3\n", encoding="utf-8")
+    table = read_table(
+        tmp_path / "in.csv", grid=grid, code="code", value="n", columns={"age": "age"}
+    )
+    assert grid.decode(table.key)[2].tolist() == [int("か" in unicodedata.normalize("NFD", label))]
+
+
+def test_labels_that_are_told_apart_by_width_alone_keep_their_own(tmp_path):
+    grid = Grid.mesh("jis:half").with_attribute("kind", ["Ａ", "A"])
+    (tmp_path / "in.csv").write_text(f"code,kind,n\n{CODE},A,3\n{CODE},Ａ,4\n", encoding="utf-8")
+    given = {"grid": grid, "code": "code", "value": "n", "columns": {"kind": "kind"}}
+    assert read_table(tmp_path / "in.csv", **given).count.tolist() == [4, 3]
+    (tmp_path / "in.csv").write_text(f"code,kind,n\n{CODE},B,3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"rename or add labels, and leave rows of totals"):
+        read_table(tmp_path / "in.csv", **given)
+
+
+def test_spellings():
+    assert fold("ＡＢ　Ｃ") == fold("ab c") == "abc"
+    assert spell("a\u3000 b") == "a b"
+    assert fold("人口²") != fold("人口")
+    assert fold("sex") != fold("age")
+
+
+TITLED = {
+    "a title": "Population by mesh\n\ncode,n\n",
+    "titles with delimiters": "Population by mesh,\n2020,\ncode,n\n",
+    "a comment": "# made by an office\ncode,n\n",
+    "groups of columns": ",Population\ncode,n\n",
+    "another delimiter": "Population, by mesh\ncode;n\n",
+}
+
+
+@pytest.mark.parametrize("title", TITLED, ids=str)
+@pytest.mark.parametrize("workbook", [False, True])
+def test_a_header_that_is_not_the_first_row_is_named(title, workbook, tmp_path):
+    text = TITLED[title]
+    row = text.count("\n")
+    path = tmp_path / "in.csv"
+    path.write_text(f"{text}{CODE},12\n")
+    if workbook:
+        book, path = openpyxl.Workbook(), tmp_path / "in.xlsx"
+        for line in f"{text.replace(';', ',')}{CODE},12".split("\n"):
+            book.active.append([field or None for field in line.split(",")])
+        book.save(path)
+    rule = f"row {row} looks like the header.*delete the rows above it"
+    with pytest.raises(InputError, match=rule) as caught:
+        read_table(path, grid="jis:half", code="code", value="n")
+    assert CODE not in str(caught.value)
+
+
+@pytest.mark.parametrize("other", ["readme.txt", "LICENSE.txt", "fields.csv"])
+def test_a_member_of_an_archive_that_is_no_table_is_told(other, tmp_path):
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("a.csv", f"code,n\n{CODE},12\n")
+        archive.writestr(other, "This is x, made by an office.\n")
+    with pytest.raises(InputError, match="unpack the archive and give the tables alone") as caught:
+        read_table(tmp_path / "in.zip", grid="jis:half", code="code", value="n")
+    assert other in str(caught.value)
+
+
+SEP = [
+    ("sep=;\ncode;n\n{};12\n", ";"),
+    ("\ufeffSEP=,\r\ncode,n\r\n{},12\r\n", ","),
+    ('"sep=;"\ncode;n\n{};12\n', ";"),
+    ("sep=\t\ncode\tn\n{}\t12\n", "\t"),
+    ("sep=|\ncode|n\n{}|12\n", "|"),
+    ("sep=:\ncode:n\n{}:12\n", ":"),
+]
+
+
+@pytest.mark.parametrize(("text", "delimiter"), SEP)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_delimiter_that_a_first_line_says(text, delimiter, encoding, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(text.removeprefix("\ufeff").format(CODE).encode(encoding))
+    if encoding == "utf-8":
+        path.write_text(text.format(CODE), encoding="utf-8", newline="")
+    given = {"grid": "jis:half", "code": "code", "value": "n"}
+    table = read_table(path, **given)
+    assert table.count.tolist() == [12]
+    facts = [(f.value, f.known_by) for f in table.reading.sources[0].facts if f.field[0] == "d"]
+    assert facts == [(delimiter, "file")]
+    path.write_text(text.format(CODE) + text.format("x").splitlines()[-1] + "\n", newline="")
+    with pytest.raises(InputError) as caught:
+        read_table(path, **given)
+    assert caught.value.row == 4
+    with pytest.raises(InputError, match="says that the delimiter is another than --delimiter"):
+        read_table(path, delimiter="!", **given)
+
+
+def test_labels_of_mesh_files_are_found_under_every_spelling(tmp_path):
+    path = tmp_path / "in.txt"
+    text = f"KEY_CODE,T1,T2\n,人口（０～１４歳）,人口（総数）\n{CODE},3,12\n"
+    path.write_text(text, encoding="utf-8")
+    assert read_mesh(path, grid="jis:half", value="人口(0〜14歳)").count.tolist() == [3]

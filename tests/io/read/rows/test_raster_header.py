@@ -1,0 +1,399 @@
+"""What a raster says beside its numbers is applied, or the raster is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+from rasterio.control import GroundControlPoint
+from rasterio.transform import Affine
+from scipy.io import netcdf_file
+
+from geodp.errors import InputError
+from geodp.grid.grid import Grid
+from geodp.io.read.public.mask import read_mask
+from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.inspect import inspect
+from geodp.io.read.rows.pixels import grid_like
+
+GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
+DEGREES = Grid.regular((2, 3), crs="EPSG:4326", transform=(1, 0, 0, 0, -1, 2))
+NUMBERS = np.array([[10, 20, 30], [40, 50, 60]], np.int16)
+BYTES = NUMBERS.astype(np.uint8)
+PLACED = {"crs": "EPSG:3035", "transform": Affine(1000, 0, 4e6, 0, -1000, 3e6)}
+ONES = " ".join(["1"] * 20)
+
+
+def tiff(folder, values=NUMBERS, change=lambda raster: None, **profile):
+    bands = np.atleast_3d(np.asarray(values).T).T
+    path = Path(folder) / "a.tif"
+    shape = {"count": bands.shape[0], "height": bands.shape[1], "width": bands.shape[2]}
+    options = {**PLACED, **shape, "dtype": bands.dtype, **profile}
+    if options["transform"] is None:
+        del options["transform"]
+    inside = rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True)
+    with inside, rasterio.open(path, "w", driver="GTiff", **options) as raster:
+        raster.write(bands)
+        change(raster)
+    return path
+
+
+def netcdf(folder, values=NUMBERS, *, lon=None, lat=None, dims=("lat", "lon"), crs=4326, **more):
+    path = Path(folder) / "a.nc"
+    names = {
+        "lon": ("longitude", "degrees_east"),
+        "lat": ("latitude", "degrees_north"),
+        "x": ("projection_x_coordinate", "km"),
+        "y": ("projection_y_coordinate", "km"),
+    }
+    rows, cols = values.shape
+    along = {dims[-1]: np.arange(cols) + 0.5 if lon is None else np.asarray(lon)}
+    along[dims[-2]] = np.arange(rows) + 0.5 if lat is None else np.asarray(lat)
+    with netcdf_file(path, "w") as file:
+        for name, middles in along.items():
+            file.createDimension(name, middles.size)
+            axis = file.createVariable(name, middles.dtype, (name,))
+            axis[:] = middles
+            axis.standard_name, axis.units = names[name]
+        count = file.createVariable("pop", values.dtype, dims)
+        count[:] = values
+        if crs is not None:
+            reference = file.createVariable("crs", "i4", ())
+            reference.spatial_ref = rasterio.crs.CRS.from_epsg(crs).to_wkt()
+            count.grid_mapping = "crs"
+        for key, value in more.items():
+            setattr(count, key, value)
+    return path
+
+
+def read(path, grid=GRID, **options):
+    return read_raster(path, grid=grid, **options).to_dense().tolist()
+
+
+def set_to(**values):
+    def change(raster):
+        for name, value in values.items():
+            setattr(raster, name, value)
+
+    return change
+
+
+def tags(**values):
+    return lambda raster: raster.update_tags(1, **values)
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset", "unit", "first"),
+    [
+        *((0.1, 0, None, 1), (float(np.float32(0.1)), 0, None, 1), (10, -5, None, 95)),
+        *((0.1, 0, 0.5, 2), (1, -10, None, 0), (1 / 3, 0, None, "whole")),
+    ],
+)
+def test_scale_offset_and_unit_are_one_formula(scale, offset, unit, first, tmp_path):
+    path = tiff(tmp_path, change=set_to(scales=(scale,), offsets=(offset,)))
+    if first == "whole":
+        with pytest.raises(InputError, match="whole number of units"):
+            read(path, unit=unit)
+        return
+    wanted = (NUMBERS.astype(int) * round(scale * 10) / 10 + offset) / (unit or 1)
+    assert read(path, unit=unit) == np.rint(wanted).astype(int).tolist()
+    assert read(path, unit=unit)[0][0] == first
+
+
+def test_every_band_has_its_own_scale(tmp_path):
+    path = tiff(tmp_path, [NUMBERS, NUMBERS], set_to(scales=(0.1, 10), offsets=(0, 5)))
+    assert read(path, band=1)[0] == [1, 2, 3]
+    assert read(path, band=2)[0] == [105, 205, 305]
+
+
+def test_missing_numbers_are_those_that_are_stored(tmp_path):
+    path = tiff(tmp_path, change=set_to(scales=(0.1,)), nodata=20)
+    assert read(path, missing=[30]) == [[1, 0, 0], [4, 5, 6]]
+
+
+def test_a_mask_in_the_file_hides_cells_and_nodata_stays_missing(tmp_path):
+    hidden = np.array([[0, 255, 255], [255, 255, 255]], np.uint8)
+    path = tiff(tmp_path, change=lambda raster: raster.write_mask(hidden), nodata=30)
+    assert read(path) == [[0, 20, 0], [40, 50, 60]]
+    assert inspect(path)["raster"]["masks"] == ["per_dataset"]
+
+
+@pytest.mark.parametrize(
+    ("values", "change", "profile", "phrase"),
+    [
+        (BYTES, lambda raster: colours(raster), {}, "colour table"),
+        ([BYTES] * 4, None, {}, "ALPHA=NO"),
+        ([BYTES] * 2, None, {"alpha": "yes"}, "alpha band"),
+        (BYTES, None, {"compress": "jpeg"}, "loss"),
+        (NUMBERS.astype("f4"), None, {"compress": "lerc", "max_z_error": 0.5}, "loss"),
+        ([BYTES] * 3, None, {"compress": "webp"}, "loss"),
+        (NUMBERS * 1j, None, {}, "real numbers"),
+        (NUMBERS, tags(scale_factor="0.1"), {}, "tag scale_factor"),
+        (NUMBERS, tags(add_offset="one"), {}, "tag add_offset"),
+        (NUMBERS, tags(flag_values="{10,20}"), {}, "classes"),
+        (NUMBERS, tags(long_name="Population Density"), {}, "density"),
+        (NUMBERS, tags(missing_value="none"), {}, "missing_value is no number"),
+        (NUMBERS, set_to(descriptions=("people per density",)), {}, "density"),
+        (NUMBERS, set_to(units=("persons/km2",)), {}, "density or a rate"),
+        (NUMBERS, set_to(units=("thousand",)), {}, "multiple of a person"),
+        (NUMBERS, set_to(units=("metre",)), {}, "measured"),
+    ],
+)
+def test_numbers_that_are_no_counts_are_refused(values, change, profile, phrase, tmp_path):
+    path = tiff(tmp_path, values, change or (lambda raster: None), **profile)
+    with pytest.raises(InputError, match=phrase):
+        read(path, band=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "change", "profile"),
+    [
+        (BYTES, None, {"compress": "lzw", "predictor": 2}),
+        (NUMBERS.astype("f4"), None, {"compress": "lerc"}),
+        ([BYTES] * 3, None, {"compress": "webp", "webp_lossless": True}),
+        ([BYTES] * 4, None, {"photometric": "minisblack", "alpha": "no"}),
+        (NUMBERS, tags(scale_factor="1", add_offset="0.0", units="persons"), {}),
+        (NUMBERS, tags(STATISTICS_MEAN="3", source="a register"), {}),
+        (NUMBERS, set_to(units=("Einwohner",)), {}),
+        (NUMBERS, None, {"crs": "EPSG:3035+5773"}),
+    ],
+)
+def test_what_changes_no_meaning_is_no_reason_to_refuse(values, change, profile, tmp_path):
+    path = tiff(tmp_path, values, change or (lambda raster: None), **profile)
+    assert read(path, band=1) == NUMBERS.tolist()
+    assert grid_like(path) == GRID
+
+
+def test_tags_of_missing_and_valid_numbers_are_applied(tmp_path):
+    path = tiff(tmp_path, change=tags(missing_value="{10,20}", valid_max="50"))
+    assert read(path) == [[0, 0, 30], [40, 50, 0]]
+
+
+def test_whoever_states_the_value_of_one_person_says_what_is_counted(tmp_path):
+    path = tiff(tmp_path, change=set_to(units=("1000 persons",)))
+    assert read(path, unit=0.001)[0] == [10_000, 20_000, 30_000]
+
+
+def test_half_precision_holds_eleven_digits(tmp_path):
+    values = np.array([[2047, 1, 0], [0, 0, 1]], np.float32)
+    assert read(tiff(tmp_path, values, nbits=16))[0][0] == 2047
+    with pytest.raises(InputError, match="lost digits"):
+        read(tiff(tmp_path, values + 3, nbits=16))
+
+
+def corners(raster):
+    raster.gcps = (
+        [GroundControlPoint(r, c, 10 + c, 50 - r) for r, c in ((0, 0), (0, 3), (2, 0))],
+        "EPSG:4326",
+    )
+
+
+def sensor(raster):
+    numbers = dict.fromkeys(("HEIGHT", "LAT", "LONG", "LINE", "SAMP"), "1")
+    said = {f"{key}_{kind}": one for key, one in numbers.items() for kind in ("OFF", "SCALE")}
+    said |= {f"{key}_{kind}_COEFF": ONES for key in ("LINE", "SAMP") for kind in ("NUM", "DEN")}
+    raster.update_tags(ns="RPC", **said)
+
+
+@pytest.mark.parametrize(
+    ("change", "profile", "phrase"),
+    [
+        (corners, {"crs": None, "transform": None}, "ground control points"),
+        (sensor, {}, "sensor model"),
+        (None, {"transform": None}, "no placement"),
+        (None, {"transform": None, "crs": None}, "no placement"),
+        (None, {"transform": Affine(1000, 1, 4e6, 0, -1000, 3e6)}, "no rotation"),
+        (None, {"crs": "EPSG:25832"}, "grid's CRS"),
+        (None, {"crs": None}, "gdal_translate -a_srs"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+def test_another_placement_is_refused(change, profile, phrase, tmp_path):
+    path = tiff(tmp_path, change=change or (lambda raster: None), **profile)
+    with pytest.raises(InputError, match=phrase):
+        read(path)
+
+
+def test_lines_may_run_north_and_a_pixel_may_be_a_point(tmp_path):
+    path = tiff(tmp_path, NUMBERS[::-1], transform=Affine(1000, 0, 4e6, 0, 1000, 2_998_000))
+    assert read(path) == NUMBERS.tolist()
+    point = tiff(tmp_path, change=lambda raster: raster.update_tags(AREA_OR_POINT="Point"))
+    assert read(point) == NUMBERS.tolist()
+    assert inspect(point)["raster"]["pixel_is"] == "point"
+
+
+@pytest.mark.parametrize("west", [-360, 0, 360])
+def test_longitudes_are_whole_turns_away(west, tmp_path):
+    path = tiff(tmp_path, crs="EPSG:4326", transform=Affine(1, 0, west, 0, -1, 2))
+    assert read(path, DEGREES) == NUMBERS.tolist()
+    across = Grid.regular((2, 3), crs="EPSG:4326", transform=(1, 0, -1, 0, -1, 2))
+    path = tiff(tmp_path, crs="EPSG:4326", transform=Affine(1, 0, west - 1, 0, -1, 2))
+    assert read(path, across) == NUMBERS.tolist()
+
+
+def test_what_stands_beside_a_raster_is_not_passed_over(tmp_path):
+    path = tiff(tmp_path)
+    beside = tmp_path / "a.tif.aux.xml"
+    for said in ("<Scale>0.1</Scale>", "<CategoryNames/>", "<UnitType>m</UnitType>"):
+        beside.write_text(
+            f'<PAMDataset><PAMRasterBand band="1">{said}</PAMRasterBand></PAMDataset>'
+        )
+        with pytest.raises(InputError, match="would change it"):
+            read(path)
+    beside.write_text(
+        '<PAMDataset><Metadata><MDI key="STATISTICS_MEAN">3</MDI></Metadata></PAMDataset>'
+    )
+    assert read(path) == NUMBERS.tolist()
+
+
+def test_several_pages_are_refused(tmp_path):
+    path = tiff(tmp_path)
+    with rasterio.open(path) as raster:
+        profile = raster.profile
+    with rasterio.open(path, "w", APPEND_SUBDATASET="YES", **profile) as raster:
+        raster.write(NUMBERS, 1)
+    with pytest.raises(InputError, match="several rasters"):
+        read(path)
+
+
+def test_the_crs_beside_an_ascii_grid_is_its_crs(tmp_path):
+    path = tmp_path / "a.asc"
+    head = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
+    path.write_text(head + "10 20 30\n40 50 60\n")
+    assert read(path) == NUMBERS.tolist()
+    for version in ("WKT1_ESRI", "WKT1_GDAL"):
+        wkt = rasterio.crs.CRS.from_epsg(3035).to_wkt(version=version)
+        path.with_suffix(".prj").write_text(wkt)
+        assert read(path) == NUMBERS.tolist()
+    path.with_suffix(".prj").write_text(rasterio.crs.CRS.from_epsg(25832).to_wkt())
+    with pytest.raises(InputError, match="grid's CRS"):
+        read(path)
+
+
+FALLING = {"lat": [1.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({}, [[10, 20, 30], [40, 50, 60]]),
+        ({"scale_factor": 0.1}, [[1, 2, 3], [4, 5, 6]]),
+        ({"scale_factor": np.int16(2), "add_offset": 1.0}, [[21, 41, 61], [81, 101, 121]]),
+        ({"_FillValue": np.int16(10), "missing_value": np.int16(20)}, [[0, 0, 30], [40, 50, 60]]),
+        ({"missing_value": np.array([10, 60], "i2")}, [[0, 20, 30], [40, 50, 0]]),
+        ({"valid_range": np.array([15, 55], "i2")}, [[0, 20, 30], [40, 50, 0]]),
+        ({"scale_factor": "0.1"}, "scale_factor is no number"),
+        ({"flag_values": np.array([10], "i2")}, "classes"),
+        ({"units": "persons km-2"}, "density or a rate"),
+        ({"cell_methods": "area: mean"}, "mean of its cell"),
+        ({"lon": [0.5, 1.5, 3.5]}, "not evenly spaced"),
+        ({"lon": [2.5, 1.5, 0.5]}, [[30, 20, 10], [60, 50, 40]]),
+        ({"lon": [360.5, 361.5, 362.5]}, [[10, 20, 30], [40, 50, 60]]),
+        ({"crs": None}, "gdal_translate -a_srs"),
+    ],
+)
+def test_attributes_of_netcdf_are_applied_or_refused(more, wanted, tmp_path):
+    path = netcdf(tmp_path, **{**FALLING, **more})
+    if isinstance(wanted, list):
+        assert read(path, DEGREES) == wanted
+    else:
+        with pytest.raises(InputError, match=wanted):
+            read(path, DEGREES)
+
+
+@pytest.mark.parametrize("place", range(12))
+@pytest.mark.parametrize("along", ["lat", "lon"])
+def test_one_coordinate_that_is_off_is_found_wherever_it_is(place, along, tmp_path):
+    middles = np.arange(12) + 0.5
+    middles[place] += 0.1
+    values = np.ones((12, 12), np.int16)
+    grid = Grid.regular((12, 12), crs="EPSG:4326", transform=(1, 0, 0, 0, 1, 0))
+    with pytest.raises(InputError, match="not evenly spaced"):
+        read(netcdf(tmp_path, values, **{along: middles}), grid)
+    assert read(netcdf(tmp_path, values), grid) == values.tolist()
+
+
+def test_coordinates_in_single_precision_are_on_the_grid(tmp_path):
+    grid = Grid.regular((2, 3), crs="EPSG:4326", transform=(1 / 1200, 0, 139, 0, 1 / 1200, 35))
+    lon = (139 + (np.arange(3) + 0.5) / 1200).astype(np.float32)
+    lat = (35 + (np.arange(2) + 0.5) / 1200).astype(np.float32)
+    assert read(netcdf(tmp_path, lon=lon, lat=lat), grid) == NUMBERS.tolist()
+
+
+def test_axes_that_are_exchanged_or_of_another_unit_are_refused(tmp_path):
+    with pytest.raises(InputError, match="exchanged"):
+        read(netcdf(tmp_path, dims=("lon", "lat")), DEGREES)
+    path = netcdf(tmp_path, dims=("y", "x"), crs=3035, lon=[4000.5, 4001.5, 4002.5])
+    for call in (grid_like, read):
+        with pytest.raises(InputError, match="another unit than its CRS"):
+            call(path)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4"])
+def test_unsigned_numbers_of_netcdf(dtype, tmp_path):
+    values = np.array([[-1, 1, 2], [3, 4, 5]], dtype)
+    largest = 2 ** (8 * values.dtype.itemsize) - 1
+    path = netcdf(tmp_path, values, **FALLING, _Unsigned="true")
+    assert read(path, DEGREES) == [[largest, 1, 2], [3, 4, 5]]
+    path = netcdf(tmp_path, values, **FALLING, _Unsigned="true", _FillValue=values[0, 0])
+    assert read(path, DEGREES) == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_count_that_may_be_the_fill_of_netcdf_is_asked_for(tmp_path):
+    values = NUMBERS.copy()
+    values[1, 2] = -32767
+    assert read(netcdf(tmp_path, values, **FALLING), DEGREES)[1] == [40, 50, 0]
+    path = netcdf(tmp_path, values, **FALLING, _Unsigned="true")
+    with pytest.raises(InputError, match="_FillValue") as caught:
+        read(path, DEGREES)
+    assert caught.value.row == 2
+    assert read(path, DEGREES, missing=[32769])[1] == [40, 50, 0]
+
+
+def test_facts_are_kept_of_every_raster(tmp_path):
+    path = tiff(tmp_path, change=set_to(scales=(0.1,), units=("persons",)), nodata=60)
+    (source,) = read_raster(path, grid=GRID, missing=[50]).reading.sources
+    facts = {(fact.field, fact.value, fact.known_by) for fact in source.facts}
+    assert facts >= {
+        ("format", "GTiff", "file"),
+        ("band", "1 of 1", "file"),
+        ("stored type", "int16", "file"),
+        ("scale", "0.1", "file"),
+        ("nodata", "60.0", "file"),
+        ("missing", "50", "operator"),
+        ("unit", "persons", "file"),
+        ("CRS", "EPSG:3035", "file"),
+        ("transform", "1000 0 4000000 0 -1000 3000000", "file"),
+    }
+    shown = inspect(path)["raster"]
+    assert (shown["scales"], shown["nodata"], shown["units"]) == ([0.1], 60, ["persons"])
+
+
+def colours(raster):
+    raster.write_colormap(1, {1: (1, 2, 3, 4)})
+
+
+@pytest.mark.parametrize("kind", ["tiff", "netcdf", "ascii"])
+def test_masks_are_read_from_every_raster_and_may_be_classes(kind, tmp_path):
+    inside = np.array([[0, 1, 1], [2, 0, 0]], np.int16)
+    if kind == "tiff":
+        path, grid = tiff(tmp_path, inside.astype(np.uint8), colours), GRID
+    elif kind == "netcdf":
+        path, grid = netcdf(tmp_path, inside, **FALLING, flag_meanings="sea land"), DEGREES
+    else:
+        path, grid = tmp_path / "a.asc", GRID
+        head = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
+        path.write_text(head + "0 1 1\n2 0 0\n")
+    masked = read_mask(path, grid, source="a test")
+    assert (
+        masked.contains(np.indices((2, 3)).reshape(2, -1)).tolist() == (inside > 0).ravel().tolist()
+    )
+
+
+def test_a_mask_of_several_bands_or_with_another_zero_is_not_guessed(tmp_path):
+    with pytest.raises(InputError, match="2 bands"):
+        read_mask(tiff(tmp_path, [NUMBERS, NUMBERS]), GRID, source="a test")
+    path = tiff(tmp_path, change=set_to(offsets=(-10,)))
+    masked = read_mask(path, GRID, source="a test")
+    assert not masked.contains(np.array([[0], [0]])).any()
+    assert masked.size == 5

@@ -1,0 +1,217 @@
+"""An array and the files of its content are read as one table, or are refused alike."""
+
+import numpy as np
+import pytest
+import rasterio
+import xarray
+from rasterio.transform import Affine
+from scipy.io import netcdf_file
+
+from geodp.errors import GeodpError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.raster import read_raster
+from geodp.table.counts import CountTable
+
+GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
+XS, YS = [4_000_500.0, 4_001_500.0, 4_002_500.0], [2_999_500.0, 2_998_500.0]
+WKT = rasterio.crs.CRS.from_epsg(3035).to_wkt()
+NUMBERS = np.array([[10, 20, 30], [40, 50, 0]], np.int16)
+LARGE = np.array([[2**24 + 2, 20, 30], [40, 50, 0]])
+
+
+def array_of(values, attributes):
+    return xarray.DataArray(
+        values,
+        {"y": YS, "x": XS, "spatial_ref": xarray.Variable((), 0, {"crs_wkt": WKT})},
+        ("y", "x"),
+        attrs={**attributes, "grid_mapping": "spatial_ref"},
+    )
+
+
+def geotiff(path, values, attributes):
+    attributes = dict(attributes)
+    profile = {"driver": "GTiff", "height": 2, "width": 3, "count": 1, "dtype": values.dtype}
+    where = {"crs": "EPSG:3035", "transform": Affine(1000, 0, 4e6, 0, -1000, 3e6)}
+    nodata = attributes.pop("_FillValue", None)
+    with rasterio.open(path, "w", **profile, **where, nodata=nodata) as raster:
+        raster.write(values, 1)
+        raster.scales = (float(attributes.pop("scale_factor", 1)),)
+        raster.offsets = (float(attributes.pop("add_offset", 0)),)
+        raster.units = (attributes.pop("units", ""),)
+        tags = {
+            key: "{" + ",".join(map(str, np.atleast_1d(one))) + "}" if np.ndim(one) else str(one)
+            for key, one in attributes.items()
+        }
+        raster.update_tags(1, **tags)
+    return path
+
+
+def netcdf(path, values, attributes):
+    with netcdf_file(path, "w") as file:
+        for name, middles, kind in (("y", YS, "y"), ("x", XS, "x")):
+            file.createDimension(name, len(middles))
+            axis = file.createVariable(name, "d", (name,))
+            axis[:], axis.units = middles, "m"
+            axis.standard_name = f"projection_{kind}_coordinate"
+        crs = file.createVariable("crs", "i", ())
+        crs.crs_wkt = crs.spatial_ref = WKT
+        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
+        count = file.createVariable("count", values.dtype, ("y", "x"))
+        count[:], count.grid_mapping = values, "crs"
+        for key, one in attributes.items():
+            setattr(count, key, one)
+    return path
+
+
+def outcome(read):
+    """The counts, or the rule that refuses them."""
+    try:
+        return read().to_dense().tolist()
+    except InputError as error:
+        return error.rule
+    except GeodpError as error:
+        return str(error)
+
+
+CONTENTS = {
+    "plain": (NUMBERS, {}),
+    "scale": (NUMBERS, {"scale_factor": 0.1}),
+    "scale in single precision": (NUMBERS, {"scale_factor": np.float32(0.1)}),
+    "scale and offset": (NUMBERS, {"scale_factor": 0.5, "add_offset": 15.0}),
+    "fill": (NUMBERS, {"_FillValue": np.int16(10)}),
+    "fill and others": (
+        NUMBERS,
+        {"_FillValue": np.int16(10), "missing_value": np.array([20, 30], np.int16)},
+    ),
+    "valid": (NUMBERS, {"valid_range": np.array([15, 45], np.int16)}),
+    "valid and packed": (NUMBERS, {"scale_factor": 0.1, "valid_max": np.int16(40)}),
+    "fractions": (NUMBERS, {"scale_factor": 0.25}),
+    "negative": (-NUMBERS, {}),
+    "negative by the offset": (NUMBERS, {"add_offset": -25.0}),
+    "large integers": (LARGE.astype(np.int32), {}),
+    "large floats": (LARGE.astype(np.float32), {}),
+    "larger floats": (LARGE * 2.0**30, {}),
+    "packed floats": (NUMBERS.astype(np.float32), {"scale_factor": 0.1}),
+    "NaN": (np.where(NUMBERS == 20, np.nan, NUMBERS), {}),
+    "classes": (NUMBERS, {"flag_values": np.array([10, 20], np.int16), "flag_meanings": "a b"}),
+    "density": (NUMBERS, {"units": "persons/km2"}),
+    "thousands": (NUMBERS, {"units": "1000 persons"}),
+    "persons": (NUMBERS, {"units": "persons"}),
+    "means": (NUMBERS, {"cell_methods": "area: mean"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*multiple fill values")
+@pytest.mark.parametrize("name", CONTENTS)
+def test_files_and_arrays_of_one_content_agree(name, tmp_path):
+    values, attributes = CONTENTS[name]
+    path = netcdf(tmp_path / "a.nc", values, attributes)
+    wanted = outcome(lambda: read_raster(path, grid=GRID))
+    tiff = geotiff(tmp_path / "a.tif", values, attributes)
+    assert outcome(lambda: read_raster(tiff, grid=GRID)) == wanted
+    packed = array_of(values, attributes)
+    assert outcome(lambda: CountTable.from_xarray(packed, GRID)) == wanted
+    options = {"engine": "scipy", "decode_coords": "all"}
+    with xarray.open_dataset(path, **options) as opened:
+        assert outcome(lambda: CountTable.from_xarray(opened["count"], GRID)) == wanted
+    with xarray.open_dataset(path, **options, mask_and_scale=False) as opened:
+        assert outcome(lambda: CountTable.from_xarray(opened["count"], GRID)) == wanted
+    for stated in ({"unit": 10.0}, {"missing": [10]}):
+        again = outcome(lambda stated=stated: read_raster(path, grid=GRID, **stated))
+        assert outcome(lambda stated=stated: read_raster(tiff, grid=GRID, **stated)) == again
+        found = outcome(lambda stated=stated: CountTable.from_xarray(packed, GRID, **stated))
+        assert found == again
+
+
+def test_some_of_these_contents_are_counted_and_some_are_not(tmp_path):
+    found = {
+        name: outcome(lambda content=content: CountTable.from_xarray(array_of(*content), GRID))
+        for name, content in CONTENTS.items()
+    }
+    assert found["scale in single precision"] == [[1, 2, 3], [4, 5, 0]]
+    assert found["scale and offset"] == [[20, 25, 30], [35, 40, 15]]
+    assert found["fill and others"] == [[0, 0, 0], [40, 50, 0]]
+    assert found["valid and packed"] == [[1, 2, 3], [4, 0, 0]]
+    assert found["large integers"][0][0] == 2**24 + 2
+    for name in ("large floats", "larger floats"):
+        assert "lost digits" in found[name]
+    for name in ("density", "thousands", "means"):
+        assert "--raster-unit, unit=" in found[name]
+
+
+def test_unsigned_numbers_are_read_as_such():
+    values = np.array([[-1, 1, 2], [3, 4, 5]], np.int16)
+    attributes = {"_Unsigned": "true", "_FillValue": np.int16(5)}
+    table = CountTable.from_xarray(array_of(values, attributes), GRID)
+    assert table.to_dense().tolist() == [[65535, 1, 2], [3, 4, 0]]
+    with pytest.raises(UsageError, match="true or false"):
+        CountTable.from_xarray(array_of(values, {"_Unsigned": "perhaps"}), GRID)
+
+
+def test_a_single_precision_that_was_widened_is_refused_where_it_lost_digits():
+    array = array_of(LARGE.astype(np.float64), {})
+    assert CountTable.from_xarray(array, GRID).count.max() == 2**24 + 2
+    array.encoding["dtype"] = np.dtype("float32")
+    with pytest.raises(InputError, match="lost digits"):
+        CountTable.from_xarray(array, GRID)
+
+
+def test_packing_is_said_once():
+    array = array_of(NUMBERS.astype(float), {"scale_factor": 0.1})
+    array.encoding["scale_factor"] = 0.1
+    with pytest.raises(UsageError, match="still packed"):
+        CountTable.from_xarray(array, GRID)
+
+
+@pytest.mark.parametrize(
+    ("change", "phrase"),
+    [
+        (lambda a: a.spatial_ref.attrs.update(crs_wkt="EPSG:25832"), "another CRS"),
+        (lambda a: a.spatial_ref.attrs.update(crs_wkt="nowhere"), "another CRS"),
+        (lambda a: a.attrs.update(crs="EPSG:25832"), "another CRS"),
+        (lambda a: a.attrs.update(grid_mapping="crs"), "decode_coords"),
+        (lambda a: a.spatial_ref.attrs.update(GeoTransform="4e6 1000 5 3e6 5 -1000"), "rotated"),
+    ],
+)
+def test_another_place_is_refused(change, phrase):
+    array = array_of(NUMBERS, {})
+    assert int(CountTable.from_xarray(array, GRID).count.sum()) == 150
+    change(array)
+    with pytest.raises(UsageError, match=phrase):
+        CountTable.from_xarray(array, GRID)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"crs_wkt": "EPSG:3035"},
+        {"spatial_ref": rasterio.crs.CRS.from_string("EPSG:3035+5773").to_wkt()},
+        {"crs_wkt": WKT, "GeoTransform": "4e6 1000 0.0 3e6 0.0 -1000"},
+        {},
+    ],
+)
+def test_the_crs_of_the_grid_is_accepted_however_it_is_said(said):
+    array = array_of(NUMBERS, {})
+    array.spatial_ref.attrs = said
+    assert int(CountTable.from_xarray(array, GRID).count.sum()) == 150
+
+
+def test_longitudes_are_whole_turns_away():
+    grid = Grid.regular((2, 3), crs="EPSG:4326", transform=(1, 0, -1, 0, -1, 2))
+    array = xarray.DataArray(
+        NUMBERS, {"y": [1.5, 0.5], "x": [359.5, 0.5, 1.5]}, ("y", "x"), attrs={}
+    )
+    assert CountTable.from_xarray(array, grid).to_dense().tolist() == NUMBERS.tolist()
+
+
+def test_what_an_array_says_is_kept():
+    array = array_of(NUMBERS, {"scale_factor": 0.1, "_FillValue": np.int16(50), "units": "1"})
+    (source,) = CountTable.from_xarray(array, GRID, missing=[40]).reading.sources
+    assert {(fact.field, fact.value, fact.known_by) for fact in source.facts} >= {
+        ("stored type", "int16", "file"),
+        ("scale", "0.1", "file"),
+        ("missing", "50", "file"),
+        ("missing", "40", "operator"),
+        ("unit", "1", "file"),
+    }
+    assert (source.rows, source.inside, source.people) == (4, 3, 6)
