@@ -262,6 +262,15 @@ def test_small_values_fill_four_bytes(tmp_path):
         refuse(check_netcdf, tmp_path / "a.nc", "ends before its variables")
 
 
+def test_names_that_are_no_text_do_not_reach_the_screen(tmp_path, capfd):
+    """GDAL's log quotes them, and a library reports that it cannot decode them."""
+    path = netcdf(tmp_path, records=True)
+    path.write_bytes(path.read_bytes().replace(b"lat\0", b"l\xd3t\0", 1))
+    with pytest.raises(InputError):
+        unplaced(path)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_cdf5_is_refused_with_a_remedy_that_is_read(tmp_path):
     path = tmp_path / "a.nc"
     path.write_bytes(cdf5())
