@@ -12,8 +12,9 @@ import math
 import os
 import re
 import stat
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,28 @@ def require_utf8(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
+def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
+    """Hand bytes that a library cannot decode for a handler or a log to a function of ours.
+
+    Libraries then report an exception that nobody can catch, which would reach the screen with what
+    stands in the file.
+    """
+    shown = sys.unraisablehook
+
+    def hook(report: Any) -> None:
+        if report.exc_type is UnicodeDecodeError:
+            note(report)
+        else:
+            shown(report)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = shown
+
+
+@contextmanager
 def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[Any]:
     """Open a raster for reading; of what stands beside it, or what it names, nothing is read.
 
@@ -124,7 +147,8 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     driver = RASTERS[kind]
     options = AS_STORED.get(driver, {})
     with rasterio.Env(**SEALED):
-        with warnings.catch_warnings():  # who needs a placement says so in an error
+        # Who needs a placement says so in an error; GDAL's log may quote names in the file.
+        with warnings.catch_warnings(), catch_undecodable(lambda _: None):
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             raster = rasterio.open(full, driver=driver, **options)
         with raster:

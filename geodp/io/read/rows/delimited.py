@@ -6,9 +6,8 @@ import codecs
 import csv
 import io
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, Any, TypeVar
@@ -19,6 +18,7 @@ import pyarrow.csv
 
 from geodp import progress
 from geodp.errors import InputError
+from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
@@ -150,7 +150,7 @@ class TextTable:
             ragged.append(True)
             return "skip"
 
-        with self.file.open() as stream, _undecodable(note):
+        with self.file.open() as stream, catch_undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
             counted = CountedStream(stream)
@@ -328,27 +328,6 @@ _VALUE = re.compile(
 )
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
-
-
-@contextmanager
-def _undecodable(note: Callable[[object], str]) -> Iterator[None]:
-    """Note rows of another length also where pyarrow cannot decode them for the handler.
-
-    It then reports an exception that nobody can catch, which would reach the screen.
-    """
-    shown = sys.unraisablehook
-
-    def hook(report: Any) -> None:
-        if report.exc_type is UnicodeDecodeError:
-            note(report)
-        else:
-            shown(report)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = shown
 
 
 class _Recoded(io.RawIOBase):

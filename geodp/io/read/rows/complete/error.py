@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from geodp.errors import InputError
 
+REMEDY = (
+    "The file is incomplete or damaged; copy or download it again, or write it anew where it was "
+    "made so."
+)
+
 
 def incomplete(name: str, what: str) -> InputError:
     """Return the error of a file that is not as it declares itself.
@@ -20,8 +25,6 @@ def incomplete(name: str, what: str) -> InputError:
     --------
     >>> print(incomplete("a.shx", "The index is shorter than its header says"))
     a.shx: The index is shorter than its header says. The file is incomplete or damaged; copy or \
-download it again.
+download it again, or write it anew where it was made so.
     """
-    return InputError(
-        f"{what}. The file is incomplete or damaged; copy or download it again.", file=name
-    )
+    return InputError(f"{what}. {REMEDY}", file=name)

@@ -12,6 +12,9 @@ from pathlib import Path
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.error import incomplete
 
+CHUNK = 1 << 20
+"""Bytes that are read at once."""
+
 COUNTED = "SELECT feature_count FROM gpkg_ogr_contents WHERE lower(table_name) = lower(?)"
 
 BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -50,7 +53,7 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     page = 1 << 16 if page == 1 else page
     # Programs older than 2010 leave the number of pages as it was.
     wanted = pages * page if changed == valid and pages else size // max(page, 1) * page
-    if not page or size != wanted:
+    if not page or size < wanted or not _is_blank(path, wanted):
         raise incomplete(name, "The GeoPackage is shorter or longer than its header says")
     with _opened(path) as base:
         try:
@@ -86,6 +89,16 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
             file=os.fspath(path),
         )
     return int(count)
+
+
+def _is_blank(path: str | os.PathLike[str], at: int) -> bool:
+    """Return whether a file is nothing but zeros from a place on, as SQLite may take room ahead."""
+    with open(path, "rb") as stream:
+        stream.seek(at)
+        while chunk := stream.read(CHUNK):
+            if chunk.count(0) != len(chunk):
+                return False
+    return True
 
 
 @contextlib.contextmanager

@@ -26,10 +26,10 @@ def check_chunks(name: str, footer: Any, size: int) -> None:
     last = size - footer.serialized_size - 2 * MAGIC
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        for column in range(footer.num_columns):
+        for column in range(footer.num_columns if group.num_rows else 0):
             chunk = group.column(column)
             first = chunk.data_page_offset
-            if chunk.has_dictionary_page:
+            if chunk.has_dictionary_page and chunk.dictionary_page_offset:
                 first = min(first, chunk.dictionary_page_offset)
             if first < MAGIC or first + chunk.total_compressed_size > last:
                 raise incomplete(name, "The Parquet file's columns reach beyond its data")

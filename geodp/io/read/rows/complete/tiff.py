@@ -25,8 +25,10 @@ TYPES |= {17: 8, 18: 8}
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, STRIP_ROWS, PLANAR = 256, 257, 258, 259, 277, 278, 284
 STRIPS, STRIP_BYTES, TILES, TILE_BYTES, TILE_WIDTH, TILE_HEIGHT = 273, 279, 324, 325, 322, 323
 MORE_DIRECTORIES, NODATA = 330, 42113
-KIND, REDUCED = 254, 1
-"""What a directory is for, and its mark of a smaller copy, as overviews are."""
+KIND, REDUCED, MASK = 254, 1, 4
+"""What a directory is for, and its marks of a smaller copy, as overviews are, and of a mask."""
+
+OLD_KIND, OLD_REDUCED = 255, 2
 
 ZLIB = (8, 32946)
 """TIFF's numbers of the packing of zlib."""
@@ -37,6 +39,10 @@ MOST_UNPACKED = 1 << 22
 MOST_DIRECTORIES = 1 << 16
 
 ENDS = "The TIFF ends before the last of its strips and tiles"
+SEVERAL = (
+    "The TIFF holds several pictures, of which the first alone would be read; write the one that "
+    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE)."
+)
 NEVER_WRITTEN = "The TIFF's strips and tiles were never written"
 SPARSE = (
     "Blocks of the TIFF are left out, and no nodata value says what their pixels are; write them "
@@ -144,7 +150,9 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
                     raise InputError(SPARSE, file=name)
                 if missing and missing == blocks:
                     raise incomplete(name, NEVER_WRITTEN)
-            elif left_out and left_out < all_of_it:
+            elif not _kind(tags) & (REDUCED | MASK):
+                raise InputError(SEVERAL, file=name)
+            elif not _kind(tags) & REDUCED and left_out > missing:  # people would be masked
                 raise incomplete(name, NEVER_WRITTEN)
     return missing, blocks
 
@@ -185,10 +193,17 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
         wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
         if (length[there] < wanted[there]).any():
             raise incomplete(file.name, "A strip or tile of the TIFF is too short")
-    if unpack and number(COMPRESSION, 1) in ZLIB and not number(KIND, 0) & REDUCED:
+    if unpack and number(COMPRESSION, 1) in ZLIB and not _kind(tags) & REDUCED:
         for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
             _require_checksum(file, at, held)
     return int(np.count_nonzero(~there)), blocks
+
+
+def _kind(tags: dict[int, NDArray[np.int64]]) -> int:
+    """Return what a directory is for, as bits; TIFF 5 said it by numbers."""
+    if KIND in tags and tags[KIND].size:
+        return int(tags[KIND][0])
+    return REDUCED if OLD_KIND in tags and tags[OLD_KIND].tolist() == [OLD_REDUCED] else 0
 
 
 def _require_checksum(file: _File, at: int, length: int) -> None:

@@ -188,6 +188,17 @@ def test_bytes_that_were_lost_before_the_footer_are_missed(tmp_path):
         check_chunks("a", footer, len(data) - 1)
 
 
+@pytest.mark.parametrize(
+    "columns", [{"code": CODES[:0], "n": COUNTS[:0]}, {"code": CODES[:3], "n": COUNTS[:3]}]
+)
+def test_small_parquet_files_are_whole(columns, tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        pa.table({"code": pa.array(columns["code"], pa.string()), "n": columns["n"]}), path
+    )
+    assert by_code(path).count.size == len(columns["n"])
+
+
 def test_the_checksums_of_pages_are_looked_at(tmp_path):
     """Where no packing would find it: plain numbers."""
     options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}

@@ -163,6 +163,38 @@ def test_overviews_and_masks_lie_in_the_file_too(tmp_path):
             refuse(plane, path, "TIFF")
 
 
+def test_a_second_picture_is_not_passed_over(tmp_path):
+    """GDAL reads the first page of several; a program for scans appends them."""
+    path = tiff(tmp_path)
+    place = rasterio.Affine(*PLANE.places[0].transform)
+    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32, "crs": "EPSG:3035"}
+    options = {**size, "transform": place, "driver": "GTiff", "APPEND_SUBDATASET": True}
+    with rasterio.open(path, "w", **options) as raster:
+        raster.write(np.ones((1, ROWS, COLS), np.int32))
+    refuse(plane, path, "several pictures.*GTIFF_DIR:1:FILE")
+
+
+def test_a_mask_whose_blocks_are_left_out_hides_nobody(tmp_path):
+    path = tiff(tmp_path, **TILED)
+    options = {"GDAL_TIFF_INTERNAL_MASK": True}
+    with rasterio.Env(**options), rasterio.open(path, "r+") as raster:
+        raster.write_mask(np.full((ROWS, COLS), 255, np.uint8))
+    assert plane(path).count.sum() == TOTAL
+    data = bytearray(path.read_bytes())
+    (at,) = struct.unpack("<L", data[4:8])
+    (many,) = struct.unpack("<H", data[at : at + 2])
+    (mask,) = struct.unpack("<L", data[at + 2 + 12 * many : at + 6 + 12 * many])
+    (many,) = struct.unpack("<H", data[mask : mask + 2])
+    for entry_at in range(mask + 2, mask + 2 + 12 * many, 12):
+        tag, kind, count, value = struct.unpack("<HHLL", data[entry_at : entry_at + 12])
+        if tag in (*OFFSETS.values(), *LENGTHS.values()):
+            length = {3: 2, 4: 4}[kind] * count
+            where = entry_at + 8 if length <= 4 else value
+            data[where : where + length] = bytes(length)
+    path.write_bytes(data)
+    refuse(plane, path, "never written")
+
+
 def test_directories_in_a_circle_end(tmp_path):
     path = tiff(tmp_path)
     data = bytearray(path.read_bytes())
@@ -228,6 +260,15 @@ def test_small_values_fill_four_bytes(tmp_path):
         data = (tmp_path / "a.nc").read_bytes()
         (tmp_path / "a.nc").write_bytes(data[:-2])
         refuse(check_netcdf, tmp_path / "a.nc", "ends before its variables")
+
+
+def test_names_that_are_no_text_do_not_reach_the_screen(tmp_path, capfd):
+    """GDAL's log quotes them, and a library reports that it cannot decode them."""
+    path = netcdf(tmp_path, records=True)
+    path.write_bytes(path.read_bytes().replace(b"lat\0", b"l\xd3t\0", 1))
+    with pytest.raises(InputError):
+        unplaced(path)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_cdf5_is_refused_with_a_remedy_that_is_read(tmp_path):
