@@ -90,10 +90,8 @@ class _Finder:
         )
 
 
-def prepare() -> None:
-    """Import what all trials need, once."""
-    for name in HEAVY:
-        importlib.import_module(name)
+def shorten_examples() -> None:
+    """Register the profile under which Hypothesis tries few examples, the same ones every time."""
     from hypothesis import Phase, settings
 
     settings.register_profile(
@@ -104,6 +102,13 @@ def prepare() -> None:
         max_examples=30,
         phases=(Phase.explicit, Phase.generate),
     )
+
+
+def prepare() -> None:
+    """Import what all trials need, once."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    shorten_examples()
     loaded = [name for name in sys.modules if name == "geodp" or name.startswith("geodp.")]
     if loaded:
         raise RuntimeError(f"{loaded[0]} is loaded already, so a change of it would not be seen")
