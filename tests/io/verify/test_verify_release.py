@@ -183,6 +183,7 @@ def cell(row, column, text):
         (lambda rows: [rows[0], rows[1], *rows[1:]], ["counts", "areas"]),
         (lambda rows: [*rows[:-1], rows[-1][:3]], ["counts", "areas"]),
         (lambda rows: rows[:1], ["areas"]),
+        (lambda rows: [], ["counts", "areas"]),
     ],
 )
 def test_a_forged_table_is_found(public, change, found):
