@@ -242,6 +242,9 @@ def test_a_forged_raster_is_found(tmp_path, write_copy, name, band, value):
     write_checksums(public)
     masked = name == "masked" and band == 1 and np.isnan(value)
     assert failures(public) == (["raster", "mask"] if masked else ["raster"])
+    if value == 12345:
+        (detail,) = (check.detail for check in verify(public) if check.name == "raster")
+        assert "differs from the table in band 1, rows 0 to " in detail
 
 
 @pytest.mark.parametrize("side", [1, pytest.param(4, marks=pytest.mark.law)])

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.html import chart, colours, english, frame, japanese, markup, parts
@@ -97,6 +98,14 @@ def test_a_page_loads_and_runs_nothing_but_its_own(page):
     assert "unsafe" not in policy
     for word in ("fetch(", "XMLHttpRequest", "WebSocket", "eval(", "innerHTML", "import("):
         assert word not in script_of(page)
+
+
+def test_a_bound_that_a_reader_kept_is_one_of_the_tool(tmp_path):
+    grid = geodp.Grid.regular((8, 8), **PLACE)
+    table = geodp.CountTable.from_keys(grid, [1, 2], [50, 9], bound=ContributionBound(3, "geodp"))
+    geodp.publish(table, epsilon=1).write(tmp_path / "out")
+    text = " ".join(Elements(page_of(*read(tmp_path / "out"))).text)
+    assert english.PAGE["answer_enforced"].format(bound=3) in text
 
 
 def test_the_same_release_has_the_same_page(folder, page):
