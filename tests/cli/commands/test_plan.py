@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import geodp
 from geodp.analysis import style
@@ -58,7 +59,8 @@ def test_a_document_and_a_picture(tmp_path):
     assert main["regions"][0]["cells"] == 80 * 120
     assert main["smallest"]["cells"] == 1
     assert main["floor"] == 8
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with Image.open(tmp_path / "a.png") as picture_of_plans:
+        assert picture_of_plans.text == {"Software": "geodp"}
     assert "exists" in error_of(*KANTO, *budget, *picture)
     for form, start in (("svg", b"<?xml"), ("pdf", b"%PDF")):
         file = tmp_path / f"a.{form}"
