@@ -68,6 +68,14 @@ def test_a_document_and_a_picture(tmp_path):
         assert file.read_bytes().startswith(start)
 
 
+def test_the_line_of_people_begins_at_one_cell(tmp_path):
+    file = tmp_path / "a.svg"
+    document_of(*SMALL, "--people", 20 * 64 * 64, "--plot", file)
+    lines = re.findall(r'd="M ([\d.]+) [^"]*"[^>]*stroke: (#[0-9a-f]+)', file.read_text("utf-8"))
+    begins = {colour: x for x, colour in reversed(lines)}
+    assert begins["#777777"] == begins[style.COLOURS[0].lower()]
+
+
 def test_polygons(tmp_path):
     file = tmp_path / "areas.geojson"
     square = [[139, 35], [139.5, 35], [139.5, 35.5], [139, 35.5], [139, 35]]
