@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -23,6 +24,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.html import chart, colours, english, frame, japanese, markup, parts
 from geodp.release.report.html.page import LANGUAGES, SCRIPTS
 from geodp.release.report.html.surface import state_surface
+from geodp.table.card import LeftOut
 from tests.release.report.html.pages import PLACE, data_of, page_of, publish, read, script_of
 
 ASSETS = files("geodp.release.report.html") / "assets"
@@ -98,6 +100,14 @@ def test_a_page_loads_and_runs_nothing_but_its_own(page):
     assert "unsafe" not in policy
     for word in ("fetch(", "XMLHttpRequest", "WebSocket", "eval(", "innerHTML", "import("):
         assert word not in script_of(page)
+
+
+def test_files_that_were_left_out_are_named_with_the_reason(folder):
+    _, card = read(folder)
+    less = replace(card, left_out=(LeftOut("population.pdf", "no room"),))
+    told = Elements(parts.tell_files(english.PAGE, less))
+    assert "population.pdf: no room" in "".join(told.text)
+    assert english.PAGE["files_left"] in told.text
 
 
 def test_a_bound_that_a_reader_kept_is_one_of_the_tool(tmp_path):
