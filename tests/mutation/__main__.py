@@ -93,20 +93,44 @@ def _try(planned: dict[str, tuple[Target, Mutant]], options: argparse.Namespace)
     else:
         limits = {target.module: drawn.LIMIT for target, _ in waiting}
     idle = [
-        trial.Verdict(*one, True, "no test runs it", 0, 0) for one in waiting if not one[0].tests
+        trial.Verdict(*one, True, "none of the tests runs it", 0, 0)
+        for one in waiting
+        if not one[0].tests
     ]
     waiting = [one for one in waiting if one[0].tests]
     for verdict in chain(idle, trial.attempt(waiting, limits, options.jobs)):
         _note(verdict, fates)
-        if options.output is not None:
-            lines = ("\t".join((name, *fate)) + "\n" for name, fate in sorted(fates.items()))
-            options.output.write_text("".join(lines), "utf-8")
+        _keep(fates, options.output)
         if len(fates) % 50 == 0:
             print(f"{len(fates)} of {len(planned)}: {_counted(fates)}", flush=True)
+    if options.random is not None:
+        fates |= _settle(planned, fates)
+        _keep(fates, options.output)
     print(f"{len(planned)} mutants: {_counted(fates)}")
     if options.random is not None and not _killers_pass(planned, fates):
         return 2
     return 1 if SURVIVED in _counted(fates) else 0
+
+
+def _keep(fates: dict[str, tuple[str, ...]], output: Path | None) -> None:
+    if output is not None:
+        lines = ("\t".join((name, *fate)) + "\n" for name, fate in sorted(fates.items()))
+        output.write_text("".join(lines), "utf-8")
+
+
+def _settle(
+    planned: dict[str, tuple[Target, Mutant]], fates: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Find which mutants took too long only because their tests do so without them."""
+    slow = [name for name, (_, by, _) in fates.items() if by == trial.SLOW]
+    found = {}
+    for name in slow:
+        target, _ = planned[name]
+        (plain,) = trial.attempt([(target, None)], {target.module: drawn.LIMIT}, 1)
+        if not plain.survived:
+            print(f"not settled, as its tests {plain.by} as it is: {name}")
+            found[name] = (SURVIVED, f"as it is: {plain.by}", f"{plain.seconds:.1f} s")
+    return found
 
 
 def _limits(waiting: list[tuple[Target, Mutant]], jobs: int) -> dict[str, tuple[float, int]] | None:

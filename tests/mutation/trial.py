@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 MOST_MEMORY = 8 << 30
 """Bytes of address space that a trial may take: a mutant may ask for numbers without end."""
 
+SLOW = "took too long"
+"""How a mutant without end is killed."""
+
 HEAVY = (
     "click",
     "hypothesis",
@@ -159,7 +162,7 @@ def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
             raise RuntimeError(f"{trial.target.module}: no test was found\n{text}")
         failed = [line for line in text.splitlines() if line.startswith(("FAILED", "ERROR"))]
         how = "all tests passed" if code == 0 else failed[0] if failed else f"ended with {code}"
-        by = how if done and code != -signal.SIGXCPU else "took too long"
+        by = how if done and code != -signal.SIGXCPU else SLOW
         work = used.ru_utime + used.ru_stime
         yield Verdict(trial.target, trial.mutant, code == 0, by, seconds, work)
 

@@ -191,6 +191,12 @@ def test_a_forged_table_is_found(public, change, found):
     assert failed(public) == found
 
 
+def test_a_short_row_is_named_by_its_number(public):
+    rewritten(public, "population.csv", lambda rows: [*rows[:2], rows[2][:3], *rows[3:]])
+    details = {name: detail for name, _, detail in verify_release.verify(str(public))}
+    assert details["counts"] == "population.csv: row 2 has another length."
+
+
 @pytest.mark.parametrize("level", ["secondary", "5km", "basic", "half"])
 def test_a_forged_sum_is_found(public, level):
     rewritten(public, f"population-{level}.csv", cell(1, 1, "7"))
