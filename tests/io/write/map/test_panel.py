@@ -25,15 +25,16 @@ def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
 
 
 def test_blocks_are_outside_where_their_middle_is(monkeypatch):
-    monkeypatch.setattr(frame, "MOST_BLOCKS", 4)
-    inside = np.zeros((16, 16), bool)
-    inside[4:8, 8:12] = inside[12:, :4] = True
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 5)
+    inside = np.zeros((18, 18), bool)
+    inside[4:8, 8:12] = inside[12:16, :4] = True
+    inside[16:, 16:] = True  # a block that is cut before its middle goes by its last cell
     grid = masked(geodp.Grid.regular(inside.shape), inside)
     table = geodp.CountTable.from_dense(np.where(inside, 500, 0), grid)
     release = geodp.publish(table, epsilon=1, contribution=1)
     panel = Panel.of(release.table, 0, release.card())
     assert panel.frame.block == 4
-    assert np.argwhere(~np.isnan(panel.value)).tolist() == [[1, 2], [3, 0]]
+    assert np.argwhere(~np.isnan(panel.value)).tolist() == [[1, 2], [3, 0], [4, 4]]
 
 
 @pytest.mark.parametrize(
