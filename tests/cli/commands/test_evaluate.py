@@ -104,6 +104,7 @@ def test_tables_for_people(areas):
         "65,536",
     ):
         assert words in done.output
+    assert len(lines[-1].split()) == 1 + len(["areas", "MAE", "RMSE", "largest bias"])
 
 
 def test_methods_that_refuse_are_listed_with_their_reason(tmp_path):

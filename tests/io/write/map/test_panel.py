@@ -30,8 +30,10 @@ def test_blocks_are_outside_where_their_middle_is(monkeypatch):
     inside[4:8, 8:12] = inside[12:16, :4] = True
     inside[16:, 16:] = True  # a block that is cut before its middle goes by its last cell
     grid = masked(geodp.Grid.regular(inside.shape), inside)
-    table = geodp.CountTable.from_dense(np.where(inside, 500, 0), grid)
-    release = geodp.publish(table, epsilon=1, contribution=1)
+    table = geodp.CountTable.from_dense(np.zeros(grid.shape, int), grid)
+    key = geodp.NoiseKey(bytes(32))
+    release = geodp.publish(table, epsilon=9, contribution=1, key=key, allow_empty=True)
+    assert release.table.total == 0
     panel = Panel.of(release.table, 0, release.card())
     assert panel.frame.block == 4
     assert np.argwhere(~np.isnan(panel.value)).tolist() == [[1, 2], [3, 0], [4, 4]]
