@@ -68,6 +68,11 @@ def test_a_document_and_a_picture(tmp_path):
         assert file.read_bytes().startswith(start)
 
 
+def test_that_no_area_is_as_exact_as_is_asked_is_said():
+    said = " ".join(run(*SMALL, "--smallest", 5, 0.001).stdout.split())
+    assert "smallest area with a margin of 0.001 % of 5: none." in said
+
+
 def test_the_line_of_people_begins_at_one_cell(tmp_path):
     file = tmp_path / "a.svg"
     document_of(*SMALL, "--people", 20 * 64 * 64, "--plot", file)
