@@ -14,7 +14,8 @@ Mutants of whole packages are drawn from all functions of `geodp/{release,io,cli
 tried against the tests of these packages that run its line: those nearest to it first, as many as
 take 40 seconds. Which tests run which lines is measured once, in about ten minutes, and kept in
 `build/mutation/lines.json`; remove it where code or tests have changed. Processes that a test
-starts know of no mutant, and laws and other packages' tests are not asked.
+starts know of no mutant, and laws and other packages' tests are not asked: what none of the tests
+runs may well be run by those. Editing these packages draws other mutants from the same seed.
 
 Two libraries were looked at first. mutmut leaves decorated functions as they are, which here are
 kernels and properties, and cosmic-ray drops no arguments and writes its mutants into the tree.
