@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from geodp.cli import _Signals
+from geodp.io.folder import stopping
 from tests import signalled
 
 pytestmark = pytest.mark.law
@@ -113,3 +115,20 @@ def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, cod
     )
     assert done.returncode == code
     assert "ImportError" not in done.stderr
+
+
+def test_the_exit_code_tells_who_stopped_a_run_and_nothing_of_one_that_had_published():
+    signals = _Signals()
+    assert signals.code == 0
+    try:
+        for take, end, code in (
+            (signals.take_interrupt, KeyboardInterrupt, 130),
+            (signals.take_termination, SystemExit, 143),
+        ):
+            with pytest.raises(end):
+                take(0, None)
+            assert signals.code == code
+        signals.stop.complete = True
+        assert signals.code == 0
+    finally:
+        stopping.begin()
