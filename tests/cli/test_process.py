@@ -132,3 +132,15 @@ def test_the_exit_code_tells_who_stopped_a_run_and_nothing_of_one_that_had_publi
         assert signals.code == 0
     finally:
         stopping.begin()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_release_whose_words_have_no_room_is_published_all_the_same(tmp_path):
+    (tmp_path / "in.csv").write_text("x,y,n\n0,0,5\n")
+    place = ["--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "--value", "n"]
+    asked = ["--epsilon", "1", "--contribution", "1", "--output", "out"]
+    call = [sys.executable, "-m", "geodp", "publish", "in.csv", *place, *asked]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(call, cwd=tmp_path, stdout=full, stderr=full)
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "public" / "release.json").exists()
