@@ -71,6 +71,8 @@ def test_classes_that_are_no_numbers_are_refused(folders):
 def test_figures_stand_apart_and_what_is_not_known_is_blank():
     known = Statistic("median", 3.25, 0.5, 2.75, 0.1, 2.5, 3.0, "prior map")
     unknown = Statistic("top-100", 1234.0, None, None, None, None, None, "nothing")
-    _, first, second = (line.split() for line in _lines([known, unknown]))
+    head, first, second = (line.split() for line in _lines([known, unknown]))
+    assert head[:4] == ["statistic", "released", "bias", "corrected"]
+    assert head[4:] == ["95", "%", "interval", "found", "by"]
     assert first == ["median", "3.25", "0.5", "2.75", "2.5", "to", "3", "prior", "map"]
     assert second == ["top-100", "1,234", "nothing"]
