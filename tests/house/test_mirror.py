@@ -16,7 +16,7 @@ ELSEWHERE = {
         "cli/commands/key cli/commands/map cli/commands/mesh cli/commands/methods "
         "cli/commands/verify"
     ),
-    "tests/release/report/test_markdown.py": "cli/commands/report release/report/sentences",
+    "tests/release/report/test_markdown.py": "cli/commands/report",
     "tests/io/read/test_selections.py": "cli/check io/folder/check table/reading",
     "tests/cli/commands/test_inspect.py": "cli/output",
     "tests/cli/commands/test_plan.py": "cli/commands/plan/tables",
