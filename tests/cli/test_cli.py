@@ -187,7 +187,7 @@ def test_mesh_codes_from_arguments_and_standard_input():
     piped = geodp("mesh", "encode", "--grid", "inspire:1km", input="4695500,2599500\n")
     assert piped.stdout == "CRS3035RES1000mN2599000E4695000\n"
     decoded = json.loads(geodp("mesh", "decode", "--json", "533946113").stdout)
-    assert decoded[0]["grid"] == "jis:half"
+    assert (decoded[0]["code"], decoded[0]["grid"]) == ("533946113", "jis:half")
     assert decoded[0]["bounds"] == [139.7625, 35 + 163 / 240, 139.76875, 35 + 164 / 240]
 
 

@@ -127,6 +127,7 @@ def test_inspect_ends_with_the_command(path):
     words = shlex.split(shown)
     assert words[:3] == ["geodp", "publish", str(path)]
     assert words[words.index("--code") + 1] == "mesh"
+    assert words[words.index("--epsilon") + 1] == "0.1"
     found = json.loads(geodp("inspect", path, "--json").stdout)
     assert found["command"] == shown
     assert (found["preset"], len(found["asks"])) == ("", 1)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from geodp.cli import _Signals
+from geodp.io.folder import stopping
 from tests import signalled
 
 pytestmark = pytest.mark.law
@@ -113,3 +115,32 @@ def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, cod
     )
     assert done.returncode == code
     assert "ImportError" not in done.stderr
+
+
+def test_the_exit_code_tells_who_stopped_a_run_and_nothing_of_one_that_had_published():
+    signals = _Signals()
+    assert signals.code == 0
+    try:
+        for take, end, code in (
+            (signals.take_interrupt, KeyboardInterrupt, 130),
+            (signals.take_termination, SystemExit, 143),
+        ):
+            with pytest.raises(end):
+                take(0, None)
+            assert signals.code == code
+        signals.stop.complete = True
+        assert signals.code == 0
+    finally:
+        stopping.begin()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_release_whose_words_have_no_room_is_published_all_the_same(tmp_path):
+    (tmp_path / "in.csv").write_text("x,y,n\n0,0,5\n")
+    place = ["--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "--value", "n"]
+    asked = ["--epsilon", "1", "--contribution", "1", "--output", "out"]
+    call = [sys.executable, "-m", "geodp", "publish", "in.csv", *place, *asked]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(call, cwd=tmp_path, stdout=full, stderr=full)
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "public" / "release.json").exists()

@@ -18,6 +18,7 @@ from geodp.cli.help import STEPS, group_options
 from geodp.cli.translation import (
     DOMAIN,
     FOLDER,
+    _Formatter,
     paragraphs,
     tell,
     translate_message,
@@ -192,8 +193,9 @@ def test_values_of_a_message_stay_as_they_are(name):
 
 @pytest.mark.usefixtures("japanese")
 def test_an_error_in_a_file_names_it():
-    error = InputError("The header cannot be read.", file="a.csv", row=1)
-    assert tell(error) == "エラー: a.csv, row 1: 見出しを読めません。"
+    error = InputError("No column is named 'n'; there are a, b.", file="a.csv", row=1)
+    said = "エラー: a.csv, row 1: 'n' という列はありません。あるのは a, b です。"
+    assert tell(error) == said
 
 
 @pytest.mark.usefixtures("japanese")
@@ -258,3 +260,19 @@ def test_what_verify_says_is_japanese_and_json_is_not(tmp_path):
     english = [line for line in lines if not re.search("[ぁ-ん]|なし|公開物|整数", line)]
     assert english == []
     assert CliRunner().invoke(geodp, [*words, "--json"]).output.isascii()
+
+
+def test_meanings_stand_in_one_column_and_long_names_on_lines_of_their_own():
+    formatter = _Formatter(width=50)
+    long = "--" + "name-" * 8 + "end"
+    formatter.write_dl([("--a", "word " * 12), (long, "other " * 12)])
+    lines = formatter.getvalue().splitlines()
+    assert lines[0].split()[:2] == ["--a", "word"]
+    column = lines[0].index("word")
+    name = lines.index(long)
+    assert name > 1
+    for number, line in enumerate(lines):
+        if number != name:
+            words = line[column:].split()
+            assert {*words} == {"word" if number < name else "other"}
+            assert line[:column].strip() == ("--a" if number == 0 else "")

@@ -16,7 +16,7 @@ ELSEWHERE = {
         "cli/commands/key cli/commands/map cli/commands/mesh cli/commands/methods "
         "cli/commands/verify"
     ),
-    "tests/release/report/test_markdown.py": "cli/commands/report release/report/sentences",
+    "tests/release/report/test_markdown.py": "cli/commands/report",
     "tests/io/read/test_selections.py": "cli/check io/folder/check table/reading",
     "tests/cli/commands/test_inspect.py": "cli/output",
     "tests/cli/commands/test_plan.py": "cli/commands/plan/tables",
@@ -34,7 +34,6 @@ ELSEWHERE = {
     ),
     # What a reader goes by: every reader's tests go through all of it.
     "tests/io/read/test_readers.py": ("io/read/rows/locators io/read/rows/mesh_columns"),
-    "tests/io/read/test_bounds_and_headers.py": "io/read/rows/delimited",
     "tests/io/read/test_streaming.py": (
         "io/read/rows/external_sort io/read/rows/parquet io/read/rows/scratch kernels/coo"
     ),
@@ -89,7 +88,7 @@ ELSEWHERE = {
 }
 """Files without a test of their name, by the test that asks most of them."""
 
-MOST = 100
+MOST = 99
 """So many files had none when the list was made: it may only become shorter."""
 
 

@@ -5,13 +5,16 @@ import ast
 import signal
 import sys
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
-from tests.mutation import trial
+from tests.mutation import drawn, trial
+from tests.mutation.lines import Lines, measure
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.targets import TARGETS, Target
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+LINES = trial.ROOT / "build" / "mutation" / "lines.json"
 SURVIVED = "SURVIVED"
 
 
@@ -41,36 +44,122 @@ def main() -> int:
     parser.add_argument(
         "--resume", action="store_true", help="try those that it has killed no more"
     )
+    parser.add_argument(
+        "--random",
+        type=int,
+        metavar="NUMBER",
+        help=f"draw so many mutants of {', '.join(drawn.PACKAGES)} instead of the targets'",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of --random")
+    parser.add_argument(
+        "--lines",
+        type=Path,
+        default=LINES,
+        help="which tests run which lines; measured anew, for --random, where it is not there",
+    )
     options = parser.parse_args()
-    chosen = [t for t in TARGETS if not options.words or any(w in t.module for w in options.words)]
-    planned = {m.name: (t, m) for t in chosen for m in mutants_of(t) if options.only in m.name}
+    if options.random is None:
+        asked = [
+            t for t in TARGETS if not options.words or any(w in t.module for w in options.words)
+        ]
+        planned = {m.name: (t, m) for t in asked for m in mutants_of(t)}
+    else:
+        if not options.lines.exists():
+            measure(drawn.PACKAGES, options.lines)
+        lines = Lines.read(options.lines)
+        places = drawn.draw(options.random, options.seed)
+        planned = {m.name: (drawn.target_of(m, lines), m) for m in places}
+    planned = {name: trial_ for name, trial_ in planned.items() if options.only in name}
     if options.list:
         print(*planned, sep="\n")
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing runs on
+    trial.prepare()
+    return _try(planned, options)
+
+
+def _try(planned: dict[str, tuple[Target, Mutant]], options: argparse.Namespace) -> int:
+    """Try what is planned but for what was killed before; tell and keep what became of each."""
     fates = {}
     if options.resume and options.output.exists():
         rows = (line.split("\t") for line in options.output.read_text("utf-8").splitlines())
         fates = {name: (fate, *how) for name, fate, *how in rows if fate == "killed"}
         fates = {name: fate for name, fate in fates.items() if name in planned}
     waiting = [trial_ for name, trial_ in planned.items() if name not in fates]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing runs on
-    trial.prepare()
-    limits = {}
-    tests = {target.module: (target, None) for target, _ in waiting}
-    for verdict in trial.attempt(tests.values(), {}, options.jobs):
-        if not verdict.survived:
-            print(f"{verdict.target.module}: its tests fail as it is: {verdict.by}")
+    if options.random is None:
+        limits = _limits(waiting, options.jobs)
+        if limits is None:
             return 2
-        limits[verdict.target.module] = verdict.limits
-    for verdict in trial.attempt(waiting, limits, options.jobs):
+    else:
+        limits = {target.module: drawn.LIMIT for target, _ in waiting}
+    idle = [
+        trial.Verdict(*one, True, "none of the tests runs it", 0, 0)
+        for one in waiting
+        if not one[0].tests
+    ]
+    waiting = [one for one in waiting if one[0].tests]
+    for verdict in chain(idle, trial.attempt(waiting, limits, options.jobs)):
         _note(verdict, fates)
-        if options.output is not None:
-            lines = ("\t".join((name, *fate)) + "\n" for name, fate in sorted(fates.items()))
-            options.output.write_text("".join(lines), "utf-8")
+        _keep(fates, options.output)
         if len(fates) % 50 == 0:
             print(f"{len(fates)} of {len(planned)}: {_counted(fates)}", flush=True)
+    if options.random is not None:
+        fates |= _settle(planned, fates)
+        _keep(fates, options.output)
     print(f"{len(planned)} mutants: {_counted(fates)}")
+    if options.random is not None and not _killers_pass(planned, fates):
+        return 2
     return 1 if SURVIVED in _counted(fates) else 0
+
+
+def _keep(fates: dict[str, tuple[str, ...]], output: Path | None) -> None:
+    if output is not None:
+        lines = ("\t".join((name, *fate)) + "\n" for name, fate in sorted(fates.items()))
+        output.write_text("".join(lines), "utf-8")
+
+
+def _settle(
+    planned: dict[str, tuple[Target, Mutant]], fates: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Find which mutants took too long only because their tests do so without them."""
+    slow = [name for name, (_, by, _) in fates.items() if by == trial.SLOW]
+    found = {}
+    for name in slow:
+        target, _ = planned[name]
+        (plain,) = trial.attempt([(target, None)], {target.module: drawn.LIMIT}, 1)
+        if not plain.survived:
+            print(f"not settled, as its tests {plain.by} as it is: {name}")
+            found[name] = (SURVIVED, f"as it is: {plain.by}", f"{plain.seconds:.1f} s")
+    return found
+
+
+def _limits(waiting: list[tuple[Target, Mutant]], jobs: int) -> dict[str, tuple[float, int]] | None:
+    """Run every target's tests on the project as it is; tell where they fail."""
+    limits = {}
+    tests = {target.module: (target, None) for target, _ in waiting}
+    for verdict in trial.attempt(tests.values(), {}, jobs):
+        if not verdict.survived:
+            print(f"{verdict.target.module}: its tests fail as it is: {verdict.by}")
+            return None
+        limits[verdict.target.module] = verdict.limits
+    return limits
+
+
+def _killers_pass(
+    planned: dict[str, tuple[Target, Mutant]], fates: dict[str, tuple[str, ...]]
+) -> bool:
+    """Run the tests that killed a mutant on the project as it is; tell where one fails."""
+    killers = {
+        test
+        for name, (_, by, _) in fates.items()
+        for test in planned[name][0].tests
+        if f"{test} " in f"{by} "
+    }
+    for verdict in trial.attempt([(Target("geodp", tuple(sorted(killers))), None)], {}, 1):
+        if not verdict.survived:
+            print(f"a test that killed a mutant fails as it is: {verdict.by}")
+            return False
+    return True
 
 
 def _note(verdict: trial.Verdict, fates: dict[str, tuple[str, ...]]) -> None:

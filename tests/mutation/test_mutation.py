@@ -5,14 +5,14 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from tests.mutation import trial
+from tests.mutation import drawn, trial
 from tests.mutation.__main__ import equivalent, mutants_of
+from tests.mutation.lines import LINES, Lines
 from tests.mutation.mutants import mutants
-from tests.mutation.targets import TARGETS
+from tests.mutation.targets import ROOT, TARGETS, Target
 
 SOURCE = '''
 """Words."""
@@ -88,12 +88,80 @@ def test_functions_that_are_not_there_are_named():
 def test_all_targets_are_there_and_their_mutants_are_many():
     named = {mutant.name for target in TARGETS for mutant in mutants_of(target)}
     assert len(named) >= 300
+    drawn_from = {name.partition(":")[0] for name in set(equivalent()) - named}
+    named |= {m.name for module in drawn_from for m in mutants_of(Target(module, ()))}
     assert set(equivalent()) <= named, "equivalent.txt has mutants that do not exist any more"
     assert all(equivalent().values()), "an equivalent mutant needs a reason"
     for target in TARGETS:
         for test in target.tests:
-            file = Path(__file__).parents[2] / test.partition("::")[0]
+            file = ROOT / test.partition("::")[0]
             assert file.exists() or not file.suffix, f"{test} is not there"
+
+
+def test_what_is_drawn_depends_on_the_seed_alone_and_is_of_functions():
+    first, again, other = ([m.name for m in drawn.draw(40, seed, ("cli",))] for seed in (1, 1, 2))
+    assert first == again != other
+    assert all(name.startswith("geodp.cli") and "<module>" not in name for name in first)
+
+
+def test_tests_of_a_drawn_mutant_run_its_statement_and_the_nearest_are_first():
+    far, near = "tests/cli/test_cli.py::test_a", "tests/io/folder/test_whole.py::test_b"
+    same, slow = "tests/io/folder/test_check.py::test_c[1]", "tests/io/folder/test_a.py::test_d"
+    seconds = {far: 1.0, near: 1.0, same: 1.0, slow: drawn.PATIENCE}
+    asked = Target("geodp.io.folder.check", ())
+    written = (ROOT / asked.path).read_text("utf-8").splitlines()
+    (line,) = (n for n, text in enumerate(written, 1) if "write_restricted(" in text)
+    lines = Lines(seconds, {asked.path.as_posix(): {line: list(seconds)}})
+
+    def tests_of(place):
+        mutant = next(m for m in mutants_of(asked) if m.before.startswith(place))
+        return drawn.target_of(mutant, lines).tests
+
+    assert tests_of("write_restricted(") == (same, near, far)
+    assert tests_of("Path(path, ") == ()
+
+
+MEASURED = """
+import pytest
+
+@pytest.fixture(scope="module")
+def other():
+    from geodp.io.crs import same_crs
+    return same_crs("", "")
+
+def test_plain():
+    from geodp.io.crs import same_crs
+    assert same_crs(None, None)
+
+def test_shared(other):
+    assert not other
+
+def test_shared_again(other):
+    assert not other
+
+def test_that_fails(other):
+    assert other
+"""
+
+
+def test_tests_that_pass_are_known_by_the_lines_that_they_and_their_fixtures_run(tmp_path):
+    (tmp_path / "test_m.py").write_text(MEASURED)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.mutation.lines", "--rootdir", tmp_path]
+    environment = {**os.environ, LINES: str(tmp_path / "lines"), "PYTHONPATH": str(ROOT)}
+    subprocess.run([*command, tmp_path], cwd=tmp_path, env=environment, capture_output=True)
+    lines = Lines.read(tmp_path / "lines")
+    plain, *shared = (f"test_m.py::test_{name}" for name in ("plain", "shared", "shared_again"))
+    assert set(lines.seconds) == {plain, *shared}
+    written = (ROOT / "geodp/io/crs.py").read_text("utf-8").splitlines()
+
+    def running(text):
+        (line,) = (number for number, words in enumerate(written, 1) if text in words)
+        return lines.running("geodp/io/crs.py", [line])
+
+    assert running("return written is None") == {plain}
+    assert running("return False") == set(shared)
+    assert running("to_json_dict") == set()
+    assert running("if written is None or") == {plain, *shared}
 
 
 TRIAL = """

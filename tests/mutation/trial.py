@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 MOST_MEMORY = 8 << 30
 """Bytes of address space that a trial may take: a mutant may ask for numbers without end."""
 
+SLOW = "took too long"
+"""How a mutant without end is killed."""
+
 HEAVY = (
     "click",
     "hypothesis",
@@ -90,10 +93,8 @@ class _Finder:
         )
 
 
-def prepare() -> None:
-    """Import what all trials need, once."""
-    for name in HEAVY:
-        importlib.import_module(name)
+def shorten_examples() -> None:
+    """Register the profile under which Hypothesis tries few examples, the same ones every time."""
     from hypothesis import Phase, settings
 
     settings.register_profile(
@@ -104,6 +105,13 @@ def prepare() -> None:
         max_examples=30,
         phases=(Phase.explicit, Phase.generate),
     )
+
+
+def prepare() -> None:
+    """Import what all trials need, once."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    shorten_examples()
     loaded = [name for name in sys.modules if name == "geodp" or name.startswith("geodp.")]
     if loaded:
         raise RuntimeError(f"{loaded[0]} is loaded already, so a change of it would not be seen")
@@ -154,7 +162,7 @@ def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
             raise RuntimeError(f"{trial.target.module}: no test was found\n{text}")
         failed = [line for line in text.splitlines() if line.startswith(("FAILED", "ERROR"))]
         how = "all tests passed" if code == 0 else failed[0] if failed else f"ended with {code}"
-        by = how if done and code != -signal.SIGXCPU else "took too long"
+        by = how if done and code != -signal.SIGXCPU else SLOW
         work = used.ru_utime + used.ru_stime
         yield Verdict(trial.target, trial.mutant, code == 0, by, seconds, work)
 

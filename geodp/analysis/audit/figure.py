@@ -56,7 +56,6 @@ def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
         axes.set_xlabel("epsilon")
         axes.set_title("delta", fontsize=10, loc="left", color=INK)
         axes.grid(which="major", color=FAINT, linewidth=0.8)
-        axes.set_axisbelow(True)
         axes.tick_params(which="both", length=0, labelsize=8.5)
         for side, spine in axes.spines.items():
             spine.set_visible(side == "bottom")

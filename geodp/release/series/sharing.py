@@ -258,7 +258,7 @@ def _compare(
     bound = terms.contribution or 1
     for name, loss in losses.items():
         own = settle_method(method, gaussian=name == "Gaussian")
-        event = own.event(grid, replace(terms, loss=loss, contribution=bound, by_rho=False))
+        event = own.event(grid, replace(terms, loss=loss, contribution=bound))
         drawable = own.undrawable(grid, event) is None
         found[name] = own.block_errors(grid, event) if drawable else ()
     return found

@@ -449,6 +449,15 @@ def test_calls_that_are_refused(options, words):
         geodp.evaluate(table, **{"contribution": 1, **options})
 
 
+def test_closed_forms_are_dashed_where_there_are_some(tmp_path):
+    from geodp.analysis.evaluate.figure import plot_errors
+
+    for method, dashed in (("geometric", True), ("mwem", False)):
+        found = geodp.evaluate(small(), methods=method, trials=2, epsilon=1, contribution=1)
+        plot_errors(found, tmp_path / "a", "svg")
+        assert ("stroke-dasharray" in (tmp_path / "a").read_text("utf-8")) == dashed
+
+
 @pytest.mark.law
 def test_a_picture_is_drawn(tmp_path):
     from geodp.analysis.evaluate.figure import plot_errors

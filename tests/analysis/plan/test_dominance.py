@@ -71,6 +71,8 @@ def test_sentences_say_by_how_much_and_where_it_fails():
     assert "squares of 4" not in said
     assert "Too few to tell: total" in said
     assert found.to_dict()["dominance"] == list(found.sentences)
+    more = Dominance(found.plan, {}, (*rows[1:2], ratio("areas", 1.3, 1.1)), (), "a map")
+    assert re.search(r"there: polygons 1\.2[^;]*; areas 1\.3", " ".join(more.sentences))
     better = Dominance(found.plan, {}, rows[:1], (), "a map")
     assert "does not dominate" not in " ".join(better.sentences)
     assert "0.900 +- 0.020 (root-mean-square error)" in " ".join(better.sentences)

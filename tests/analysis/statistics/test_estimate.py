@@ -16,6 +16,7 @@ from geodp.analysis.statistics.estimate import (
 )
 from geodp.analysis.statistics.figures import CLASSES, list_figures
 from geodp.errors import UsageError
+from geodp.grid.mask import mask_of_blocks
 from tests.analysis.statistics.test_unmixing import GRID, villages
 
 pytestmark = pytest.mark.law
@@ -215,4 +216,10 @@ def test_maps_that_are_not_simulated_are_refused():
     table = geodp.CountTable.from_keys(pairs, np.arange(9), np.full(9, 50))
     release = geodp.publish(table, epsilon=1, key=KEY, contribution=1)
     with pytest.raises(UsageError, match="without attributes"):
+        estimate_statistics(release)
+    wide = geodp.Grid.regular((1 << 13, 1 << 12))
+    wide = wide.with_mask(mask_of_blocks(wide, np.array([[0, 0, 8, 8]]).T, "a corner"))
+    table = geodp.CountTable.from_keys(wide, np.arange(9), np.full(9, 50))
+    release = geodp.publish(table, epsilon=1, key=KEY, contribution=1)
+    with pytest.raises(UsageError, match="at most 2"):
         estimate_statistics(release)

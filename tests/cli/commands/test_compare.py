@@ -110,7 +110,10 @@ def test_cells(folders):
     assert found["tested"] == 64
     assert found["basis"] == "exact"
     assert len(found["found"]) > 50
-    assert found["found"][0]["cell"] == [0, 0]
+    cells = [row["cell"] for row in found["found"]]
+    assert cells[0] == [0, 0]
+    assert len({tuple(cell) for cell in cells}) == len(cells)
+    assert all(0 <= part < 8 for cell in cells for part in cell)
     less = run(folders / "flat-one", folders / "flat-two", "--cells", "--alternative", "greater")
     assert less.output.startswith("0 of 64 cells")
 

@@ -96,8 +96,15 @@ def test_tables_for_people(areas):
     lines = done.output.splitlines()
     assert lines[0].startswith("CONFIDENTIAL: ")
     assert sum(line.startswith("topdown ") for line in lines) == 5
-    for words in ("Mean absolute error", "Root-mean-square", "rectangles", "areas", "65,536"):
+    for words in (
+        "Mean absolute error",
+        "Root-mean-square error of",
+        "rectangles",
+        "areas",
+        "65,536",
+    ):
         assert words in done.output
+    assert len(lines[-1].split()) == 1 + len(["areas", "MAE", "RMSE", "largest bias"])
 
 
 def test_methods_that_refuse_are_listed_with_their_reason(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import geodp
 from geodp.analysis import style
@@ -58,12 +59,26 @@ def test_a_document_and_a_picture(tmp_path):
     assert main["regions"][0]["cells"] == 80 * 120
     assert main["smallest"]["cells"] == 1
     assert main["floor"] == 8
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with Image.open(tmp_path / "a.png") as picture_of_plans:
+        assert picture_of_plans.text == {"Software": "geodp"}
     assert "exists" in error_of(*KANTO, *budget, *picture)
     for form, start in (("svg", b"<?xml"), ("pdf", b"%PDF")):
         file = tmp_path / f"a.{form}"
         document_of(*SMALL, "--compare", "mwem", "--plot", file)
         assert file.read_bytes().startswith(start)
+
+
+def test_that_no_area_is_as_exact_as_is_asked_is_said():
+    said = " ".join(run(*SMALL, "--smallest", 5, 0.001).stdout.split())
+    assert "smallest area with a margin of 0.001 % of 5: none." in said
+
+
+def test_the_line_of_people_begins_at_one_cell(tmp_path):
+    file = tmp_path / "a.svg"
+    document_of(*SMALL, "--people", 20 * 64 * 64, "--plot", file)
+    lines = re.findall(r'd="M ([\d.]+) [^"]*"[^>]*stroke: (#[0-9a-f]+)', file.read_text("utf-8"))
+    begins = {colour: x for x, colour in reversed(lines)}
+    assert begins["#777777"] == begins[style.COLOURS[0].lower()]
 
 
 def test_polygons(tmp_path):

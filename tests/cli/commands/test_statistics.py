@@ -3,7 +3,8 @@
 import pytest
 
 import geodp
-from geodp.cli.commands.statistics import statistics
+from geodp.analysis.statistics.estimate import Statistic
+from geodp.cli.commands.statistics import _lines, statistics
 from tests.analysis.statistics.test_unmixing import villages
 from tests.command import Runner
 
@@ -65,3 +66,13 @@ def test_a_median_below_the_offices_limit_is_not_printed(tmp_path):
 
 def test_classes_that_are_no_numbers_are_refused(folders):
     assert "whole numbers" in error_of(folders / "now", "--classes", "few,many")
+
+
+def test_figures_stand_apart_and_what_is_not_known_is_blank():
+    known = Statistic("median", 3.25, 0.5, 2.75, 0.1, 2.5, 3.0, "prior map")
+    unknown = Statistic("top-100", 1234.0, None, None, None, None, None, "nothing")
+    head, first, second = (line.split() for line in _lines([known, unknown]))
+    assert head[:4] == ["statistic", "released", "bias", "corrected"]
+    assert head[4:] == ["95", "%", "interval", "found", "by"]
+    assert first == ["median", "3.25", "0.5", "2.75", "2.5", "to", "3", "prior", "map"]
+    assert second == ["top-100", "1,234", "nothing"]

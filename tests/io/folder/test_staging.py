@@ -96,7 +96,8 @@ def test_nothing_is_left_after_an_exception(tmp_path, error, before):
     [
         (errno.ENOSPC, "disk is full"),
         (errno.EDQUOT, "quota"),
-        (errno.EACCES, "may not be written"),
+        (errno.EACCES, "the folder folder may not be written"),
+        (errno.ENOTEMPTY, "another run writes"),
         (errno.EIO, "Input/output error"),
     ],
 )

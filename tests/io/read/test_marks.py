@@ -109,6 +109,13 @@ def test_utf16_is_read_by_its_mark(encoding, tmp_path):
     assert caught.value.row == 3
 
 
+def test_half_a_letter_of_utf16_spoils_no_other_column(tmp_path):
+    rows = "row,col,note,n\n1,2,\ud800,5\n0,3,whole,7\n"
+    (tmp_path / "a.csv").write_bytes(rows.encode("utf-16", "surrogatepass"))
+    table = read_table(tmp_path / "a.csv", grid=METRES, columns=AXES, value="n")
+    assert sorted(table.count.tolist()) == [5, 7]
+
+
 def test_columns_of_values_become_an_attribute_of_any_grid(tmp_path):
     path = write(tmp_path / "a.csv", "row,col,M,F\n1,2,5,6\n0,3,0,7\n")
     options = {"grid": METRES, "columns": AXES, "value": ["M", "F"]}

@@ -242,6 +242,9 @@ def test_a_forged_raster_is_found(tmp_path, write_copy, name, band, value):
     write_checksums(public)
     masked = name == "masked" and band == 1 and np.isnan(value)
     assert failures(public) == (["raster", "mask"] if masked else ["raster"])
+    if value == 12345:
+        (detail,) = (check.detail for check in verify(public) if check.name == "raster")
+        assert "differs from the table in band 1, rows 0 to " in detail
 
 
 @pytest.mark.parametrize("side", [1, pytest.param(4, marks=pytest.mark.law)])
@@ -260,6 +263,15 @@ def test_the_mask_is_read_from_the_raster(tmp_path, side, southwards):
     released(grid).write(tmp_path / "out")
     assert failures(tmp_path / "out") == []
     assert read_release_table(tmp_path / "out")[0].grid == grid
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_mask_of_stripes_is_read_from_the_raster(tmp_path, axis):
+    grid = geodp.Grid.regular((8, 8), crs="EPSG:3035", transform=(1e3, 0, 4e6, 0, 1e3, 3e6))
+    blocks = blocks_of_array(np.indices(grid.shape)[axis] % 2 == 1)
+    grid = grid.with_mask(mask_of_blocks(grid, blocks, "every other row or column"))
+    released(grid).write(tmp_path / "out")
+    assert failures(tmp_path / "out") == []
 
 
 def test_another_mask_than_the_cards_is_found(tmp_path, write_copy):

@@ -183,11 +183,18 @@ def cell(row, column, text):
         (lambda rows: [rows[0], rows[1], *rows[1:]], ["counts", "areas"]),
         (lambda rows: [*rows[:-1], rows[-1][:3]], ["counts", "areas"]),
         (lambda rows: rows[:1], ["areas"]),
+        (lambda rows: [], ["counts", "areas"]),
     ],
 )
 def test_a_forged_table_is_found(public, change, found):
     rewritten(public, "population.csv", change)
     assert failed(public) == found
+
+
+def test_a_short_row_is_named_by_its_number(public):
+    rewritten(public, "population.csv", lambda rows: [*rows[:2], rows[2][:3], *rows[3:]])
+    details = {name: detail for name, _, detail in verify_release.verify(str(public))}
+    assert details["counts"] == "population.csv: row 2 has another length."
 
 
 @pytest.mark.parametrize("level", ["secondary", "5km", "basic", "half"])

@@ -89,3 +89,10 @@ def test_every_size_has_a_frame(rows, cols, wide, high, crs, south):
     square = wide == high and crs != "EPSG:4326"
     if square and max(rows, cols) <= LONG_SIDE // 2:
         assert frame.size[0] * rows == frame.size[1] * cols
+
+
+def test_blocks_of_cells_keep_the_shape_of_the_map():
+    frame = Frame.of(geodp.Grid.regular((1 << 13, 1 << 12)), 0)
+    width, height = frame.size
+    assert frame.block > 1
+    assert height == 2 * width

@@ -54,6 +54,11 @@ def test_raster_is_the_table(tmp_path, name):
         if place.transform is not None:
             assert raster.bounds == pytest.approx(place.bounds, abs=1e-12, rel=1e-15)
             assert raster.crs == place.crs
+    card = json.loads((folder / "release.json").read_text("utf-8"))
+    (entry,) = (one for one in card["files"] if one["name"] == "population.tif")
+    assert entry["bands"] == ["population", *BESIDE]
+    assert entry["nodata"] == "NaN, outside the domain"
+    assert (entry["data_type"], entry["unit"]) == ("float32", "persons")
     assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
     assert (np.isnan(error) == ~inside).all()
     largest = release.card().expected_error.blocks[0].largest

@@ -8,6 +8,7 @@ import re
 import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -26,7 +27,7 @@ from geodp.errors import UsageError
 from geodp.mechanisms.trees.cut import Roots, Subtrees
 from geodp.mechanisms.trees.walk import Records
 from geodp.privacy.noise.draws import Draws
-from geodp.release.cluster import publish
+from geodp.release.cluster import publish, secret
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
 from tests.bits import has_bits
@@ -355,3 +356,10 @@ def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("geodp.release.cluster.run.key_file", lambda key, folder: nowhere)
     with pytest.raises(UsageError, match="Give a key_folder"):
         publish(cluster(2), split(town(), tmp_path, 2), parts=2, **{"contribution": 1, **ONCE})
+
+
+def test_a_key_lies_in_memory_where_there_is_some(monkeypatch):
+    for writable in ("/run/user/1", "/dev/shm", None):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
+        monkeypatch.setattr(os, "access", lambda path, _, only=writable: path == only)
+        assert secret._home() == (writable or tempfile.gettempdir())

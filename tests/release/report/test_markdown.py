@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -20,6 +21,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.markdown import markdown
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
+from geodp.release.report.sentences import unit_in_words
 from geodp.table.card import Card
 
 TEXT = {"type": "string", "minLength": 1}
@@ -360,3 +362,11 @@ def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
     assert "counts above 0 and below 1,234 as &lt;1,234." in rule
     assert "protects nobody" in rule
     assert "## Files".join((before, after)) == texts[None]
+
+
+def test_what_devices_send_is_told_with_its_neighbours_and_bound():
+    said = SimpleNamespace(
+        model="local", unit="trip", neighbours="replace-one", contribution_bound="one report"
+    )
+    assert "one trip sends" in unit_in_words(said)
+    assert unit_in_words(said).endswith("have been at (replace-one); one report.")

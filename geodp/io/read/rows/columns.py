@@ -306,8 +306,8 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
             f"of the columns in the first row, or correct the names that are asked for.{remedy}"
         )
     shown = [name for name in table.columns if name][:MOST_NAMES]
-    more = " and others" if len(table.columns) > len(shown) else ""
-    return f"there are {', '.join(shown)}{more}.{remedy}"
+    names = ", ".join(shown) + (" and others" if len(table.columns) > len(shown) else "")
+    return f"there are {names}.{remedy}"
 
 
 def _find_header(table: Table, wanted: Sequence[str]) -> int | None:

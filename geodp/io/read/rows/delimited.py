@@ -45,6 +45,22 @@ NO_LINES = (
     "line ends of Windows or Unix."
 )
 
+NO_HEADER = (
+    "The header cannot be read; a quote may not be closed, or this is no table. Write one row with "
+    "the names of the columns first."
+)
+LONG_NAME = (
+    "A name in the header has a line break; close its quotation marks, or write the name in one "
+    "line."
+)
+UNEQUAL = (
+    "The two header rows must have as many columns as each other; add the delimiters that one of "
+    "them lacks."
+)
+ANOTHER = (
+    "The first line says that the delimiter is another than --delimiter (delimiter=); leave the "
+    "option out."
+)
 ARRAY = (
     "This is a JSON array, which is no table; write one object a line (.jsonl), such as by "
     "jq -c '.[]', or CSV."
@@ -101,69 +117,26 @@ class TextTable:
         """Read the header."""
         given = encoding
         file, encoding, text = _open_head(file, encoding)
-        said = _SEP.match(text)
         known: KnownBy = "values" if delimiter is None else "operator"
-        if said:
-            known = "file"
+        above = 0
+        if said := _SEP.match(text):
             if delimiter not in (None, said[1]):
-                raise InputError(
-                    "The first line says that the delimiter is another than --delimiter "
-                    "(delimiter=); leave the option out.",
-                    file=file.name,
-                    row=1,
-                )
-            text = text[said.end() :]
-        above = said[0].count("\n") if said else 0
+                raise InputError(ANOTHER, file=file.name, row=1)
+            delimiter, known = said[1], "file"
+            text, above = text[said.end() :], said[0].count("\n")
         line = _first_line(text, file.name)
-        delimiter = said[1] if said else delimiter
         delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
-        names: list[str] = []
-        labels: list[str] = []
-        try:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            while not names:
-                names = [_strip(name) for name in next(reader)]
-            lines = reader.line_num
-            keyed = labelled and names[0].upper() == "KEY_CODE"
-            second = [_strip(label) for label in next(reader, [])] if keyed else []
-            # A row whose labels are numbers is one of data that lacks its code.
-            if second and not second[0] and not any(is_number(label) for label in second):
-                labels, lines = second, reader.line_num
-        except (csv.Error, StopIteration):
-            rule = (
-                "The header cannot be read; a quote may not be closed, or this is no table. Write "
-                "one row with the names of the columns first."
-            )
-            raise InputError(rule, file=file.name, row=above + 1) from None
-        if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
-            raise InputError(
-                "A name in the header has a line break; close its quotation marks, or write the "
-                "name in one line.",
-                file=file.name,
-                row=above + 1,
-            )
-        if labels and len(labels) != len(names):
-            raise InputError(
-                "The two header rows must have as many columns as each other; add the delimiters "
-                "that one of them lacks.",
-                file=file.name,
-                row=above + lines,
-            )
+        names, labels, lines, rule = _read_titles(text, delimiter, labelled)
+        if rule:
+            raise InputError(rule, file=file.name, row=above + lines)
         marked = encoding == "utf-8-sig" or file.share is _unknown
         facts = (
             Fact("format", "delimited text", "values"),
             Fact("delimiter", delimiter, known),
             Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
         )
-        return cls(
-            file,
-            tuple(names),
-            tuple(labels) or ("",) * len(names),
-            delimiter,
-            encoding,
-            above + lines,
-            facts,
-        )
+        labels = labels or [""] * len(names)
+        return cls(file, tuple(names), tuple(labels), delimiter, encoding, above + lines, facts)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as strings; a row of another length is refused."""
@@ -305,6 +278,34 @@ class TextTable:
             except (csv.Error, *DAMAGES):
                 return None
         return None
+
+
+def _read_titles(
+    text: str, delimiter: str, labelled: bool
+) -> tuple[list[str], list[str], int, str]:
+    """Read the names of columns, their labels where a second row has them, and the rows of both.
+
+    Last, a rule that they break, or an empty text; the rows then end in the one that breaks it.
+    """
+    names: list[str] = []
+    labels: list[str] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        while not names:
+            names = [_strip(name) for name in next(reader)]
+        lines = reader.line_num
+        keyed = labelled and names[0].upper() == "KEY_CODE"
+        second = [_strip(label) for label in next(reader, [])] if keyed else []
+    except (csv.Error, StopIteration):
+        return [], [], 1, NO_HEADER
+    # A row whose labels are numbers is one of data that lacks its code.
+    if second and not second[0] and not any(is_number(label) for label in second):
+        labels, lines = second, reader.line_num
+    if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
+        return names, labels, 1, LONG_NAME
+    if labels and len(labels) != len(names):
+        return names, labels, lines, UNEQUAL
+    return names, labels, lines, ""
 
 
 def is_number(text: str) -> bool:

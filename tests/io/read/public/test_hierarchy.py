@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -200,6 +201,18 @@ def test_a_release_on_regions_is_read_back(attributes, tmp_path: Path) -> None:
     alone, _ = read_release_table(public)
     assert alone.grid.hierarchy is None
     assert (alone.to_dense() == release.table.to_dense()).all()
+
+
+def test_tables_of_regions_say_of_which_release_they_are(tmp_path: Path) -> None:
+    _, public = released(tmp_path)
+    card = json.loads((public / "release.json").read_text(encoding="utf-8"))
+    levels = {path.stem.partition("-")[2] for path in public.glob("population-*.csv")}
+    for level in levels:
+        schema = pq.read_schema(public / f"population-{level}.parquet")
+        about = json.loads(schema.metadata[b"geodp"])
+        assert about["release_id"] == card["release_id"]
+        assert about["level"].endswith(level)
+    assert levels
 
 
 def test_another_table_of_regions_is_found(tmp_path: Path) -> None:

@@ -109,6 +109,13 @@ def test_rows_outside_a_mask(tmp_path: Path) -> None:
     assert read_mesh(data, grid=grid, outside="drop").count.tolist() == [4]
 
 
+def test_a_mask_is_made_of_polygons(tmp_path: Path) -> None:
+    path = tmp_path / "mask.geojson"
+    path.write_text('{"type": "LineString", "coordinates": [[139.2, 35.5], [139.4, 35.7]]}')
+    with pytest.raises(InputError, match="made of polygons"):
+        read_mask(path, WINDOW, source="a road")
+
+
 def test_degrees_are_those_of_geojson() -> None:
     place = np.array([[4.9, 13.4, 24.9], [52.4, 52.5, 60.2]])
     moved = [

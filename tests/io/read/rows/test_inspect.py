@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import geopandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import shapely
 
 from geodp.io.read.rows.inspect import inspect
 from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
@@ -42,6 +44,15 @@ def test_the_level_is_told_where_it_is_certain(
 ) -> None:
     path = official(tmp_path, [f"{name},n", *(f"{code},1" for code in codes)])
     assert inspect(path)["tables"][0]["grid"] == expected
+
+
+@pytest.mark.parametrize(
+    ("crs", "told"), [("EPSG:3035", "EPSG:3035"), ("+proj=laea +lat_0=10 +type=crs", "unknown")]
+)
+def test_the_crs_of_geometries_is_told_by_its_code(tmp_path: Path, crs: str, told: str) -> None:
+    frame = geopandas.GeoDataFrame({"n": [3]}, geometry=[shapely.Point(4e6, 3e6)], crs=crs)
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert inspect(tmp_path / "t.parquet")["tables"][0]["geometry"] == told
 
 
 def test_inspection_of_parquet_and_raster(tmp_path: Path) -> None:

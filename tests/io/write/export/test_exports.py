@@ -60,6 +60,7 @@ def test_an_array_has_what_the_release_says(tmp_path):
     NetCDF().write(sheet_of(GRIDS["mesh"]), tmp_path / "x.nc")
     with netcdf_file(tmp_path / "x.nc", mmap=False) as file:
         assert file.Conventions == b"CF-1.8"
+        assert file.title == b"residents"
         assert file.geodp_private == b"NO"
         assert file.variables["count"].dimensions == ("y", "x")
 

@@ -62,6 +62,19 @@ def test_believed_changes_are_hatched_and_others_are_pale():
     assert (number[10:12, 10:12] == module.FIRST + 4 + 2).all()
 
 
+def test_cells_that_are_no_squares_are_drawn_as_wide_as_they_are():
+    grid = geodp.Grid.regular((16, 20), crs="EPSG:3035", transform=(2e3, 0, 4e6, 0, -1e3, 3e6))
+    sheet = compose_change(shown(grid=grid), shown(MOVED, grid), Look())
+    drawn = [item for item in sheet.items if isinstance(item, Cells)][2]
+    high, wide = (
+        pixels / cells for pixels, cells in zip(drawn.number.shape, grid.shape, strict=True)
+    )
+    assert wide == 2 * high
+    corner = drawn.number[: int(5 * high), : int(5 * wide)]
+    raised = {module.SAME, module.FIRST + 2}
+    assert {*np.unique(corner[int(4 * high) :, int(4 * wide) :])} == raised
+
+
 @pytest.mark.law
 @pytest.mark.usefixtures("japanese_font")
 def test_the_page_names_both_and_their_margin():

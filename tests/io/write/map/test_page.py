@@ -77,6 +77,18 @@ def test_the_page_says_what_was_asked_for():
     assert {"Source: Census", "Date: 1 January", "CC BY", "heads per km²"} <= {*words}
 
 
+def test_the_scale_bar_is_as_long_as_it_says_and_has_two_ends():
+    sheet = sheet_of(GRIDS["square"])
+    (drawn,) = (item for item in sheet.items if isinstance(item, Cells))
+    (length,) = (text.removesuffix(" km") for text in words_of(sheet) if text.endswith(" km"))
+    ink = [i for i in sheet.items if isinstance(i, Box) and i.fill == looks.LIGHT.ink]
+    (bar,) = (box for box in ink if box.width > box.height)
+    assert bar.width / drawn.width == pytest.approx(float(length) / 8)
+    ends = sorted((box_of(box)[0], box_of(box)[2]) for box in ink if box is not bar)
+    assert (ends[0][0], ends[-1][1]) == (bar.x, bar.x + bar.width)
+    assert len(ends) == 2
+
+
 def test_the_picture_says_where_its_margin_holds():
     said = " ".join(words_of(sheet_of(KANTO)))
     assert "where counts are well above the noise" in said

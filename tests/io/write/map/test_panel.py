@@ -8,6 +8,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.io.write import frame
 from geodp.io.write.map.panel import Panel, crop
+from tests.grids import masked
 from tests.io.write.test_writers import KANTO, released
 
 DOWN = (100.0, 0.0, 1000.0, 0.0, -100.0, 5000.0)
@@ -21,6 +22,21 @@ def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
     total = (panel.value * panel.frame.areas()).sum()
     assert total == pytest.approx(release.table.total)
     assert panel.cells == 16
+
+
+def test_blocks_are_outside_where_their_middle_is(monkeypatch):
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 5)
+    inside = np.zeros((18, 18), bool)
+    inside[4:8, 8:12] = inside[12:16, :4] = True
+    inside[16:, 16:] = True  # a block that is cut before its middle goes by its last cell
+    grid = masked(geodp.Grid.regular(inside.shape), inside)
+    table = geodp.CountTable.from_dense(np.zeros(grid.shape, int), grid)
+    key = geodp.NoiseKey(bytes(32))
+    release = geodp.publish(table, epsilon=9, contribution=1, key=key, allow_empty=True)
+    assert release.table.total == 0
+    panel = Panel.of(release.table, 0, release.card())
+    assert panel.frame.block == 4
+    assert np.argwhere(~np.isnan(panel.value)).tolist() == [[1, 2], [3, 0], [4, 4]]
 
 
 @pytest.mark.parametrize(

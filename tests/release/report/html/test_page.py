@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from html import escape, unescape
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -17,11 +18,13 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.html import chart, colours, english, frame, japanese, markup, parts
 from geodp.release.report.html.page import LANGUAGES, SCRIPTS
 from geodp.release.report.html.surface import state_surface
+from geodp.table.card import LeftOut
 from tests.release.report.html.pages import PLACE, data_of, page_of, publish, read, script_of
 
 ASSETS = files("geodp.release.report.html") / "assets"
@@ -97,6 +100,22 @@ def test_a_page_loads_and_runs_nothing_but_its_own(page):
     assert "unsafe" not in policy
     for word in ("fetch(", "XMLHttpRequest", "WebSocket", "eval(", "innerHTML", "import("):
         assert word not in script_of(page)
+
+
+def test_files_that_were_left_out_are_named_with_the_reason(folder):
+    _, card = read(folder)
+    less = replace(card, left_out=(LeftOut("population.pdf", "no room"),))
+    told = Elements(parts.tell_files(english.PAGE, less))
+    assert "population.pdf: no room" in "".join(told.text)
+    assert english.PAGE["files_left"] in told.text
+
+
+def test_a_bound_that_a_reader_kept_is_one_of_the_tool(tmp_path):
+    grid = geodp.Grid.regular((8, 8), **PLACE)
+    table = geodp.CountTable.from_keys(grid, [1, 2], [50, 9], bound=ContributionBound(3, "geodp"))
+    geodp.publish(table, epsilon=1).write(tmp_path / "out")
+    text = " ".join(Elements(page_of(*read(tmp_path / "out"))).text)
+    assert english.PAGE["answer_enforced"].format(bound=3) in text
 
 
 def test_the_same_release_has_the_same_page(folder, page):

@@ -7,6 +7,7 @@ import zipfile
 import geopandas
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pyogrio
 import pytest
 import shapely
@@ -214,6 +215,17 @@ def test_a_brace_in_the_path_of_an_archive_is_refused_with_the_remedy(brace, tmp
             archive.write(part, part.name)
     with pytest.raises(InputError, match=r"brace.*rename or unpack"):
         read_table(path, grid=GRID, value="n")
+
+
+def test_a_damaged_geometry_is_named_by_its_row(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame([shapely.Point(4_001_500, 3_002_500)] * 2).to_parquet(path)
+    table = pq.read_table(path)
+    whole = table["geometry"].to_pylist()
+    place = table.schema.get_field_index("geometry")
+    pq.write_table(table.set_column(place, "geometry", [[whole[0], whole[1][:9]]]), path)
+    with pytest.raises(InputError, match=r"row 2: .*missing or damaged"):
+        read_points(path, grid=GRID)
 
 
 @pytest.mark.parametrize("place", ['"geometry": null,', ""])
