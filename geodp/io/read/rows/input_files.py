@@ -255,7 +255,10 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     except MemoryError:  # Arrow's is both
         raise
     except pa.ArrowException:
-        rule = "The file cannot be read as a table; it may be damaged or of another format."
+        rule = (
+            "The file cannot be read as a table; it may be damaged or of another format: copy or "
+            "download it again, or write it anew."
+        )
     except NotImplementedError:
         rule = "The archive is compressed in a way that is not supported; unpack it first."
     except UnicodeDecodeError:  # Arrow decodes names when they are asked for

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rasterio._err import CPLE_BaseError
 from rasterio.windows import Window
 
 from geodp.errors import InputError, UsageError, printable
@@ -196,7 +197,10 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
         if raster.count == 0:
             rule = "The file holds several variables; write one alone (ncks -v, gdal_translate)."
             raise InputError(rule, file=name)
-        yield raster
+        try:
+            yield raster
+        except CPLE_BaseError:  # of a tag that GDAL could not read, told at any later call
+            raise InputError(NO_RASTER, file=name) from None
 
 
 def _require_alone(path: Path, name: str) -> None:

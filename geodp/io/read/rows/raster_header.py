@@ -322,6 +322,8 @@ class RasterHeader:
                 f"The dimension of {here} is unlimited; give it its size (nccopy -u).",
                 file=self.name,
             )
+        if one.dtype.kind not in "if":
+            raise InputError(UNEVEN.format(here), file=self.name)
         return header.values(dimension)
 
     def _slack(self, here: str, middles: NDArray[Any] | None) -> float:
@@ -339,7 +341,7 @@ class RasterHeader:
         rounded = middles.dtype.kind == "f" and middles.dtype.itemsize == 4
         size = np.abs(middles).max().astype(np.float32 if rounded else np.float64)
         slack: float = min(2 * float(np.spacing(size)), OFF * abs(step))
-        if np.abs(away).max() > ALIGNED * abs(step) + slack:
+        if not np.abs(away).max() <= ALIGNED * abs(step) + slack:  # nor where one is NaN
             raise InputError(UNEVEN.format(here), file=self.name)
         return slack
 

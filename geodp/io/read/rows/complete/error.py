@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from geodp.errors import InputError
 
-REMEDY = (
-    "The file is incomplete or damaged; copy or download it again, or write it anew where it was "
-    "made so."
-)
-
 
 def incomplete(name: str, what: str) -> InputError:
     """Return the error of a file that is not as it declares itself.
@@ -27,4 +22,8 @@ def incomplete(name: str, what: str) -> InputError:
     a.shx: The index is shorter than its header says. The file is incomplete or damaged; copy or \
 download it again, or write it anew where it was made so.
     """
-    return InputError(f"{what}. {REMEDY}", file=name)
+    return InputError(
+        f"{what}. The file is incomplete or damaged; copy or download it again, or write it anew "
+        "where it was made so.",
+        file=name,
+    )

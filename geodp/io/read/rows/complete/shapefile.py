@@ -39,7 +39,7 @@ NO_NUMBER = (
     "a number in the .dbf has other signs than the field's type allows, so that it would be read "
     "in part; write the table again, or copy or download it again."
 )
-SHORT = "The {} is shorter or longer than its header says"
+SHORT = "The {part} is shorter or longer than its header says"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def check_shapefile(parts: Parts) -> Records:
         index = stream.read()
         _check_length(parts, ".shx", index[:HEAD], size)
         if (size - HEAD) % 8:
-            raise incomplete(parts.name, SHORT.format(".shx"))
+            raise incomplete(parts.name, SHORT.format(part=".shx"))
         offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
         inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
         if not inside.all():
@@ -160,7 +160,7 @@ def check_dbf(parts: Parts) -> Records:
     with parts.part(".dbf") as (stream, size):
         head = stream.read(32)
         if len(head) < 32:
-            raise incomplete(parts.name, SHORT.format(".dbf"))
+            raise incomplete(parts.name, SHORT.format(part=".dbf"))
         declared, start, width = struct.unpack("<LHH", head[4:12])
         rest = size - start - declared * width
         if start < 33 or width < 1 or rest < 0:
@@ -241,4 +241,4 @@ def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
 
 def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:
     if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
-        raise incomplete(parts.name, SHORT.format(ending))
+        raise incomplete(parts.name, SHORT.format(part=ending))

@@ -41,7 +41,10 @@ COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
 VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
 BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
 MISCOUNTED = "The file has another number of features than it says"
-NO_VECTOR = "The file cannot be read by GDAL; it may be damaged, or a part of it is missing."
+NO_VECTOR = (
+    "The file cannot be read by GDAL; it may be damaged, or a part of it is missing: copy or "
+    "download it again, with all of its parts."
+)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
+from rasterio._err import CPLE_AppDefinedError
 from scipy.io import netcdf_file
 
 from geodp.errors import InputError
@@ -16,7 +17,7 @@ from geodp.io.read.rows.complete.netcdf import check_netcdf
 from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.complete.tiff import check_tiff
 from geodp.io.read.rows.inspect import inspect
-from geodp.io.read.rows.pixels import grid_like
+from geodp.io.read.rows.pixels import grid_like, open_raster_file
 from tests.command import geodp
 from tests.io.read.damage import (
     COLS,
@@ -26,6 +27,7 @@ from tests.io.read.damage import (
     N,
     ascii_grid,
     cdf5,
+    mutate,
     netcdf,
     plane,
     tiff,
@@ -163,17 +165,6 @@ def test_overviews_and_masks_lie_in_the_file_too(tmp_path):
             refuse(plane, path, "TIFF")
 
 
-def test_a_second_picture_is_not_passed_over(tmp_path):
-    """GDAL reads the first page of several; a program for scans appends them."""
-    path = tiff(tmp_path)
-    place = rasterio.Affine(*PLANE.places[0].transform)
-    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32, "crs": "EPSG:3035"}
-    options = {**size, "transform": place, "driver": "GTiff", "APPEND_SUBDATASET": True}
-    with rasterio.open(path, "w", **options) as raster:
-        raster.write(np.ones((1, ROWS, COLS), np.int32))
-    refuse(plane, path, "several pictures.*GTIFF_DIR:1:FILE")
-
-
 def test_a_mask_whose_blocks_are_left_out_hides_nobody(tmp_path):
     path = tiff(tmp_path, **TILED)
     options = {"GDAL_TIFF_INTERNAL_MASK": True}
@@ -260,6 +251,30 @@ def test_small_values_fill_four_bytes(tmp_path):
         data = (tmp_path / "a.nc").read_bytes()
         (tmp_path / "a.nc").write_bytes(data[:-2])
         refuse(check_netcdf, tmp_path / "a.nc", "ends before its variables")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (struct.pack(">d", 23.75), struct.pack(">d", np.nan)),
+        (struct.pack(">LL", 6, 8 * ROWS), struct.pack(">LL", 2, 8 * ROWS)),
+    ],
+)
+def test_coordinates_that_are_no_numbers_are_refused(old, new, tmp_path):
+    path = netcdf(tmp_path)
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new, 1))
+    refuse(unplaced, path, "evenly|x or y|coordinates")
+
+
+def test_what_gdal_tells_late_of_a_tag_is_a_sentence(tmp_path):
+    """In a later call than that which read the tag, and in words that quote it."""
+    path = tiff(tmp_path)
+    with pytest.raises(InputError, match="truncated or damaged"), open_raster_file(path):
+        raise CPLE_AppDefinedError(3, 1, "Key GTCitationGeoKey has count=41587")
+    path.write_bytes(mutate(path.read_bytes(), 30025))
+    refuse(plane, path, "raster|CRS")
 
 
 def test_names_that_are_no_text_do_not_reach_the_screen(tmp_path, capfd):
