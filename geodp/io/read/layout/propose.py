@@ -369,6 +369,11 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
+    if str(table["key"]).upper().startswith("QUADKEY"):
+        return (
+            "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "
+            "zeros in front from them"
+        )
     return "name the grid (--grid): nothing in the file tells it for certain"
 
 

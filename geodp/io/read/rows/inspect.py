@@ -166,6 +166,6 @@ def _system(code: str, name: str) -> str:
         return "cbs:500m" if "500" in name else "cbs:100m"
     if name.startswith("RELI"):
         return "statpop:100m"
-    if name.startswith("QUADKEY"):
-        return f"quadkey:{len(code)}"
+    if name.startswith("QUADKEY"):  # a program may have taken zeros in front from all of them
+        raise UsageError("The number of digits of quadkeys is no proof of their zoom.")
     return f"jis:{infer_jis_level(code)}"
