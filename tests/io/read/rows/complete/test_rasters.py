@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
-from rasterio._err import CPLE_AppDefinedError
+from rasterio.errors import RasterioError
 from scipy.io import netcdf_file
 
 from geodp.errors import InputError
@@ -272,7 +272,7 @@ def test_what_gdal_tells_late_of_a_tag_is_a_sentence(tmp_path):
     """In a later call than that which read the tag, and in words that quote it."""
     path = tiff(tmp_path)
     with pytest.raises(InputError, match="truncated or damaged"), open_raster_file(path):
-        raise CPLE_AppDefinedError(3, 1, "Key GTCitationGeoKey has count=41587")
+        raise RasterioError("Key GTCitationGeoKey has count=41587")
     path.write_bytes(mutate(path.read_bytes(), 30025))
     refuse(plane, path, "raster|CRS")
 
