@@ -177,7 +177,7 @@ def test_wrong_calls_are_refused_before_anything_is_read(options, words):
     [
         ("{", "no GeoJSON"),
         ('{"type": "FeatureCollection", "features": []}', "no GeoJSON"),
-        ('{"type": "Point", "coordinates": [139, 35]}', "made of polygons"),
+        ('{"type": "Point", "coordinates": [139, 35]}', "hold polygons and nothing else"),
         ("names", "do not differ"),
     ],
 )

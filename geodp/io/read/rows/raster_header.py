@@ -245,12 +245,6 @@ class RasterHeader:
                 "with COMPRESS=DEFLATE.",
                 file=self.name,
             )
-        if raster.subdatasets:
-            raise InputError(
-                "The file holds several rasters, of which only the first would be read; write one "
-                "alone (gdal_translate, ncks -v).",
-                file=self.name,
-            )
 
     def _attributes(self, band: int) -> dict[str, Any]:
         """Return what a band says by the conventions CF, whatever its format."""

@@ -112,7 +112,7 @@ def test_rows_outside_a_mask(tmp_path: Path) -> None:
 def test_a_mask_is_made_of_polygons(tmp_path: Path) -> None:
     path = tmp_path / "mask.geojson"
     path.write_text('{"type": "LineString", "coordinates": [[139.2, 35.5], [139.4, 35.7]]}')
-    with pytest.raises(InputError, match="made of polygons"):
+    with pytest.raises(InputError, match="hold polygons and nothing else"):
         read_mask(path, WINDOW, source="a road")
 
 

@@ -246,16 +246,6 @@ def test_what_stands_beside_a_raster_is_not_passed_over(tmp_path):
     assert read(path) == NUMBERS.tolist()
 
 
-def test_several_pages_are_refused(tmp_path):
-    path = tiff(tmp_path)
-    with rasterio.open(path) as raster:
-        profile = raster.profile
-    with rasterio.open(path, "w", APPEND_SUBDATASET="YES", **profile) as raster:
-        raster.write(NUMBERS, 1)
-    with pytest.raises(InputError, match="several rasters"):
-        read(path)
-
-
 def test_the_crs_beside_an_ascii_grid_is_its_crs(tmp_path):
     path = tmp_path / "a.asc"
     head = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
