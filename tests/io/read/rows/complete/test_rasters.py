@@ -165,6 +165,17 @@ def test_overviews_and_masks_lie_in_the_file_too(tmp_path):
             refuse(plane, path, "TIFF")
 
 
+def test_a_second_picture_is_not_passed_over(tmp_path):
+    """GDAL reads the first page of several; a program for scans appends them."""
+    path = tiff(tmp_path)
+    place = rasterio.Affine(*PLANE.places[0].transform)
+    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32, "crs": "EPSG:3035"}
+    options = {**size, "transform": place, "driver": "GTiff", "APPEND_SUBDATASET": True}
+    with rasterio.open(path, "w", **options) as raster:
+        raster.write(np.ones((1, ROWS, COLS), np.int32))
+    refuse(plane, path, "several pictures.*GTIFF_DIR:1:FILE")
+
+
 def test_a_mask_whose_blocks_are_left_out_hides_nobody(tmp_path):
     path = tiff(tmp_path, **TILED)
     options = {"GDAL_TIFF_INTERNAL_MASK": True}
