@@ -102,7 +102,7 @@ def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
     Libraries then report an exception that nobody can catch, which would reach the screen with what
     stands in the file.
     """
-    shown = sys.unraisablehook
+    shown, printed = sys.unraisablehook, sys.excepthook
 
     def hook(report: Any) -> None:
         if report.exc_type is UnicodeDecodeError:
@@ -110,11 +110,16 @@ def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
         else:
             shown(report)
 
-    sys.unraisablehook = hook
+    def print_others(kind: type[BaseException], *error: Any) -> None:
+        if kind is not UnicodeDecodeError:
+            printed(kind, *error)
+
+    # Cython prints an exception as one that ends the program, too, before it reports it.
+    sys.unraisablehook, sys.excepthook = hook, print_others
     try:
         yield
     finally:
-        sys.unraisablehook = shown
+        sys.unraisablehook, sys.excepthook = shown, printed
 
 
 @contextmanager
@@ -146,9 +151,9 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
     driver = RASTERS[kind]
     options = AS_STORED.get(driver, {})
-    with rasterio.Env(**SEALED):
-        # Who needs a placement says so in an error; GDAL's log may quote names in the file.
-        with warnings.catch_warnings(), catch_undecodable(lambda _: None):
+    # GDAL's log quotes names in the file, in whatever bytes they are.
+    with catch_undecodable(lambda _: None), rasterio.Env(**SEALED):
+        with warnings.catch_warnings():  # who needs a placement says so in an error
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             raster = rasterio.open(full, driver=driver, **options)
         with raster:

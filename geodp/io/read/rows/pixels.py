@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rasterio._err import CPLE_BaseError
 from rasterio.windows import Window
 
 from geodp.errors import InputError, UsageError, printable
@@ -199,7 +198,10 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
             raise InputError(rule, file=name)
         try:
             yield raster
-        except CPLE_BaseError:  # of a tag that GDAL could not read, told at any later call
+        except Exception as error:
+            # Of a tag that GDAL could not read: told at any later call, by a class without a name.
+            if type(error).__module__.partition(".")[0] != "rasterio":
+                raise
             raise InputError(NO_RASTER, file=name) from None
 
 

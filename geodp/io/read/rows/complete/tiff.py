@@ -39,6 +39,10 @@ MOST_UNPACKED = 1 << 22
 MOST_DIRECTORIES = 1 << 16
 
 ENDS = "The TIFF ends before the last of its strips and tiles"
+SEVERAL = (
+    "The TIFF holds several pictures, of which the first alone would be read; write the one that "
+    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE)."
+)
 NEVER_WRITTEN = "The TIFF's strips and tiles were never written"
 SPARSE = (
     "Blocks of the TIFF are left out, and no nodata value says what their pixels are; write them "
@@ -146,8 +150,9 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
                     raise InputError(SPARSE, file=name)
                 if missing and missing == blocks:
                     raise incomplete(name, NEVER_WRITTEN)
-            elif _kind(tags) & MASK and not _kind(tags) & REDUCED and left_out > missing:
-                # What is left out of a mask would hide people.
+            elif not _kind(tags) & (REDUCED | MASK):
+                raise InputError(SEVERAL, file=name)
+            elif not _kind(tags) & REDUCED and left_out > missing:  # people would be masked
                 raise incomplete(name, NEVER_WRITTEN)
     return missing, blocks
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import rasterio
-from rasterio._err import CPLE_AppDefinedError
+from rasterio.errors import RasterioError
 from scipy.io import netcdf_file
 
 from geodp.errors import InputError
@@ -165,6 +165,17 @@ def test_overviews_and_masks_lie_in_the_file_too(tmp_path):
             refuse(plane, path, "TIFF")
 
 
+def test_a_second_picture_is_not_passed_over(tmp_path):
+    """GDAL reads the first page of several; a program for scans appends them."""
+    path = tiff(tmp_path)
+    place = rasterio.Affine(*PLANE.places[0].transform)
+    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32, "crs": "EPSG:3035"}
+    options = {**size, "transform": place, "driver": "GTiff", "APPEND_SUBDATASET": True}
+    with rasterio.open(path, "w", **options) as raster:
+        raster.write(np.ones((1, ROWS, COLS), np.int32))
+    refuse(plane, path, "several pictures.*GTIFF_DIR:1:FILE")
+
+
 def test_a_mask_whose_blocks_are_left_out_hides_nobody(tmp_path):
     path = tiff(tmp_path, **TILED)
     options = {"GDAL_TIFF_INTERNAL_MASK": True}
@@ -272,7 +283,7 @@ def test_what_gdal_tells_late_of_a_tag_is_a_sentence(tmp_path):
     """In a later call than that which read the tag, and in words that quote it."""
     path = tiff(tmp_path)
     with pytest.raises(InputError, match="truncated or damaged"), open_raster_file(path):
-        raise CPLE_AppDefinedError(3, 1, "Key GTCitationGeoKey has count=41587")
+        raise RasterioError("Key GTCitationGeoKey has count=41587")
     path.write_bytes(mutate(path.read_bytes(), 30025))
     refuse(plane, path, "raster|CRS")
 
