@@ -23,7 +23,7 @@ GRIDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("inspire", "cbs", "statpop", "national", "quadkey"), ("bounds",)),
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
-    "units": ("units_source", "units_columns"),
+    "units": ("units_source", "units_columns", "other"),
 }
 """Options that each kind of grid takes, of those that not every kind does."""
 
@@ -171,7 +171,7 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
         raise UsageError("The units are one of the inputs; a table of units is public.")
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
-    return read_units(path, source=source, columns=names)
+    return read_units(path, source=source, columns=names, other=options.get("other"))
 
 
 def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:

@@ -107,7 +107,11 @@ def has_units(grid: Grid) -> bool:
 
 
 def index_of_units(
-    grid: Grid, codes: Sequence[str] | NDArray[Any], *, drops: bool = False
+    grid: Grid,
+    codes: Sequence[str] | NDArray[Any],
+    *,
+    drops: bool = False,
+    other: str | None = None,
 ) -> NDArray[np.int64]:
     """Row and column of finest units: int64[2, n].
 
@@ -118,8 +122,11 @@ def index_of_units(
     codes : sequence of str, or of whole numbers if no unit's code begins with 0
     drops : bool
         Whether a code that is no unit has row and column -1, outside of every domain.
+    other : str, optional
+        The unit that takes every code that is no unit, such as "abroad"; a blank stays an error.
 
-    Raises CodeError at the first code that is no unit, UsageError for a grid without units.
+    Raises CodeError at the first code that is no unit, UsageError for a grid without units or
+    without the unit `other`.
     """
     table = grid.hierarchy
     if table is None or not has_units(grid):
@@ -131,6 +138,11 @@ def index_of_units(
     asked = np.array([str(code).strip() for code in given.tolist()], np.str_)
     at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
     wrong = known[at] != asked
+    if other is not None:
+        if other not in table.codes[-1]:
+            raise UsageError(NO_OTHER)
+        at = np.where(wrong & (asked != ""), list(table.codes[-1]).index(other), at)
+        wrong &= asked == ""
     if wrong.any() and not drops:
         raise CodeError(int(wrong.argmax()), UNKNOWN)
     return np.where(wrong, -1, table.cell[:, at])
@@ -199,7 +211,13 @@ TWO_PARENTS = (
     "that differ (with the codes of the units above in front), or the one unit that holds it."
 )
 
+NO_OTHER = (
+    "The unit that other codes are counted in (--other, other=) is no unit of the grid; read the "
+    "table of units with it (read_units, other=)."
+)
+
 UNKNOWN = (
     "the code is no unit of the table of units; check leading zeros and the table's year, give a "
-    'table that lists every unit, or leave such rows out (--outside drop, outside="drop").'
+    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
+    "their own (--other NAME)."
 )

@@ -50,7 +50,7 @@ class Reading:
         each = [asdict(source) for source in self.sources]
         numbers = (
             *("rows", "selected", "inside", "outside", "people", "people_outside"),
-            *("missing", "without_person"),
+            *("missing", "other", "without_person"),
         )
         sums = {name: sum(source[name] for source in each) for name in numbers}
         return {**sums, "doubled": self.doubled, "terms": self._terms(), "sources": each}

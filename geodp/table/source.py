@@ -73,6 +73,8 @@ class Source:
         no table of units.
     missing : int
         Values that count nobody as they are named as missing, or hidden by the publisher.
+    other : int
+        Rows in the unit that counts the codes which no table of units has (``--other``).
     without_person : int
         Selected records in the domain whose persons are not told apart.
     totals : tuple of str
@@ -93,6 +95,7 @@ class Source:
     people_outside: int = 0
     beyond: Mapping[str, Outside] = field(default_factory=dict)
     missing: int = 0
+    other: int = 0
     without_person: int = 0
     totals: tuple[str, ...] = ()
 

@@ -133,6 +133,11 @@ OUTSIDE = Option(
     "--outside",
     type=("error", "crop", "drop"),
 )
+OTHER = Option(
+    "Unit for codes that are not in the table of --grid units: (origins and destinations abroad, "
+    "such as --other abroad); it is added to the table, and margins stay right.",
+    "--other",
+)
 ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
 DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
 DECIMAL = Option(

@@ -79,6 +79,7 @@ class Table(Reader):
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
     suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
+    other: str | None = field(default=None, metadata=asks(reader.OTHER))
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
@@ -108,7 +109,7 @@ class Table(Reader):
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.locators import locate
+        from geodp.io.read.rows.locators import count_in_unit, locate
         from geodp.io.read.rows.pairing import numbers_of_labels, pair
         from geodp.io.read.rows.tally import Groups
 
@@ -150,6 +151,8 @@ class Table(Reader):
                 if summed and not official and len(places) == 1:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
+                if self.other is not None:
+                    tally.survey.take_other(table.name, count_in_unit(grid, index, self.other))
                 for number, value in enumerate(values):
                     if wide:
                         labels = np.unravel_index(number, numbers_of_labels(grid))
@@ -231,7 +234,9 @@ class Table(Reader):
 
         code, point, columns = key or self.code, (self.x, self.y), dict(self.columns)
         drops = self.outside == "drop"
-        found = cell_locators(grid, code, point, self.anchor, columns, drops=drops)
+        found = cell_locators(
+            grid, code, point, self.anchor, columns, drops=drops, other=self.other
+        )
         return _complete(grid, found, wide)
 
     def _locators_of(self, grid: Grid, table: Columns, wide: bool, official: bool) -> list[Locator]:
@@ -319,6 +324,7 @@ def read_table(
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
+    other: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: Decimal | None = None,
@@ -359,6 +365,8 @@ def read_table(
         or its column and row counted from 0.
     columns : mapping, optional
         Also for "origin" and "destination": columns of codes.
+    other : str, optional
+        Unit that counts codes which the grid's table of units does not have, such as "abroad".
     missing : sequence of str or number, optional
         Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
@@ -383,6 +391,7 @@ def read_table(
         duplicates=duplicates,
         suppressed=suppressed,
         outside=outside,
+        other=other,
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,

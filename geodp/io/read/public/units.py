@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
@@ -19,6 +19,7 @@ def read_units(
     *,
     source: str,
     columns: Sequence[str] = (),
+    other: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> Grid:
@@ -36,6 +37,9 @@ def read_units(
         vouch that the table is public and was not made from the data.
     columns : sequence of str, optional
         Columns in this order. Default: all of them, as they stand.
+    other : str, optional
+        Name of a unit that is added on every level, for codes that the table does not have, such
+        as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
 
@@ -71,6 +75,14 @@ def read_units(
     if not sum(part.size for part in texts[0]):
         raise InputError("The table of units has no rows.", file=table.name)
     levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
+    if other is not None:
+        if not other.strip() or (levels[names[0]] == other).any():
+            raise UsageError(
+                "Name the unit for other codes (--other, other=) otherwise than every unit of the "
+                "table, and not blank."
+            )
+        levels = {level: np.append(codes, other) for level, codes in levels.items()}
+        source = f"{source}; codes that it does not list are counted as {printable(other)}"
     try:
         return grid_of_units(levels, source)
     except CodeError as error:

@@ -89,16 +89,18 @@ def cell_locators(
     columns: Mapping[str, str],
     *,
     drops: bool = False,
+    other: str | None = None,
 ) -> list[Locator]:
     """Locators of a table's rows: of a code, of x and y, of columns of axes.
 
-    ``drops``: whether units that no table has are outside of the domain; else they are refused.
+    ``drops``: whether units that no table has are outside of the domain, ``other``: the unit that
+    counts them; else they are refused.
 
     Raises UsageError for columns that no grid like this is located by.
     """
     found, (x, y), columns = [], point, dict(columns)
     if code is not None:
-        found.append(_code_locator(grid, code, 0, drops=drops))
+        found.append(_code_locator(grid, code, 0, drops, other))
     if x is not None or y is not None:
         if x is None or y is None or len(grid.places) != 1:
             raise UsageError(
@@ -111,14 +113,14 @@ def cell_locators(
             found.append(_coordinate_locator(grid.places[0], x, y, anchor))
     for number, name in enumerate(("origin", "destination")):
         if name in columns and len(grid.places) == 2:
-            found.append(_code_locator(grid, columns.pop(name), number, drops=drops))
+            found.append(_code_locator(grid, columns.pop(name), number, drops, other))
     return found + axis_locators(grid, columns)
 
 
-def _code_locator(grid: Grid, column: str, place: int, *, drops: bool) -> Locator:
+def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str | None) -> Locator:
     if has_units(grid):
         axes = (2 * place, 2 * place + 1)
-        return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops=drops))
+        return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
     if place >= len(grid.places) or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
@@ -147,8 +149,21 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     raise CodeError(position, fields.BROKEN if broken else rule)
 
 
-def _read_units(grid: Grid, codes: pa.Array, *, drops: bool) -> list[NDArray[np.int64]]:
-    return [*index_of_units(grid, fields.codes(codes, as_text=True), drops=drops)]
+def _read_units(
+    grid: Grid, codes: pa.Array, drops: bool, other: str | None
+) -> list[NDArray[np.int64]]:
+    texts = fields.codes(codes, as_text=True)
+    return [*index_of_units(grid, texts, drops=drops, other=other)]
+
+
+def count_in_unit(grid: Grid, index: NDArray[np.int64], unit: str) -> int:
+    """Return how many rows of cells int64[d, n] are in a unit: of pairs, with either end."""
+    row, col = index_of_units(grid, [unit])[:, 0]
+    ends = [
+        (index[2 * place] == row) & (index[2 * place + 1] == col)
+        for place in range(len(grid.places))
+    ]
+    return int(np.logical_or.reduce(ends).sum())
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:

@@ -113,6 +113,10 @@ class Survey:
         """Add values that count nobody as they are named as missing."""
         self._of(file).update(missing=rows)
 
+    def take_other(self, file: str, rows: int) -> None:
+        """Add rows in the unit that counts codes which no table of units has."""
+        self._of(file).update(other=rows)
+
     def leave_unnamed(self, file: str, rows: int) -> None:
         """Add selected records whose persons are not told apart."""
         self._of(file).update(without_person=rows)

@@ -15,6 +15,7 @@ from geodp.grid.units import index_of_units, pairs_of_units
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
+from tests.command import geodp as command
 from tests.io.files import gzipped, parquet, text
 
 ROWS = [("0012", "001", "00"), ("0111", "011", "01"), ("0011", "001", "00"), ("0021", "002", "00")]
@@ -235,3 +236,64 @@ def test_the_table_of_units_is_no_input(tmp_path: Path) -> None:
     )
     assert done.exit_code != 0
     assert not (tmp_path / "out").exists()
+
+
+TRIPS = "home,work,n\n0011,0111,30\n9999,0111,5\n0011,ZZ,7\n8888,9999,2\n"
+ENDS = {"origin": "home", "destination": "work"}
+
+
+def test_codes_that_the_table_does_not_have_are_counted_in_a_unit_of_their_own(tmp_path):
+    grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
+    assert grid.size == len(ROWS) + 1
+    assert "codes that it does not list are counted as abroad" in grid.hierarchy.source
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    given = {"columns": ENDS, "value": "n", "duplicates": "sum"}
+    pairs = pairs_of_units(grid)
+    table = geodp.read_table(tmp_path / "trips.csv", grid=pairs, other="abroad", **given)
+    release = geodp.publish(table, epsilon=10**4, contribution=1, method="geometric")
+    wanted = {"0011:0111": 30, "abroad:0111": 5, "0011:abroad": 7, "abroad:abroad": 2}
+    wanted |= {"abroad:": 7, ":abroad": 9, ":0111": 35, "00:": 37}  # margins are right
+    assert {code: release.estimate(code).count for code in wanted} == wanted
+    (source,) = table.reading.sources
+    assert (source.rows, source.inside, source.other) == (4, 4, 3)
+    dropped = geodp.read_table(tmp_path / "trips.csv", grid=pairs, outside="drop", **given)
+    assert int(dropped.count.sum()) == 30
+    with pytest.raises(InputError, match="--other NAME"):
+        geodp.read_table(tmp_path / "trips.csv", grid=pairs, **given)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_is_no_other_unit(tmp_path, blank):
+    grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
+    (tmp_path / "counts.csv").write_text(f"geocode,n\n0011,4\n{blank},5\n")
+    with pytest.raises(InputError, match="row 3"):
+        geodp.read_table(
+            tmp_path / "counts.csv", grid=grid, code="geocode", value="n", other="abroad"
+        )
+
+
+@pytest.mark.parametrize("name", ["0011", " "])
+def test_the_other_unit_has_a_name_of_its_own(tmp_path, name):
+    with pytest.raises(UsageError, match="Name the unit for other codes"):
+        read_units(text(TEXT)(tmp_path), source="a test", other=name)
+    plain = read_units(text(TEXT)(tmp_path), source="a test")
+    with pytest.raises(UsageError, match="no unit of the grid"):
+        geodp.read_table(text(COUNTS)(tmp_path), grid=plain, code="geocode", value="n", other="x")
+
+
+def test_the_command_counts_other_codes_and_says_so_on_the_card(tmp_path):
+    (tmp_path / "units.csv").write_text(TEXT)
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    call = ["publish", tmp_path / "trips.csv", "--grid", f"units:{tmp_path / 'units.csv'}"]
+    call += ["--units-source", "a test", "--pairs", "--column", "origin=home", "--value", "n"]
+    call += ["--column", "destination=work", "--contribution", 1, "--epsilon", 1]
+    done = command(*call, "--other", "abroad", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "counted as abroad" in (tmp_path / "out" / "public" / "release.json").read_text()
+    verify(tmp_path / "out")
+    done = command(
+        "publish", tmp_path / "trips.csv", "--grid", "jis:half", "--code", "home", "--value", "n",
+        "--other", "abroad", "--contribution", 1, "--epsilon", 1, "--output", tmp_path / "no",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Not for jis: grids: --other" in done.stderr
