@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -284,7 +284,7 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
     try:
         final = Path(os.path.realpath(target))
         _require_name(final)
-        _require_free(final, overwrite=overwrite)
+        _look(final, lambda: _require_free(final, overwrite=overwrite))
     except OSError as error:
         raise UsageError(
             f"A release cannot be written to {target} ({error.strerror}); choose another folder."
@@ -335,11 +335,39 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
 def require_own(target: str | Path) -> None:
     """Raise UsageError where a release that is to be replaced holds anything else."""
     final = Path(os.path.realpath(target))
-    if final.is_dir() and (found := foreign(final)) is not None:
-        raise UsageError(
-            f"{final} holds {found}, and what geodp has not written it does not remove. Move it "
-            "to another place, or choose another folder."
-        )
+
+    def look() -> None:
+        if final.is_dir() and (found := foreign(final)) is not None:
+            raise UsageError(
+                f"{final} holds {found}, and what geodp has not written it does not remove. Move "
+                "it to another place, or choose another folder."
+            )
+
+    _look(final, look)
+
+
+def _look(final: Path, look: Callable[[], None]) -> None:
+    """Look at a folder that another run may be replacing; again where it was replaced meanwhile.
+
+    Between two names a release is nowhere, and half of a look may be at the one before.
+    """
+    while True:
+        before = _identity(final)
+        try:
+            look()
+            return
+        except (OSError, UsageError):
+            if _identity(final) == before:
+                raise
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Return what tells a folder from another of its name; None where there is none."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def _exchange(partial: Path, final: Path) -> None:

@@ -367,3 +367,37 @@ def test_what_cannot_be_removed_is_named(tmp_path, monkeypatch):
     assert f"{rest} could not be removed" in str(caught.value)
     put(tmp_path / "out", "new")  # the next run removes it
     assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["is_release", "foreign"])
+def test_a_look_at_a_release_that_another_run_replaces_is_taken_again(tmp_path, monkeypatch, name):
+    """Half of the look is at nothing, or at the release before."""
+    target, other = tmp_path / "out", tmp_path / "other"
+    put(target, "old")
+    put(other, "new")
+    real, looks = getattr(staging, name), []
+
+    def replaced_meanwhile(folder):
+        looks.append(folder)
+        if len(looks) == 1:
+            target.rename(tmp_path / "aside")
+            other.rename(target)
+            return False if name == "is_release" else "public/x, which was changed"
+        return real(folder)
+
+    monkeypatch.setattr(staging, name, replaced_meanwhile)
+    staging.require_free(target, overwrite=True)
+    staging.require_own(target)
+    assert text_of(target) == "new"
+    assert len(looks) >= 2
+
+
+def test_what_is_no_release_of_geodp_is_refused_at_the_first_look(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("kept")
+    with pytest.raises(UsageError, match="something else than a release"):
+        staging.require_free(tmp_path / "out", overwrite=True)
+    put(tmp_path / "release", "old")
+    (tmp_path / "release" / "mine.txt").write_text("kept")
+    with pytest.raises(UsageError, match=r"holds mine\.txt"):
+        staging.require_own(tmp_path / "release")
