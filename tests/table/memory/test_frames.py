@@ -141,8 +141,14 @@ def test_bad_values_are_refused_by_row_and_not_shown():
             CountTable.from_pandas(bad, MESH, code="mesh", value="people")
         assert error.value.position == 4
         assert str(value) not in str(error.value).replace("4", "")
-    with pytest.raises(UsageError, match="floating-point"):
-        CountTable.from_pandas(frame.astype({"mesh": float}), MESH, code="mesh", value="people")
+    missing = frame.astype({"mesh": float})
+    whole = CountTable.from_pandas(missing, MESH, code="mesh", value="people")
+    assert whole.key.tolist() == table(MESH).key.tolist()
+    for value in (np.nan, 53394611.5):
+        missing.loc[4, "mesh"] = value
+        with pytest.raises(CodeError) as error:
+            CountTable.from_pandas(missing, MESH, code="mesh", value="people")
+        assert error.value.position == 4
 
 
 def test_geometries_that_are_no_cells_are_refused():
