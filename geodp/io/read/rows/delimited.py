@@ -21,6 +21,7 @@ from geodp import progress
 from geodp.errors import InputError
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
+from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.table.source import Fact, KnownBy
 
@@ -298,7 +299,7 @@ def _read_titles(
     except (csv.Error, StopIteration):
         return [], [], 1, NO_HEADER
     # A row whose labels are numbers is one of data that lacks its code.
-    keyed = names[0].upper() == "KEY_CODE"
+    keyed = fold(names[0]) == "key_code"
     if keyed and second and not second[0] and not any(is_number(label) for label in second):
         labels, lines = second, reader.line_num
     if any(mark in title for title in (*names, *labels) for mark in "\r\n"):

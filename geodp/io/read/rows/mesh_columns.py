@@ -116,7 +116,7 @@ def numbers_of_labels(grid: Grid) -> tuple[int, ...]:
 
 def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
     """Positions of the key and of the chosen values."""
-    names = [name.upper() for name in table.columns]
+    names = [fold(name).upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(
             f"The header must have one column {KEY}; other tables are read by --code or "
