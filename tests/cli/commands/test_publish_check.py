@@ -32,6 +32,9 @@ REFUSALS = {
         "outside"),
     "a cell is there twice": (MESHES, [*TABLE, "--contribution", 1], "The cell is there already"),
     "cannot be read": ("code,n\nx,3\n", [*TABLE, "--contribution", 1], "row 2"),
+    "a quoted field": (
+        'code,n,name\n533946113,3,"a\n533946114,4,b\n', [*TABLE, "--contribution", 1], "quote"
+    ),
     "a person's name": (PINGS, [*POINTS, "--person", "who"], "the person is missing"),
     "seem swapped": ("x,y\n35.68,139.76\n", [*POINTS, "--contribution", 1], "latitude"),
     "more than 2^60": (

@@ -41,6 +41,11 @@ from geodp.table.source import Fact
 MOST_NAMES = 20
 """Names of columns that an error lists."""
 
+MEMBER = (
+    " If this member of the archive is no table, or not the one that is meant, unpack the archive "
+    "and give the tables alone."
+)
+
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
 """Names that tell a header from a row of data."""
 
@@ -156,11 +161,22 @@ def open_tables(
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files):
             if file.kind == "text":
-                yield TextTable.open(file, delimiter, encoding, labelled)
+                yield _open_text(file, delimiter, encoding, labelled)
             else:
                 yield _open(file, encoding, layer)
             progress.advance(file.size)
     progress.begin("Sorting")
+
+
+def _open_text(
+    file: InputFile, delimiter: str | None, encoding: str | None, labelled: bool
+) -> TextTable:
+    """Open a text; of one in an archive, an error says that it may be none of the tables."""
+    try:
+        return TextTable.open(file, delimiter, encoding, labelled)
+    except InputError as error:
+        rule, row = error.rule, error.row
+    raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
 def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
@@ -287,12 +303,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
         )
     if all_names and known and (other := tell_apart(wanted, table.columns)):
         return other
-    remedy = ""
-    if isinstance(table, TextTable) and table.file.member:
-        remedy = (
-            " If this member of the archive is no table, or not the one that is meant, unpack the "
-            "archive and give the tables alone."
-        )
+    remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
         return f"the first row looks like data, and a header with names is needed.{remedy}"
     if len(table.columns) == 1 and isinstance(table, TextTable):

@@ -21,6 +21,7 @@ from geodp.errors import InputError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
+from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.table.source import Fact, KnownBy
 
@@ -294,7 +295,7 @@ def _read_titles(
         while not names:
             names = [_strip(name) for name in next(reader)]
         lines = reader.line_num
-        keyed = labelled and names[0].upper() == "KEY_CODE"
+        keyed = labelled and fold(names[0]) == "key_code"
         second = [_strip(label) for label in next(reader, [])] if keyed else []
     except (csv.Error, StopIteration):
         return [], [], 1, NO_HEADER

@@ -474,7 +474,7 @@ _KINDS = (
         "a count has separators that are not between thousands; write it without them.",
     ),
     (r"[+-]?[0-9]*,[0-9]*(e[+-]?[0-9]+)?", DECIMAL),
-    (r"[<>\u2264\u2265\u2248~].*|(less|more|fewer|under|below|over|up to|bis|unter) .*", HIDDEN),
+    (r"[<>\u2264\u2265\u2248~].*|(less|more|fewer|under|below|over|up to|bis) .*", HIDDEN),
     (rf"[0-9 ]+({_DASH}|[.][.]+| to | bis )[0-9 ]*|[0-9]+ ?([+]|or (less|more|fewer))", HIDDEN),
     (r".*(以上|以下|未満).*", HIDDEN),
     (

@@ -51,14 +51,14 @@ def is_official(table: Table, grid: Grid, code: str | None) -> bool:
 
     ``code``: the column that locates rows; None where no option names one.
     """
-    if not isinstance(table, TextTable) or (code or KEY).strip().upper() != KEY:
+    if not isinstance(table, TextTable) or fold(code or KEY) != fold(KEY):
         return False
     return key_of(table, grid) is not None
 
 
 def key_of(table: Table, grid: Grid) -> str | None:
     """Return the name of the one column KEY_CODE, on a grid of meshes; None where there is none."""
-    found = [name for name in table.columns if name.strip().upper() == KEY]
+    found = [name for name in table.columns if fold(name) == fold(KEY)]
     return found[0] if is_of_meshes(grid) and len(found) == 1 else None
 
 
@@ -135,7 +135,7 @@ def require_meshes(grid: Grid) -> None:
 
 def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
     """Positions of the key and of the chosen values."""
-    names = [name.upper() for name in table.columns]
+    names = [fold(name).upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(NO_KEY, file=table.name, row=table.head_lines)
     candidates = [i for i, name in enumerate(names) if name and name not in NOT_VALUES]

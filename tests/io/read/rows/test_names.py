@@ -189,8 +189,16 @@ def test_the_delimiter_that_a_first_line_says(text, delimiter, encoding, tmp_pat
         read_table(path, delimiter="!", **given)
 
 
+def test_a_member_that_is_empty_is_told(tmp_path):
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("LIESMICH.txt", "")
+        archive.writestr("a.csv", f"code,n\n{CODE},12\n")
+    with pytest.raises(InputError, match=r"no header.*give the tables alone"):
+        read_table(tmp_path / "in.zip", grid="jis:half", code="code", value="n")
+
+
 def test_labels_of_mesh_files_are_found_under_every_spelling(tmp_path):
     path = tmp_path / "in.txt"
-    text = f"KEY_CODE,T1,T2\n,人口（０～１４歳）,人口（総数）\n{CODE},3,12\n"
+    text = f"ＫＥＹ＿ＣＯＤＥ,T1,T2\n,人口（０～１４歳）,人口（総数）\n{CODE},3,12\n"
     path.write_text(text, encoding="utf-8")
     assert read_mesh(path, grid="jis:half", value="人口(0〜14歳)").count.tolist() == [3]
