@@ -155,6 +155,7 @@ def census():
 SEX = ["人口（総数）　男", "人口（総数）　女"]
 BANDS = ["０～１４歳人口", "１５～６４歳人口", "６５歳以上人口", "７５歳以上人口", "８５歳以上人口"]
 AGES = ["0-14", "15-64", "65-74", "75-84", "85-"]
+SEXES = {"m": "男", "f": "女"}
 
 
 @cache
@@ -162,8 +163,8 @@ def by_sex_and_age(path):
     """Counts of one file by sex and five age bands; the upper ones are differences."""
     grid = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
     grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("band", BANDS)
-    names = [f"{band}　{sex}" for sex in "男女" for band in BANDS]
-    dense = read_mesh(path, grid=grid, value=names, suppressed="zero").to_dense()
+    columns = {(sex, band): f"{band}　{SEXES[sex]}" for sex in SEXES for band in BANDS}
+    dense = read_mesh(path, grid=grid, value=columns, suppressed="zero").to_dense()
     dense[..., 2:-1] -= dense[..., 3:]
     own = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
     own = own.with_attribute("sex", ["m", "f"]).with_attribute("age", AGES)
@@ -248,9 +249,9 @@ class TestCommandLine:
         (path,) = (path for path in census() if "5339" in path.name)
         call = [path, "--grid", "jis:half", "--bounds", *WEST, "--suppressed", "zero"]
         call += ["--axis", "sex=m,f", "--axis", "age=0-14,15-64,65-", "--attribute-order", "above"]
-        for sex in "男女":
-            for band in BANDS[:3]:
-                call += ["--value", f"{band}　{sex}"]
+        for sex in SEXES:
+            for age, band in zip(("0-14", "15-64", "65-"), BANDS[:3], strict=True):
+                call += ["--value", f"{sex},{age}={band}　{SEXES[sex]}"]
         release, _ = self.publish(tmp_path, *call)
         assert release.grid.shape == (40, 40, 2, 3)
         additive(release, [Region.of(release.grid, "53394411")])
