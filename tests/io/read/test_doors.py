@@ -21,37 +21,26 @@ SEXES = MESH.with_attribute("sex", ("f", "m"))
 CODES = ["533901001", "533901002", "533901003"]
 
 
-def csv(frame, folder):
-    frame.to_csv(folder / "a.csv", index=False)
-    return folder / "a.csv"
+def written(ending, write):
+    """Return a door: what writes a frame to a file with an ending, and gives the file."""
 
+    def door(frame, folder):
+        path = folder / f"a.{ending}"
+        write(frame, path)
+        return path
 
-def packed(frame, folder):
-    frame.to_csv(folder / "a.csv.gz", index=False)
-    return folder / "a.csv.gz"
-
-
-def lines(frame, folder):
-    frame.to_json(folder / "a.jsonl", orient="records", lines=True, date_format="iso")
-    return folder / "a.jsonl"
-
-
-def parquet(frame, folder):
-    frame.to_parquet(folder / "a.parquet", index=False)
-    return folder / "a.parquet"
-
-
-def sheet(frame, folder):
-    frame.to_excel(folder / "a.xlsx", index=False)
-    return folder / "a.xlsx"
+    return door
 
 
 DOORS = {
-    "csv": csv,
-    "csv.gz": packed,
-    "json lines": lines,
-    "parquet": parquet,
-    "xlsx": sheet,
+    "csv": written("csv", lambda frame, path: frame.to_csv(path, index=False)),
+    "csv.gz": written("csv.gz", lambda frame, path: frame.to_csv(path, index=False)),
+    "json lines": written(
+        "jsonl",
+        lambda frame, path: frame.to_json(path, orient="records", lines=True, date_format="iso"),
+    ),
+    "parquet": written("parquet", lambda frame, path: frame.to_parquet(path, index=False)),
+    "xlsx": written("xlsx", lambda frame, path: frame.to_excel(path, index=False)),
     "pandas": lambda frame, _: frame,
     "polars": lambda frame, _: polars.from_pandas(frame),
     "arrow": lambda frame, _: pa.Table.from_pandas(frame, preserve_index=False),
@@ -155,19 +144,14 @@ def test_labels_have_a_column_through_every_door(tmp_path, door):
         geodp.read_table(DOORS[door](frame.assign(sex="x"), tmp_path), **call)
 
 
-def written(driver):
-    def write(frame, folder):
-        path = folder / f"a.{driver}"
-        frame.to_parquet(path) if driver == "parquet" else frame.to_file(path)
-        return path
-
-    return write
-
-
 SHAPES = {
     "geopandas": lambda frame, _: frame,
     "geoarrow": lambda frame, _: pa.table(frame.to_arrow()),
-    **{driver: written(driver) for driver in ("parquet", "gpkg", "fgb", "shp", "geojson")},
+    "parquet": written("parquet", lambda frame, path: frame.to_parquet(path)),
+    **{
+        ending: written(ending, lambda frame, path: frame.to_file(path))
+        for ending in ("gpkg", "fgb", "shp", "geojson")
+    },
 }
 
 
