@@ -217,8 +217,13 @@ def bytes_of_texts(column: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint
 
 def is_ascii(column: pa.Array) -> bool:
     """Whether all texts or bytes of a column are ASCII."""
+    return largest_byte(column) < 1 << 7
+
+
+def largest_byte(column: pa.Array) -> int:
+    """Return the largest byte of the texts or bytes (string or binary[n]) of a column."""
     start, text = bytes_of_texts(column)
-    return int(text[start[0] : start[-1]].max(initial=0)) < 1 << 7
+    return int(text[start[0] : start[-1]].max(initial=0))
 
 
 def numbers_of_digits(column: pa.Array, *, as_names: bool = False) -> NDArray[np.int64] | None:

@@ -236,8 +236,7 @@ def batches(
             found = [array.filter(mask) for array in found]
         survey.take(table.name, read, met, read if mask is None else mask.true_count)
         yield rows, found
-    if survey is not None:
-        survey.note(table.name, table.facts)  # what only the end of a file tells
+    survey.note(table.name, table.facts)  # what only the end of a file tells
 
 
 def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) -> bool:

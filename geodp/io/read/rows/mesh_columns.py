@@ -14,6 +14,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
+from geodp.io.read.rows.arrow import largest_byte
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.names import fold
@@ -92,6 +93,9 @@ def _repeats(arrays: Sequence[pa.Array], titles: Sequence[str]) -> pa.Array | No
     """Return which rows have these titles; None where none has. The first column rarely does."""
     found = None
     for array, title in zip(arrays, titles, strict=True):
+        # Letters are larger than digits: codes and counts need not be searched.
+        if max(title.encode(), default=0) > largest_byte(array):
+            return None
         # Patterns are options: a text that becomes an array or a scalar has Arrow import pandas.
         if not pc.match_substring(array, title).true_count:
             return None
