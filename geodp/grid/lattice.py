@@ -114,25 +114,25 @@ class Lattice:
             return None
         west, _, east, _ = self.bounds
         if self.system is not None:
-            if self.system.around is None or east <= -float(self.system.origin[1]):
-                return None
-            return float(self.system.step[1] * self.system.around)
-        if west >= -180 and east <= 180:  # of degrees as of metres, without asking for the CRS
+            around = self.system.around
+            whole = None if around is None else float(self.system.step[1] * around)
+        elif west >= -180 and east <= 180:  # of degrees as of metres, without asking for the CRS
             return None
-        whole = whole_turn(self.crs)
-        return None if whole is None or (-whole / 2 <= west and east <= whole / 2) else whole
+        else:
+            whole = whole_turn(self.crs)
+        return whole if whole is not None and (west < -whole / 2 or east > whole / 2) else None
 
-    def shift(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return what is added to x, float64[n], so that it lies on a lattice across 180 degrees.
+    def turned(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return x, float64[n], where a lattice across 180 degrees has it: whole turns away.
 
-        Whole turns, of which most are none.
+        Of other lattices it stays as it is.
         """
         values, turn = np.asarray(x, np.float64), self.turn
         if turn is None or self.transform is None:
-            return np.zeros_like(values)
+            return values
         west, slack = self.bounds[0], 1e-6 * self.transform[0]
         low, high = values < west - slack, values >= west + turn - slack
-        return np.where(low, turn, 0.0) - np.where(high, turn, 0.0)
+        return np.asarray(values + np.where(low, turn, 0.0) - np.where(high, turn, 0.0), np.float64)
 
     @property
     def northwards(self) -> bool:
@@ -192,8 +192,7 @@ class Lattice:
         if self.transform is None:
             raise UsageError("The grid has no transform; give cell indices instead.")
         a, _, c, _, e, f = self.transform
-        x = np.asarray(x, float) + self.shift(x)
-        at = np.stack([(np.asarray(y, float) - f) / e, (x - c) / a])
+        at = np.stack([(np.asarray(y, float) - f) / e, (self.turned(x) - c) / a])
         bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
         if bad.size:
             raise CodeError(int(bad[0]), "A coordinate must be a finite number.")

@@ -139,9 +139,10 @@ def index_of_units(
     at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
     wrong = known[at] != asked
     if other is not None:
-        if other not in table.codes[-1]:
+        home = np.flatnonzero(known == other)
+        if not home.size:
             raise UsageError(NO_OTHER)
-        at = np.where(wrong & (asked != ""), list(table.codes[-1]).index(other), at)
+        at = np.where(wrong & (asked != ""), home[0], at)
         wrong &= asked == ""
     if wrong.any() and not drops:
         raise CodeError(int(wrong.argmax()), UNKNOWN)

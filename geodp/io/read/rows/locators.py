@@ -156,13 +156,13 @@ def _read_units(
     return [*index_of_units(grid, texts, drops=drops, other=other)]
 
 
-def count_in_unit(grid: Grid, index: NDArray[np.int64], unit: str) -> int:
-    """Return how many rows of cells int64[d, n] are in a unit: of pairs, with either end."""
-    row, col = index_of_units(grid, [unit])[:, 0]
-    ends = [
-        (index[2 * place] == row) & (index[2 * place + 1] == col)
-        for place in range(len(grid.places))
-    ]
+def count_at(index: NDArray[np.int64], places: int, cell: NDArray[np.int64]) -> int:
+    """Return how many rows of cells int64[d, n] are at one: of pairs of places, with either end.
+
+    ``cell`` int64[2]: its row and column.
+    """
+    row, col = cell
+    ends = [(index[2 * end] == row) & (index[2 * end + 1] == col) for end in range(places)]
     return int(np.logical_or.reduce(ends).sum())
 
 
@@ -178,8 +178,7 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
         found = []
-        x, y = fields.coordinates(xs), fields.coordinates(ys)
-        x = x + lattice.shift(x)
+        x, y = lattice.turned(fields.coordinates(xs)), fields.coordinates(ys)
         for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
             exact = (values - first) / step - shift
             index = np.rint(exact)
