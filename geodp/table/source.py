@@ -74,7 +74,7 @@ class Source:
     missing : int
         Values that count nobody as they are named as missing, or hidden by the publisher.
     other : int
-        Rows in the unit that counts the codes which no table of units has (``--other``).
+        Counts in the unit of codes which no table of units has (``--other``).
     without_person : int
         Selected records in the domain whose persons are not told apart.
     totals : tuple of str

@@ -106,11 +106,10 @@ class Table(Reader):
         """Read the places and the counts of every table in the files."""
         import numpy as np
 
-        from geodp.grid.units import index_of_units
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.locators import count_at, locate
+        from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.pairing import numbers_of_labels, pair
         from geodp.io.read.rows.tally import Groups
 
@@ -119,11 +118,6 @@ class Table(Reader):
         wide = self.attribute is not None or paired.wide
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
-        other = (
-            None
-            if self.other is None
-            else index_of_units(grid, [self.other], other=self.other)[:, 0]
-        )
         tally: Tally | None = None
         groups, one_table = Groups(), OneTable()
         for table in self._open(paths):
@@ -157,9 +151,6 @@ class Table(Reader):
                 if summed and not official and len(places) == 1:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
-                if other is not None:
-                    number = count_at(index, len(grid.places), other)
-                    tally.survey.take_other(table.name, number)
                 for number, value in enumerate(values):
                     if wide:
                         labels = np.unravel_index(number, numbers_of_labels(grid))
@@ -191,13 +182,18 @@ class Table(Reader):
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return where counts are gathered; an official file lists a cell once, sum or not."""
+        from geodp.grid.units import index_of_units
         from geodp.io.read.rows.tally import Tally
 
+        other = None
+        if self.other is not None:
+            other = index_of_units(grid, [self.other], other=self.other)[:, 0]
         return Tally(
             grid,
             self.outside or "error",
             self.duplicates,
             within=not official,
+            other=other,
             rounding=self.rounding,
             memory=self.memory,
             scratch=self.scratch,

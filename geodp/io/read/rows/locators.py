@@ -156,16 +156,6 @@ def _read_units(
     return [*index_of_units(grid, texts, drops=drops, other=other)]
 
 
-def count_at(index: NDArray[np.int64], places: int, cell: NDArray[np.int64]) -> int:
-    """Return how many rows of cells int64[d, n] are at one: of pairs of places, with either end.
-
-    ``cell`` int64[2]: its row and column.
-    """
-    row, col = cell
-    ends = [(index[2 * end] == row) & (index[2 * end + 1] == col) for end in range(places)]
-    return int(np.logical_or.reduce(ends).sum())
-
-
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:
     if lattice.transform is None:
         raise UsageError(

@@ -113,9 +113,9 @@ class Survey:
         """Add values that count nobody as they are named as missing."""
         self._of(file).update(missing=rows)
 
-    def take_other(self, file: str, rows: int) -> None:
-        """Add rows in the unit that counts codes which no table of units has."""
-        self._of(file).update(other=rows)
+    def take_other(self, file: str, counts: int) -> None:
+        """Add counts in the unit of codes which no table of units has."""
+        self._of(file).update(other=counts)
 
     def leave_unnamed(self, file: str, rows: int) -> None:
         """Add selected records whose persons are not told apart."""

@@ -58,6 +58,8 @@ class Tally:
         What becomes of a cell that is there twice.
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
+    other : int64[2], optional
+        Row and column of the unit that counts codes which no table of units has.
     rounding : {"nearest", "stochastic"}, optional
         How counts of fractions became whole numbers.
     memory, scratch
@@ -76,13 +78,14 @@ class Tally:
         duplicates: Duplicates,
         *,
         within: bool = True,
+        other: NDArray[np.int64] | None = None,
         rounding: str | None = None,
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
         self.grid = grid
         self.survey = Survey()
-        self._outside = outside
+        self._outside, self._other = outside, other
         self._within, self._sums = within, duplicates == "sum"
         self._stated = () if rounding is None else (STATED[rounding],)
         share = bytes_of(memory)
@@ -114,6 +117,10 @@ class Tally:
         rows, key, inside = place(self.grid, rows, index, self._outside)
         reasons = reasons_outside(self.grid, index, inside)
         self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
+        if self._other is not None:
+            there = _is_at(index, len(self.grid.places), self._other)
+            number = np.count_nonzero(there) if sizes is None else sizes[0][there].sum()
+            self.survey.take_other(rows.table.name, int(number))
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
             if self._tables and rows.table.name != self._tables[-1].name:
@@ -255,6 +262,13 @@ def place(
         if refused.any():
             raise rows.error(int(refused.argmax()), grid.outside_rule)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
+
+
+def _is_at(index: NDArray[np.int64], places: int, cell: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which cells int64[d, n] are at a row and column: of pairs of places, with an end."""
+    row, col = cell
+    ends = [(index[2 * end] == row) & (index[2 * end + 1] == col) for end in range(places)]
+    return np.asarray(np.logical_or.reduce(ends), np.bool_)
 
 
 def reasons_outside(

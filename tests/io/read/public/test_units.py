@@ -262,6 +262,15 @@ def test_codes_that_the_table_does_not_have_are_counted_in_a_unit_of_their_own(t
         geodp.read_table(tmp_path / "trips.csv", grid=pairs, **given)
 
 
+def test_every_row_of_another_code_is_told_where_rows_are_grouped(tmp_path):
+    grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
+    (tmp_path / "counts.csv").write_text("geocode,n\n" + "0011,4\n9999,5\n" * 3)
+    given = {"code": "geocode", "value": "n", "duplicates": "sum", "other": "abroad"}
+    table = geodp.read_table(tmp_path / "counts.csv", grid=grid, **given)
+    (source,) = table.reading.sources
+    assert (source.inside, source.other, source.people) == (6, 3, 27)
+
+
 @pytest.mark.parametrize("blank", ["", " "])
 def test_a_blank_is_no_other_unit(tmp_path, blank):
     grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
