@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import GeodpError
 from geodp.grid.codes import code_system, infer_jis_level
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.public.mask import read_mask
-from geodp.io.read.rows.inspect import inspect
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP

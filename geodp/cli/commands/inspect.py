@@ -26,8 +26,8 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
     publishes it, and what must still be said.
     """
+    from geodp.io.read.layout.inspect import inspect as run
     from geodp.io.read.rows.forms.url import fetch_urls
-    from geodp.io.read.rows.inspect import inspect as run
 
     with fetch_urls(file) as path:
         found = run(path, encoding=encoding)

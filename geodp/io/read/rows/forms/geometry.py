@@ -128,8 +128,28 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     return Locator((geometry.name,), (0, 1), read)
 
 
+def shape_kinds(column: pa.Array) -> list[int]:
+    """Return the kind of each geometry, as Shapely numbers them; -1 where there is none."""
+    import shapely
+
+    return [*map(int, shapely.get_type_id(_read_shapes(column)))]
+
+
 def _shapes(column: pa.Array) -> NDArray[Any]:
     """Return geometries of WKB; CodeError at the first that is none."""
+    import shapely
+
+    found = _read_shapes(column)
+    bad = np.flatnonzero(shapely.is_missing(found))
+    if bad.size:
+        raise CodeError(
+            int(bad[0]), "a geometry is missing or damaged; give the row one, or leave the row out."
+        )
+    return found
+
+
+def _read_shapes(column: pa.Array) -> NDArray[Any]:
+    """Return geometries of WKB, None where there is none."""
     import shapely
 
     if isinstance(column, pa.ExtensionArray):
@@ -137,11 +157,6 @@ def _shapes(column: pa.Array) -> NDArray[Any]:
     found: NDArray[Any] = shapely.from_wkb(
         column.to_numpy(zero_copy_only=False), on_invalid="ignore"
     )
-    bad = np.flatnonzero(shapely.is_missing(found))
-    if bad.size:
-        raise CodeError(
-            int(bad[0]), "a geometry is missing or damaged; give the row one, or leave the row out."
-        )
     return found
 
 

@@ -11,12 +11,12 @@ from scipy.io import netcdf_file
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.complete.netcdf import check_netcdf
 from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.complete.tiff import check_tiff
-from geodp.io.read.rows.inspect import inspect
 from geodp.io.read.rows.pixels import grid_like, open_raster_file
 from tests.command import geodp
 from tests.io.read.damage import (

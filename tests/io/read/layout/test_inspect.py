@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 
-from geodp.io.read.rows.inspect import inspect
+from geodp.io.read.layout.inspect import inspect
 from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
 
 
@@ -18,9 +18,9 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
     assert found["columns"][4] == {"name": "T001", "label": "人口（総数）"}
     assert (found["key"], found["grid"], found["protected"]) == ("KEY_CODE", "jis:half", True)
     assert (found["encoding"], found["delimiter"]) == ("cp932", ",")
-    assert set(found) == {
-        "name", "columns", "key", "grid", "digits", "geometry", "protected", "encoding", "delimiter"
-    }  # fmt: skip
+    told = {"name", "columns", "protected", "encoding", "delimiter", "geometry", "points"}
+    single = {"key", "origin", "destination", "x", "y", "count", "grid", "digits"}
+    assert set(found) == told | single | {"keys", "counts", "times", "persons", "grids"}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
 def test_the_level_is_told_where_it_is_certain(
     name: str, codes: list[str], expected: str | None, tmp_path: Path
 ) -> None:
-    path = official(tmp_path, [f"{name},n", *(f"{code},1" for code in codes)])
+    path = official(tmp_path, [f"{name},n", *(f"{code},1" for code in 2 * codes)])
     assert inspect(path)["tables"][0]["grid"] == expected
 
 
@@ -57,7 +57,7 @@ def test_the_crs_of_geometries_is_told_by_its_code(tmp_path: Path, crs: str, tol
 
 def test_inspection_of_parquet_and_raster(tmp_path: Path) -> None:
     parquet = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"MESH_ID": ["53394611"], "n": [123454321]}), parquet)
+    pq.write_table(pa.table({"MESH_ID": 2 * ["53394611"], "n": 2 * [123454321]}), parquet)
     (found,) = inspect(parquet)["tables"]
     assert found["columns"] == [
         {"name": "MESH_ID", "type": "string"},

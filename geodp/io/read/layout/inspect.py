@@ -1,0 +1,203 @@
+"""What a file is, without saying anything about the people in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from math import isnan
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as kinds
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from geodp.errors import UsageError
+from geodp.io.read.layout.evidence import SAMPLE, Verdict, choose, judge
+from geodp.io.read.layout.recognise import Column, Roles, recognise
+from geodp.io.read.rows.columns import Rows, Table, open_tables
+from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
+from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
+from geodp.io.read.rows.mesh_columns import require_one_header
+from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.pixels import open_raster_file
+from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
+
+PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
+"""Beginnings of the names of columns that say which values are hidden."""
+
+
+def inspect(
+    path: FilePath,
+    *,
+    encoding: str | None = None,
+    grid: str | None = None,
+    key: str | None = None,
+    delimiter: str | None = None,
+    layer: str | None = None,
+) -> dict[str, Any]:
+    """Describe a file by its header.
+
+    No count, no number of rows, no code and no extent of rows is said. Of the rows, only the form
+    of the first values is looked at (:mod:`geodp.io.read.layout.recognise`).
+
+    Parameters
+    ----------
+    path : path
+    encoding : str, optional
+        Of a text. Default: as found in the header; UTF-8 or CP932.
+    grid : str, optional
+        Name of the code system, where it is known; "" where rows lie on a grid without codes.
+    key : str, optional
+        Name of the column of codes. Default: found by its name or its values.
+    delimiter : str, optional
+        Of a text. Default: as found in the header.
+    layer : str, optional
+        Of a GeoPackage with several, or sheet of a workbook.
+
+    Returns
+    -------
+    dict
+        ``format``: "raster", or what :func:`geodp.io.read.rows.input_files.kind_of` says. Of a
+        raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``; ``columns``, a
+        list of ``name`` with ``label`` or ``type``, or None where the first row looks like data;
+        ``key``, the column of codes, ``origin`` and ``destination``, ``x`` and ``y``, longitudes
+        and latitudes, ``count``, each a name, or None where none is certain; ``keys``, ``counts``,
+        ``times`` and ``persons``, names of all that may be it; ``grid``, the name of a code system,
+        or None where it is not certain, and ``grids``, all that it may be; ``digits`` of all codes,
+        or None; ``geometry``, the CRS of geometries, or None, and ``points``, whether all of them
+        are points; ``protected``, whether columns tell of hidden values; and of a text ``encoding``
+        and ``delimiter``.
+
+    Raises
+    ------
+    UsageError
+        An encoding that is unknown or does not keep ASCII, or of a file that is no text.
+    InputError
+        A file that is none of these, or damaged; a header that is repeated in a row.
+    """
+    kind = kind_of(path)
+    if encoding is not None and kind in (*RASTER, "parquet"):
+        raise UsageError("Only a text has an encoding (--encoding, encoding=).")
+    if kind in RASTER:
+        return {"format": "raster", "raster": _raster(path)}
+    opened = open_tables(path, delimiter=delimiter, encoding=encoding, labelled=True, layer=layer)
+    tables = [_table(table, grid, key) for table in opened]
+    return {"format": kind, "tables": tables}
+
+
+def _raster(path: FilePath) -> dict[str, Any]:
+    with open_raster_file(path) as raster:
+        return dict(describe_raster(RasterHeader(raster, path)))
+
+
+def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
+    names = [name.upper() for name in table.columns]
+    found: dict[str, Any] = {"name": table.name, "columns": None}
+    found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
+    if isinstance(table, TextTable):
+        found |= {"encoding": table.encoding, "delimiter": table.delimiter}
+        second, kind = table.labels, "label"
+    elif isinstance(table, ParquetTable):
+        second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
+        second += ("",) * (len(names) - len(second))  # columns of the file's path
+    else:
+        second, kind = ("",) * len(names), "label"
+    if not all(map(is_name, names)):
+        shape = {"geometry": _crs_of(table), "points": False}
+        return found | shape | _roles(table.columns, Roles(), [])
+    found["columns"] = [
+        {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)
+    ]
+    first = _first(table)
+    samples = [_texts(column) for column in first] or [() for _ in names]
+    columns = [
+        Column(name, more if kind == "label" else "", values)
+        for name, more, values in zip(table.columns, second, samples, strict=True)
+    ]
+    own = [at for at, name in enumerate(table.columns) if code and name.strip() == code.strip()]
+    roles = recognise(columns, grid, own[0] if own else None)
+    if first and roles.code is not None:
+        require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
+    return found | _geometry(table, first) | _roles(table.columns, roles, samples)
+
+
+def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return roles by the names of their columns."""
+    single = {
+        "key": roles.code,
+        "origin": roles.origin,
+        "destination": roles.destination,
+        "x": roles.x,
+        "y": roles.y,
+        "count": roles.count,
+    }
+    several = {
+        "keys": roles.codes,
+        "counts": roles.counts,
+        "times": roles.times,
+        "persons": roles.persons,
+    }
+    found: dict[str, Any] = {role: None if at is None else names[at] for role, at in single.items()}
+    found |= {role: [names[at] for at in some] for role, some in several.items()}
+    found |= {"grid": roles.grid, "grids": [*roles.grids]}
+    found["digits"] = None if roles.code is None else _digits(samples[roles.code])
+    return found
+
+
+def _digits(codes: Sequence[str]) -> int | None:
+    """Return how many digits all codes have, where they are numbers of one length."""
+    lengths = [len(code) if code.isdecimal() else 0 for code in codes if code]
+    verdicts = {
+        each: judge(lengths.count(each), len(lengths) - lengths.count(each)) for each in {*lengths}
+    }
+    return choose(verdicts) or None
+
+
+def _first(table: Table) -> list[pa.Array]:
+    """Return the first values of every column; no column of a table without rows."""
+    batch = next(islice(table.arrays([*range(len(table.columns))]), 1), [])
+    return [column.slice(0, SAMPLE) for column in batch]
+
+
+def _texts(column: pa.Array) -> tuple[str, ...]:
+    """Return values as texts, floats that are whole numbers without a point; none of shapes."""
+    if kinds.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if kinds.is_floating(kind):
+        return tuple(map(_text_of_float, column.to_pylist()))
+    if not kinds.is_primitive(kind) and not kinds.is_string(kind) and not kinds.is_decimal(kind):
+        return ()
+    return tuple("" if one is None else str(one).strip() for one in column.to_pylist())
+
+
+def _text_of_float(number: float | None) -> str:
+    """Return a number by itself, so that one of them changes no other's text."""
+    if number is None or isnan(number):
+        return ""
+    return f"{number:.0f}" if number.is_integer() else str(number)
+
+
+def _geometry(table: Table, first: Sequence[pa.Array]) -> dict[str, Any]:
+    """Return the CRS of a table's geometries, and whether they are points."""
+    crs, points = _crs_of(table), False
+    if crs is not None and first:
+        shapes = first[table.columns.index(find_geometry(table).name)]
+        kinds_of_shapes = shape_kinds(shapes)
+        good = sum(kind == POINT for kind in kinds_of_shapes)
+        points = judge(good, len(kinds_of_shapes) - good) is Verdict.YES
+    return {"geometry": crs, "points": points}
+
+
+def _crs_of(table: Table) -> str | None:
+    """Return the CRS of a table's geometries, "unknown" where they state none; None without."""
+    try:
+        crs = find_geometry(table).crs
+        known = CRS.from_user_input(crs)
+    except UsageError:
+        return None
+    except CRSError:
+        return "unknown"
+    return ":".join(known.to_authority() or (str(known.name),))
