@@ -1,0 +1,148 @@
+"""Columns are found by what they hold, and no record changes which."""
+
+import random
+
+import pytest
+
+from geodp.io.read.layout.propose import propose
+from geodp.io.read.layout.recognise import Column, recognise
+
+MESHES = ("53394611", "53394526", "53394612")
+SQUARES = ("1kmN2599E4695", "1kmN2600E4695", "1kmN2601E4699")
+HECTARES = ("60002000", "60012001", "60032010")
+DUTCH = ("E85900N436000", "E86000N436000", "E86100N436100")
+COUNTS = ("12", "7", "30")
+
+
+@pytest.fixture
+def settle(tmp_path):
+    """Return what is proposed of a table of columns by their names."""
+
+    def one(columns, given=None):
+        path = tmp_path / "in.csv"
+        rows = zip(*columns.values(), strict=True)
+        lines = [";".join(columns), *(";".join(row) for row in rows)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return propose(path, {"contribution": 1, **(given or {})})
+
+    return one
+
+
+FOUND = {
+    "Japanese": ({"メッシュコード": MESHES, "人口総数": COUNTS}, "jis:basic"),
+    "Korean": ({"격자코드": SQUARES, "인구수": COUNTS}, "inspire:1km"),
+    "Chinese": ({"网格编码": SQUARES, "人口数": COUNTS}, "inspire:1km"),
+    "of the EEA": ({"CELLCODE": SQUARES, "POP": COUNTS}, "inspire:1km"),
+    "Swiss": ({"RELI": HECTARES, "B21BTOT": COUNTS}, "statpop:100m"),
+    "without a known name": ({"vlak": SQUARES, "leute": COUNTS}, "inspire:1km"),
+    "hectares without a known name": ({"ha": HECTARES, "n": COUNTS}, "statpop:100m"),
+    "beside codes of areas": ({"pref": ("13", "13", "14"), "k": MESHES, "n": COUNTS}, "jis:basic"),
+    "beside a year": ({"k": MESHES, "y2": ("2020",) * 3, "n": COUNTS}, "jis:basic"),
+    "beside a day": ({"k": MESHES, "when": ("2020-01-01",) * 3, "n": COUNTS}, "jis:basic"),
+    "beside labels": ({"k": MESHES, "sex": ("m", "f", "m"), "n": COUNTS}, "jis:basic"),
+    "beside a share": ({"k": MESHES, "q": ("0.5", "1.5", "0.1"), "n": COUNTS}, "jis:basic"),
+    "population and households": (
+        {"k": MESHES, "households": ("4", "2", "9"), "population": COUNTS},
+        "jis:basic",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_codes_and_counts_are_found_in_any_language_or_by_their_values(what, settle):
+    columns, grid = FOUND[what]
+    found = settle(columns)
+    code = next(name for name, values in columns.items() if values in (MESHES, SQUARES, HECTARES))
+    assert (found.options["grid"], found.options["code"]) == (grid, code)
+    assert found.options["value"] == [[*columns][-1]]
+    assert found.asks == ()
+
+
+def test_ends_of_journeys_are_found_by_name(settle):
+    for origin, destination in (("origin", "destination"), ("出発地メッシュ", "到着地メッシュ")):
+        found = settle({origin: MESHES, destination: MESHES[::-1], "n": COUNTS})
+        assert found.options == {
+            "pairs": True,
+            "column": [f"origin={origin}", f"destination={destination}"],
+            "grid": "jis:basic",
+            "value": ["n"],
+        }
+
+
+ASKED = {
+    "two columns of codes": ({"a": MESHES, "b": SQUARES, "n": COUNTS}, r"--code.*: a, b"),
+    "two columns of counts": ({"a": MESHES, "b": ("1", "2", "3"), "n": COUNTS}, r"--value.*: b, n"),
+    "a grid of two sizes": ({"a": DUTCH[:2] * 2, "n": COUNTS[:2] * 2}, "cbs:500m, cbs:100m"),
+    "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
+    "one odd code": ({"a": (*MESHES, "?"), "n": (*COUNTS, "1")}, "--code.*: a"),
+    "one odd count": ({"a": (*MESHES, "53394613"), "n": (*COUNTS, "many")}, "--value.*: n"),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_what_is_not_certain_is_asked_with_the_candidates(what, settle):
+    import re
+
+    columns, words = ASKED[what]
+    assert re.search(words, " ".join(settle(columns).asks))
+
+
+def test_what_is_named_tells_the_rest(settle):
+    """A grid tells which column has its codes, a column which grid."""
+    both = {"a": MESHES, "b": SQUARES, "n": COUNTS}
+    assert settle(both, {"grid": "jis:basic"}).options["code"] == "a"
+    assert settle(both, {"grid": "inspire:1km"}).options["code"] == "b"
+    assert settle(both, {"code": "b"}).options["grid"] == "inspire:1km"
+    tens = ("5339461132", "5339461133", "5339461134")
+    assert settle({"z": tens, "n": COUNTS}, {"grid": "jis:quarter"}).options["code"] == "z"
+
+
+def test_points_persons_and_times_are_found(settle):
+    columns = {
+        "user_id": ("a", "b", "c"),
+        "日時": ("2020-01-01T10:00",) * 3,
+        "経度": ("139.7", "139.8", "139.6"),
+        "緯度": ("35.6", "35.7", "35.8"),
+    }
+    found = settle(columns, {"grid": "jis:basic", "points": True, "contribution": None})
+    assert found.options == {"x": "経度", "y": "緯度"}
+    assert "--person: user_id" in found.asks[0]
+    roles = recognise([Column(name, "", values) for name, values in columns.items()])
+    assert (roles.persons, roles.times, roles.counts) == ((0,), (1,), ())
+
+
+TABLES = {
+    **{what: columns for what, (columns, _) in (FOUND | ASKED).items()},
+    "journeys": {"origin": MESHES, "destination": MESHES[::-1], "n": COUNTS},
+    "points": {"id": ("1", "2", "3"), "lon": ("1.5", "2.5", "3"), "lat": ("1", "2", "3.5")},
+    "Dutch": {"crs28992res500m": ("E85500N436000", "E86000N436000"), "n": COUNTS[:2]},
+    "zensus": {
+        "GITTER_ID_100m": ("100mN26891E43370", "100mN26892E43370"),
+        "x_mp_100m": ("1", "2"),
+        "y_mp_100m": ("1", "2"),
+        "Einwohner": ("4", "–"),
+    },
+    "census": {"GRD_ID": SQUARES, "T": COUNTS, "M": ("5", "3", "10"), "F": ("7", "4", "20")},
+    "estat": {"KEY_CODE": ("5339461132", "5339461133"), "T1": ("4", "5"), "T2": ("1", "1")},
+}
+ODD = ("", "x", "53394611", "533946113", *SQUARES[:1], *HECTARES[:1], *DUTCH[:1], "2020", "1.5")
+"""What a record may hold in any column."""
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_no_record_changes_which_reading_is_chosen(what, settle):
+    """Adding, taking away or changing one: an option may go or come, and never be another."""
+    columns, draw = TABLES[what], random.Random(what)
+    rows = [*zip(*columns.values(), strict=True)]
+    for times in (1, 2, 4):
+        many = rows * times
+        before = settle(dict(zip(columns, zip(*many, strict=True), strict=True))).options
+        for _ in range(40):
+            after = [*many]
+            at = draw.randrange(len(after))
+            odd = tuple(draw.choice((*after[at], *ODD)) for _ in columns)
+            kind = draw.choice(("add", "change", "remove") if len(after) > 1 else ("add", "change"))
+            after[at : at + (kind != "add")] = [] if kind == "remove" else [odd]
+            found = settle(dict(zip(columns, zip(*after, strict=True), strict=True))).options
+            both = {*before} & {*found}
+            assert {name: before[name] for name in both} == {name: found[name] for name in both}
