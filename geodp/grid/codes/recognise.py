@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, InputError
