@@ -10,21 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, InputError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.arrays import as_array
-from geodp.grid.codes.inspire import SIZES as INSPIRE_SIZES
+from geodp.grid.codes.description import described_names, find_description
+from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
+from geodp.grid.codes.geohash import Geohashes
 from geodp.grid.codes.jis import LEVELS
-from geodp.grid.codes.national import EXTENTS, FAMILIES
-from geodp.grid.codes.national import SIZES as NATIONAL_SIZES
+from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import DEEPEST
 from geodp.grid.codes.system import CodeSystem
 
 NAMED = {
-    "inspire": ("GRD_ID", "GITTER_ID", "CELLCODE"),
-    "cbs": ("CRS28992RES", "C28992R"),
-    "statpop": ("RELI",),
     "jis": ("KEY_CODE", "MESH"),
     "quadkey": ("QUADKEY",),
+    "geohash": ("GEOHASH",),
 }
-"""Beginnings of the names that publishers give columns of codes, by family."""
+"""Beginnings of the names that publishers give columns of codes, where no description has them."""
 
 
 def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
@@ -32,8 +31,10 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
 
     The rule is fixed and is one of form: a system is returned exactly if its ``parse`` reads each
     of the codes and each cell lies in the system's public extent. One code that is none, a blank
-    one among them, leaves a system out; it never brings another in. Which of several is meant
-    (``60302000`` is a hectare of Switzerland and a mesh of Japan) is not decided here.
+    one among them, leaves a system out; it never brings another in. Geohashes are returned where
+    more than half of the codes have a letter, as numbers of one length would be geohashes too.
+    Which of several is meant (``60302000`` is a hectare of Switzerland and a mesh of Japan) is not
+    decided here.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
     -------
     tuple of str
         Names that `code_system` knows, in a fixed order: those that `name` tells; then JIS,
-        INSPIRE, national grids and tiles, each from the coarsest to the finest. Empty for no
+        INSPIRE, the other descriptions by name, quadkeys and geohashes, each from the coarsest to
+        the finest. Empty for no
         codes, and for codes that no system has.
 
     Examples
@@ -64,11 +66,26 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
         return ()
     if not array.size:
         return ()
-    found = [system for system in _systems() if _has(system, array)]
+    lettered = _has_letters(array)
+    found = [
+        system
+        for system in _systems()
+        if (lettered or not isinstance(system, Geohashes)) and _has(system, array)
+    ]
     column = name.strip().upper()
-    hinted = [kind for kind, starts in NAMED.items() if column.startswith(starts)]
-    named = [system.name for system in found]
-    return tuple(sorted(named, key=lambda one: one.partition(":")[0] not in hinted))
+    return tuple(one.name for one in sorted(found, key=lambda one: not _is_named(one, column)))
+
+
+def _is_named(system: CodeSystem, column: str) -> bool:
+    """Whether a column's name, in capitals, is one that publishers of a system use."""
+    if isinstance(system, PatternGrid):
+        return column.startswith(system.description.columns)
+    return column.startswith(NAMED[system.name.partition(":")[0]])
+
+
+def _has_letters(codes: NDArray[Any]) -> bool:
+    """Whether most codes have a letter."""
+    return 2 * sum(not text.isdecimal() for text in map(str, codes.tolist())) > codes.size
 
 
 def _has(system: CodeSystem, codes: NDArray[Any]) -> bool:
@@ -86,10 +103,10 @@ def _has(system: CodeSystem, codes: NDArray[Any]) -> bool:
 @cache
 def _systems() -> tuple[CodeSystem, ...]:
     """Return all code systems, in the order in which they are proposed."""
-    names = [f"jis:{level}" for level in LEVELS]
-    names += [f"inspire:{size}" for size in reversed(INSPIRE_SIZES.values())]
-    names += [f"{kind}:{NATIONAL_SIZES[m]}" for kind, (_, m_) in FAMILIES.items() for m in m_[::-1]]
-    sizes = [*reversed(NATIONAL_SIZES.values())]
-    names += [f"national:{epsg}:{size}" for epsg in EXTENTS for size in sizes]
-    names += [f"quadkey:{zoom}" for zoom in range(1, DEEPEST + 1)]
-    return tuple(map(code_system, names))
+    found = [code_system(f"jis:{level}") for level in LEVELS]
+    for name in sorted(described_names(), key=lambda name: (name != "inspire", name)):
+        description = find_description(name)
+        assert description is not None
+        found += [PatternGrid(description, label) for label, _ in reversed(description.sizes)]
+    found += [code_system(f"quadkey:{zoom}") for zoom in range(1, DEEPEST + 1)]
+    return (*found, *(code_system(f"geohash:{n}") for n in range(1, LONGEST_HASH + 1)))

@@ -6,7 +6,17 @@ import pytest
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import systems_of
 
-ALONE = ["inspire:1km", "inspire:250m", "national:3067:1km", "jis:half", "jis:2km", "quadkey:16"]
+ALONE = [
+    "inspire:1km",
+    "inspire:250m",
+    "national:3067:1km",
+    "ssb:250m",
+    "dkn:100m",
+    "ibge:1km",
+    "jis:half",
+    "jis:2km",
+    "quadkey:16",
+]
 """Systems whose codes look like those of no other."""
 
 
@@ -28,6 +38,14 @@ def test_a_system_is_among_those_of_its_codes(name):
 def test_one_odd_code_leaves_systems_out_and_brings_none_in(odd):
     for name in ALONE:
         assert systems_of([*draw(name).tolist(), odd]) == ()
+
+
+def test_numbers_are_geohashes_where_most_codes_have_a_letter():
+    codes = draw("geohash:9").tolist()
+    assert systems_of(codes) == ("geohash:9",)
+    half = draw("jis:half").tolist()
+    assert systems_of(half[:3] + codes[:2]) == ()
+    assert systems_of([*half, "xn76u8b5x"]) == ()
 
 
 def test_a_columns_name_orders_and_decides_nothing():
