@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.axes import Mask
-from geodp.grid.codes import CodeSystem, JISMesh, code_system
+from geodp.grid.codes import coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import mask_of_blocks
@@ -185,12 +185,6 @@ def coarser_lattice(place: Lattice, side: int) -> Lattice:
     dy, dx = (float(step) for step in system.step)
     transform = (dx, 0.0, float(west), 0.0, dy, float(south))
     return Lattice(rows, cols, system, row0, col0, system.crs, transform)
-
-
-def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
-    """Return the code system of another level, on the same datum."""
-    found = code_system(name)
-    return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
 
 
 def _first(place: Lattice, side: int) -> tuple[int, int]:

@@ -1,9 +1,15 @@
-"""Whether a CRS that a file or an array states means the plane of a grid."""
+"""Text of a CRS, and whether one that a file or an array states means the plane of a grid."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from geodp.errors import UsageError
+
+_FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
+"""Parameters of PROJ's strings whose values are files."""
 
 
 def same_plane(written: Any, wanted: str | None) -> bool:
@@ -78,3 +84,20 @@ def _horizontal(crs: Any) -> Any:
     if crs.is_compound:
         return _horizontal(crs.sub_crs_list[0])
     return crs.to_2d() if len(crs.axis_info) > 2 else crs
+
+
+def normalise_crs(crs: Any) -> str | None:
+    """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    if crs is None:
+        return None
+    from pyproj import CRS  # late: it is slow, and grids of code systems do without
+    from pyproj.exceptions import CRSError
+
+    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    if _FILE.search(str(text)):
+        raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
+    try:
+        CRS.from_user_input(text)
+    except (CRSError, UnicodeError):  # also half a surrogate pair
+        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
+    return str(text)

@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import CodeSystem, code_system
+from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
-from geodp.grid.lattice import Lattice, affine_coefficients, normalise_crs
+from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.order import Order, bits_for, official_digits
 from geodp.grid.pairs import ENDS, PairOrder
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.codes import CodeSystem
+from geodp.grid.codes import CodeSystem, definition_of
 from geodp.grid.codes.quadkey import HALF
 
 Transform = tuple[float, float, float, float, float, float]
@@ -201,6 +201,7 @@ class Lattice:
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the lattice again."""
+        definition = definition_of(self.system)
         return {
             "rows": self.rows,
             "cols": self.cols,
@@ -209,6 +210,7 @@ class Lattice:
             "crs": self.crs,
             "transform": None if self.transform is None else list(self.transform),
             "bounds": list(self.bounds),
+            **({} if definition is None else {"definition": definition}),
         }
 
 
@@ -268,28 +270,7 @@ def whole_turn(crs: str) -> float | None:
     return 2 * float(HALF) if known.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
 
 
-_FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
-"""Parameters of PROJ's strings whose values are files."""
-
-
 _ROW_COL = re.compile(r"[0-9]{1,18}_[0-9]{1,18}")
-
-
-def normalise_crs(crs: Any) -> str | None:
-    """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
-    if crs is None:
-        return None
-    from pyproj import CRS  # late: it is slow, and grids of code systems do without
-    from pyproj.exceptions import CRSError
-
-    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
-    if _FILE.search(str(text)):
-        raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
-    try:
-        CRS.from_user_input(text)
-    except (CRSError, UnicodeError):  # also half a surrogate pair
-        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
-    return str(text)
 
 
 def affine_coefficients(transform: Sequence[float]) -> Transform:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.coarsen import coarser_system
-from geodp.grid.codes import CodeSystem
+from geodp.grid.codes import CodeSystem, coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 
 import click
@@ -84,9 +83,14 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
 
 def _grid_of_code(code: str) -> str:
     """Name of the code system of a code; CodeError where it is not certain."""
+    from geodp.errors import CodeError
     from geodp.grid.codes import infer_jis_level
+    from geodp.grid.codes.recognise import systems_of
 
-    inspire = re.match(r"CRS3035RES(\d+)mN|(\d+k?m)N", code)
-    if inspire:
-        return f"inspire:{inspire.group(1) or inspire.group(2)}"
-    return f"jis:{infer_jis_level(code)}"
+    found = systems_of([code])
+    if code.isdecimal() and (not found or found[0].startswith("jis:")):
+        return f"jis:{infer_jis_level(code)}"
+    if len(found) == 1:
+        return found[0]
+    several = f"the code is one of {', '.join(found)}" if found else "no grid has such a code"
+    raise CodeError(0, f"{several}: name the grid (--grid)")

@@ -4,52 +4,134 @@ A *code* is the label under which a cell is published ("533946113", "1kmN2599E46
 *index* is the place ``(row, col)`` on the lattice of a code system, row counting northwards
 and col eastwards. Between the two there is integer arithmetic only.
 
-Sources: JIS X 0410:2002 (area partition codes, with the integrated partitions); INSPIRE
-D2.8.I.2 v3.1 (geographical grid systems); Regulation (EU) 2018/1799, article 3 (code and
-extent of the 1 km reference grid).
+Codes that are made of coordinates are described by TOML files, geodp's own in ``systems`` and
+anybody's (:mod:`geodp.grid.codes.description`); others are classes. Sources of these: JIS X
+0410:2002 (area partition codes, with the integrated partitions); Bing Maps Tile System;
+geohash.org.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from geodp.errors import UsageError
-from geodp.grid.codes.inspire import SIZES, InspireGrid
+from geodp.grid.codes.description import (
+    GridDescription,
+    described_names,
+    find_description,
+    read_description,
+)
+from geodp.grid.codes.geohash import Geohashes
 from geodp.grid.codes.jis import LEVELS, JISMesh, infer_jis_level
-from geodp.grid.codes.national import NationalGrid, national_grid
+from geodp.grid.codes.pattern_grid import PatternGrid, check_examples
 from geodp.grid.codes.quadkey import Quadkeys
 from geodp.grid.codes.system import CodeSystem
 
 __all__ = [
     "CodeSystem",
-    "InspireGrid",
+    "Geohashes",
+    "GridDescription",
     "JISMesh",
-    "NationalGrid",
+    "PatternGrid",
     "Quadkeys",
+    "coarser_system",
     "code_system",
+    "definition_of",
     "infer_jis_level",
 ]
 
+FILE = "file:"
+"""Begins the names of grids whose description is somebody's own file."""
 
-def code_system(spec: str) -> CodeSystem:
+STANDARD = ("inspire",)
+"""Descriptions that no release states, as a regulation does and every verifier knows them."""
+
+
+def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeSystem:
     """Return the code system of a name; UsageError if unknown.
 
-    Names are "jis:<level>"; "inspire:<size>", size "1km", or "1000" for metres; "cbs:<size>",
-    "statpop:100m", "national:<epsg>:<size>"; "quadkey:<zoom>".
+    Parameters
+    ----------
+    spec : str
+        "jis:<level>"; "quadkey:<zoom>"; "geohash:<length>"; the name and a size of a description,
+        such as "inspire:1km", "cbs:100m", "national:3067:1km", or "inspire:1000" in units of its
+        CRS; "file:<path>" of a TOML file of one size, or "file:<path>:<size>".
+    definition : mapping, optional
+        What a release's card states of a description that "<name>:<size>" is of, in place of
+        geodp's own.
 
     >>> code_system("jis:half"), code_system("inspire:1km") == code_system("inspire:1000")
     (JISMesh(level='half', crs='EPSG:6668'), True)
     """
     family, _, size = spec.partition(":")
+    if spec.startswith(FILE):
+        return _of_file(spec.removeprefix(FILE))
     if family == "jis" and size in LEVELS:
         return JISMesh(size)
-    for metres, label in SIZES.items():
-        if family == "inspire" and size in (label, str(metres)):
-            return InspireGrid(metres)
-    if (found := national_grid(spec)) is not None:
-        return found
-    if family == "quadkey" and size.isdecimal() and len(size) < 3:
-        return Quadkeys(int(size))
+    if family in ("quadkey", "geohash") and re.fullmatch(r"[0-9]{1,2}", size):
+        return Quadkeys(int(size)) if family == "quadkey" else Geohashes(int(size))
+    name, _, size = spec.rpartition(":")
+    found = find_description(name)
+    if definition is not None:
+        found = GridDescription.of(definition, "The definition of the grid")
+        if found.name != name:
+            raise UsageError("The definition of the grid is of another grid.")
+    if found is not None:
+        return _of_size(found, size)
+    known = [name for name in described_names() if not name.startswith("national:")]
+    numbers = [name.partition(":")[2] for name in described_names() if name not in known]
     raise UsageError(
-        f"code systems are jis:<level>, level one of {', '.join(LEVELS)}, "
-        f"inspire:<size>, size one of {', '.join(SIZES.values())}, cbs:<size>, statpop:100m, "
-        "national:<epsg>:<size> and quadkey:<zoom>"
+        f"code systems are jis:<level>, level one of {', '.join(LEVELS)}; quadkey:<zoom>; "
+        f"geohash:<length>; <name>:<size>, such as inspire:1km or inspire:10km, name one of "
+        f"{', '.join(known)}; national:<epsg>:<size>, epsg one of {', '.join(numbers)}; and "
+        "file:<path> of a description of your own (TOML)"
     )
+
+
+def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
+    """Return the code system of one of a system's areas, on the same datum."""
+    if isinstance(system, PatternGrid):
+        return _of_size(system.description, name.rpartition(":")[2])
+    found = code_system(name)
+    return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
+
+
+def definition_of(system: CodeSystem | None) -> dict[str, Any] | None:
+    """Return what a release states of a code system, so that its codes are read without any file.
+
+    None for systems of a standard, which their names tell.
+    """
+    if isinstance(system, PatternGrid) and system.description.name not in STANDARD:
+        return system.description.describe()
+    return None
+
+
+def _of_size(description: GridDescription, size: str) -> PatternGrid:
+    """Return the grid of a size of a description; UsageError for another size."""
+    label = description.label_of(size)
+    if label is None:
+        names = [f"{description.name}:{label.lower()}" for label, _ in description.sizes]
+        raise UsageError(f"grids of {description.name} are {', '.join(names)}")
+    return PatternGrid(description, label)
+
+
+def _of_file(text: str) -> PatternGrid:
+    """Return the grid of a path, or of a path and a size; UsageError where the size is missing."""
+    found = re.fullmatch(r"(?P<path>.+?\.toml)(:(?P<size>[^:/\\]+))?", text, re.IGNORECASE)
+    if found is None:
+        raise UsageError(
+            "a grid of your own is file:<path> or file:<path>:<size>, of a TOML file whose name "
+            "ends in .toml"
+        )
+    path = Path(found["path"])
+    description = read_description(path)
+    check_examples(description, str(path))
+    if found["size"] is not None:
+        return _of_size(description, found["size"])
+    if len(description.sizes) > 1:
+        labels = ", ".join(f"file:{path}:{label}" for label, _ in description.sizes)
+        raise UsageError(f"{path} has cells of several sizes; name one: {labels}")
+    return PatternGrid(description, description.sizes[0][0])

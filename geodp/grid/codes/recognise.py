@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -12,25 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, InputError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.arrays import Indices, as_array
-from geodp.grid.codes.inspire import SIZES as INSPIRE_SIZES
+from geodp.grid.codes.description import described_names, find_description
+from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
+from geodp.grid.codes.geohash import Geohashes
 from geodp.grid.codes.jis import LEVELS
-from geodp.grid.codes.national import EXTENTS, FAMILIES
-from geodp.grid.codes.national import SIZES as NATIONAL_SIZES
+from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import DEEPEST
 from geodp.grid.codes.system import CodeSystem
 
 NAMED = {
-    "inspire": ("GRD_ID", "GITTER_ID", "CELLCODE"),
-    "cbs": ("CRS28992RES", "C28992R"),
-    "statpop": ("RELI",),
     "jis": ("KEY_CODE", "MESH"),
     "quadkey": ("QUADKEY",),
+    "geohash": ("GEOHASH",),
 }
-"""Beginnings of the names that publishers give columns of codes, by family."""
-
-
-LEAST = 4
-"""Digits that every code has."""
+"""Beginnings of the names that publishers give columns of codes, where no description has them."""
 
 
 def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
@@ -38,8 +34,10 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
 
     The rule is fixed and is one of form: a system is returned exactly if its ``parse`` reads each
     of the codes and each cell lies in the system's public extent. One code that is none, a blank
-    one among them, leaves a system out; it never brings another in. Which of several is meant
-    (``60302000`` is a hectare of Switzerland and a mesh of Japan) is not decided here.
+    one among them, leaves a system out; it never brings another in. Geohashes are returned where
+    more than half of the codes have a letter, as numbers of one length would be geohashes too.
+    Which of several is meant (``60302000`` is a hectare of Switzerland and a mesh of Japan) is not
+    decided here.
 
     Parameters
     ----------
@@ -54,7 +52,8 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
     -------
     tuple of str
         Names that `code_system` knows, in a fixed order: those that `name` tells; then JIS,
-        INSPIRE, national grids and tiles, each from the coarsest to the finest. Empty for no
+        INSPIRE, the other descriptions by name, quadkeys and geohashes, each from the coarsest to
+        the finest. Empty for no
         codes, and for codes that no system has.
 
     Examples
@@ -70,23 +69,30 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
         return ()
     if not array.size:
         return ()
-    found = [system for system in _systems() if _has(system, array)]
+    lettered = _has_letters(array)
+    found = [
+        system
+        for system in _systems()
+        if (lettered or not isinstance(system, Geohashes)) and _has(system, array)
+    ]
     column = name.strip().upper()
-    hinted = [kind for kind, starts in NAMED.items() if column.startswith(starts)]
-    named = [system.name for system in found]
-    return tuple(sorted(named, key=lambda one: one.partition(":")[0] not in hinted))
+    return tuple(one.name for one in sorted(found, key=lambda one: not _is_named(one, column)))
 
 
-def count_others(codes: Sequence[str], most: int, system: str | None = None) -> dict[str, int]:
+def count_others(
+    codes: Sequence[str], most: int, name: str = "", system: str | None = None
+) -> dict[str, int]:
     """Return how many texts are no codes of a system, for each of which these are at most `most`.
 
-    Codes of which a number may have lost zeros in front are not looked for, as their length tells
-    nothing: a system of them must be named.
+    Quadkeys are not looked for, as numbers may have lost zeros in front of them and their length
+    tells nothing; geohashes only in a column of that name, as many words are geohashes.
 
     Parameters
     ----------
     codes : sequence of str
     most : int
+    name : str
+        Of the column.
     system : str, optional
         Name of the only one that is asked about. Default: all others.
 
@@ -96,21 +102,16 @@ def count_others(codes: Sequence[str], most: int, system: str | None = None) -> 
     {'jis:basic': 1}
     """
     plain = [code.strip() for code in codes]
-    # No code has fewer digits: texts and small numbers, as most columns hold, end here.
-    long = np.array([code for code in plain if sum(map(str.isdigit, code)) >= LEAST], np.str_)
-    if len(plain) - long.size > most or not long.size:
-        return {}
-    texts = np.array([not code.isdecimal() for code in long.tolist()], np.bool_)
-    asked = _systems() if system is None else (code_system(system),)
+    column = name.strip().upper()
     found = {}
-    for each in asked:
-        if system is None and each.zeros:
+    for each in _systems() if system is None else (code_system(system),):
+        hash_of_another = isinstance(each, Geohashes) and not _is_named(each, column)
+        if system is None and (each.zeros or hash_of_another):
             continue
-        # Codes are all in digits, or none of them is: half of the systems need no closer look.
-        likely = long[texts] if _has_letters(each.name) else long[~texts]
-        odd = len(plain) - likely.size
+        likely = [code for code in plain if _form(each).fullmatch(code)]
+        odd = len(plain) - len(likely)
         if odd <= most:
-            odd += _count_odd(each, likely, most - odd)
+            odd += _count_odd(each, np.array(likely, np.str_), most - odd)
         if odd <= most and odd < len(plain):
             found[each.name] = odd
     return found
@@ -123,7 +124,6 @@ def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:
         try:
             row, col = system.parse(codes)
         except CodeError as error:
-            # Those in front of the first that is refused are codes; their places are asked later.
             codes, odd = np.delete(codes, error.position), odd + 1
             continue
         return odd + int((~_inside(system, row, col)).sum())
@@ -131,10 +131,27 @@ def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:
 
 
 @cache
-def _has_letters(name: str) -> bool:
-    system = code_system(name)
+def _form(system: CodeSystem) -> re.Pattern[str]:
+    """Return what all codes of a system match, and few other texts."""
+    if isinstance(system, PatternGrid):
+        return re.compile("|".join(spelling.form() for spelling in system.spellings))
     row, col, *_ = system.extent
-    return not str(system.format([row], [col])[0]).isdecimal()
+    length = len(str(system.format([row], [col])[0]))
+    return re.compile(
+        rf"[0-9a-z]{{{length}}}" if isinstance(system, Geohashes) else rf"\d{{{length}}}"
+    )
+
+
+def _is_named(system: CodeSystem, column: str) -> bool:
+    """Whether a column's name, in capitals, is one that publishers of a system use."""
+    if isinstance(system, PatternGrid):
+        return column.startswith(system.description.columns)
+    return column.startswith(NAMED[system.name.partition(":")[0]])
+
+
+def _has_letters(codes: NDArray[Any]) -> bool:
+    """Whether most codes have a letter."""
+    return 2 * sum(not text.isdecimal() for text in map(str, codes.tolist())) > codes.size
 
 
 def _has(system: CodeSystem, codes: NDArray[Any]) -> bool:
@@ -158,10 +175,10 @@ def _inside(system: CodeSystem, row: Indices, col: Indices) -> NDArray[np.bool_]
 @cache
 def _systems() -> tuple[CodeSystem, ...]:
     """Return all code systems, in the order in which they are proposed."""
-    names = [f"jis:{level}" for level in LEVELS]
-    names += [f"inspire:{size}" for size in reversed(INSPIRE_SIZES.values())]
-    names += [f"{kind}:{NATIONAL_SIZES[m]}" for kind, (_, m_) in FAMILIES.items() for m in m_[::-1]]
-    sizes = [*reversed(NATIONAL_SIZES.values())]
-    names += [f"national:{epsg}:{size}" for epsg in EXTENTS for size in sizes]
-    names += [f"quadkey:{zoom}" for zoom in range(1, DEEPEST + 1)]
-    return tuple(map(code_system, names))
+    found = [code_system(f"jis:{level}") for level in LEVELS]
+    for name in sorted(described_names(), key=lambda name: (name != "inspire", name)):
+        description = find_description(name)
+        assert description is not None
+        found += [PatternGrid(description, label) for label, _ in reversed(description.sizes)]
+    found += [code_system(f"quadkey:{zoom}") for zoom in range(1, DEEPEST + 1)]
+    return (*found, *(code_system(f"geohash:{n}") for n in range(1, LONGEST_HASH + 1)))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from geodp.errors import UsageError
 from geodp.grid.codes.arrays import SNAP
-from geodp.grid.codes.inspire import InspireGrid
+from geodp.grid.codes.geohash import ALPHABET, BITS, Geohashes
 from geodp.grid.codes.jis import _EAST, _NORTH, _SIDES, _SPLITS, LEVELS, JISMesh
-from geodp.grid.codes.national import NationalGrid
+from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import HALF, Quadkeys
 from geodp.grid.codes.system import CodeSystem
+from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL
 
 RECORDS = "geodp_records"
 """Column of counts of records, of which nothing in the table tells how many are one person's."""
@@ -185,42 +187,83 @@ def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, in
     if isinstance(system, JISMesh):
         south, west = f"{y} * {_NORTH}", f"({x} - 100) * {_EAST}"
         side = _SIDES[system.level]
-    elif isinstance(system, InspireGrid | NationalGrid):
-        south, west, side = y, x, system.resolution
+    elif isinstance(system, PatternGrid):
+        south, west = (
+            number if start == 0 and system.unit == 1 else _divided(at, number, start, system.unit)
+            for number, start in zip((y, x), system.origin, strict=True)
+        )
+        side = int(system.size / system.unit)
     elif isinstance(system, Quadkeys):
         half, step, snap = at.float(float(HALF)), at.float(float(system.step[0])), at.float(1e-9)
         south, west, side = f"({y} + {half}) / {step}", f"({x} + {half}) / {step}", 1
+    elif isinstance(system, Geohashes):
+        south, west = (
+            _divided(at, number, start, step)
+            for number, start, step in zip((y, x), system.origin, system.step, strict=True)
+        )
+        side = 1
     else:
         raise UsageError(f"There is no SQL for {system.name}.")
     return at.floor(f"{south} + {snap}"), at.floor(f"{west} + {snap}"), side
+
+
+def _divided(at: Engine, number: str, start: Fraction, unit: Fraction) -> str:
+    """Return a coordinate in a unit from a start, by the operations of ``CodeSystem.locate``."""
+    return f"({number} - {at.float(float(start))}) / {at.float(float(unit))}"
 
 
 def _code(system: CodeSystem, at: Engine) -> str:
     """Return the code of ``cell_row``, ``cell_col``; :func:`_units` knows all systems already."""
     if isinstance(system, JISMesh):
         return _code_of_jis(system, at)
-    if isinstance(system, Quadkeys):
-        digits = []
-        for bit in reversed(range(system.zoom)):
-            south, east = (
-                at.remain(at.divide(one, 1 << bit), 2)
-                for one in (f"({(1 << system.zoom) - 1} - cell_row)", "cell_col")
-            )
-            digits.append(at.write(f"({south} * 2 + {east})"))
-        return at.join(digits)
-    if isinstance(system, InspireGrid):
-        prefix, unit = system._forms[system.form]
-        scale = system.resolution // unit
-        pair = (at.write(f"(cell_row * {scale})"), at.write(f"(cell_col * {scale})"))
-        return at.join([f"'{prefix}'", pair[0], "'E'", pair[1]])
-    assert isinstance(system, NationalGrid)
-    north, east = (f"{one} * {system.resolution}" for one in ("cell_row", "cell_col"))
-    if system.family == "statpop":
-        number = "(cell_col - 20000) * 10000 + cell_row - 10000"
-        return f"lpad({at.write(number)}, 8, '0')"
-    if system.family == "cbs":
-        return at.join(["'E'", at.write(f"({east})"), "'N'", at.write(f"({north})")])
-    return at.join([f"'{system._prefix}'", at.write(f"({north})"), "'E'", at.write(f"({east})")])
+    if isinstance(system, PatternGrid):
+        return _code_of_pattern(system, at)
+    if isinstance(system, Geohashes):
+        return _code_of_geohash(system, at)
+    assert isinstance(system, Quadkeys)
+    digits = []
+    for bit in reversed(range(system.zoom)):
+        south, east = (
+            at.remain(at.divide(one, 1 << bit), 2)
+            for one in (f"({(1 << system.zoom) - 1} - cell_row)", "cell_col")
+        )
+        digits.append(at.write(f"({south} * 2 + {east})"))
+    return at.join(digits)
+
+
+def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
+    """Return what the first spelling of a description writes."""
+    one = system.spellings[0]
+    parts: list[str] = []
+    for kind, first, width, other, a, b, sign in one.marks.tolist():
+        value = f"({a} + {('cell_row', 'cell_col')[first]} * {b})" if kind != LITERAL else ""
+        if kind == LITERAL:
+            letter = "'" * (1 + (chr(first) == "'")) if chr(first) == "'" else chr(first)
+            if parts and parts[-1].startswith("'"):
+                parts[-1] = f"{parts[-1][:-1]}{letter}'"
+            else:
+                parts.append(f"'{letter}'")
+        elif kind == HEMISPHERE:
+            letters = f"'{chr(width)}' ELSE '{chr(other)}'"
+            parts.append(f"CASE WHEN {value} >= 0 THEN {letters} END")
+        else:
+            text = at.write(f"abs{value}" if sign == LETTER else value)
+            parts.append(f"lpad({text}, {width}, '0')" if width else text)
+    return at.join(parts)
+
+
+def _code_of_geohash(system: Geohashes, at: Engine) -> str:
+    """Return characters of five bits, of columns and rows in turns."""
+    left, letters = [*system.bits], []
+    for first in range(0, BITS * system.length, BITS):
+        terms = []
+        for place in range(first, first + BITS):
+            axis = 0 if place % 2 else 1
+            left[axis] -= 1
+            bit = at.remain(at.divide(("cell_row", "cell_col")[axis], 1 << left[axis]), 2)
+            terms.append(f"{bit} * {1 << (first + BITS - 1 - place)}")
+        letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS {at.whole}), 1)")
+    return at.join(letters)
 
 
 def _code_of_jis(system: JISMesh, at: Engine) -> str:

@@ -11,7 +11,7 @@ from geodp.grid.codes.arrays import Indices, Pair
 
 
 class CodeSystem(Protocol):
-    """A lattice of cells with published codes: `JISMesh` or `InspireGrid`.
+    """A lattice of cells with published codes: `JISMesh` or `PatternGrid`.
 
     Arrays may have any shape, and results have the same; the position in a `CodeError`
     counts through the flattened array.
@@ -53,7 +53,7 @@ class CodeSystem(Protocol):
         """
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
-        """Turn codes into int64 row and col, never negative.
+        """Turn codes into int64 row and col.
 
         Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or, unless
         `zeros`, whole numbers. Those

@@ -20,9 +20,10 @@ from rasterio.errors import RasterioError
 from geodp.errors import GeodpError, VerificationError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
+from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
-from geodp.grid.lattice import Lattice, normalise_crs
+from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
@@ -258,7 +259,8 @@ def grid_of(domain: StatedDomain) -> Grid:
 
 
 def _lattice(place: StatedPlace) -> Lattice:
-    system = None if place.code is None else code_system(place.code)
+    definition = None if place.definition is None else write_plain(place.definition)
+    system = None if place.code is None else code_system(place.code, definition)
     crs = place.crs
     if system is None or crs != system.crs:
         crs = normalise_crs(crs)  # GDAL would follow one that is an address or a path

@@ -16,6 +16,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StatedCodes:
+    """The description of the codes of a grid, as its TOML file gave it; numbers are exact texts.
+
+    See :mod:`geodp.grid.codes.description`.
+    """
+
+    name: str
+    title: str
+    source: str
+    crs: str
+    origin: tuple[str, str]
+    sizes: Mapping[str, str]
+    extent: tuple[str, str, str, str]
+    areas: tuple[str, ...]
+    codes: Mapping[str, tuple[str, ...]]
+    examples: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
 class StatedPlace:
     """A lattice of cells.
 
@@ -27,6 +46,8 @@ class StatedPlace:
     crs : str or None
     transform : tuple of float or None
         Affine coefficients; ``bounds``: west, south, east, north.
+    definition : StatedCodes, optional
+        Of a code system that a description makes, but those of a standard.
     """
 
     rows: Size
@@ -36,6 +57,7 @@ class StatedPlace:
     crs: str | None
     transform: tuple[float, float, float, float, float, float] | None
     bounds: tuple[float, float, float, float]
+    definition: StatedCodes | None = None
 
 
 @dataclass(frozen=True)

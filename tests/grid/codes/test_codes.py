@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.grid.codes import CodeSystem, InspireGrid, JISMesh, code_system, infer_jis_level
+from geodp.grid.codes import CodeSystem, JISMesh, PatternGrid, code_system, infer_jis_level
+from geodp.grid.codes.description import find_description
 from tests.reference import gridcode as reference
 
 LEVELS = {  # level: 125 m cells along a side
@@ -23,7 +25,18 @@ LEVELS = {  # level: 125 m cells along a side
     "eighth": 1,
 }
 RESOLUTIONS = (100, 200, 250, 500, 1000, 2000, 5000, 10000, 20000, 25000, 50000, 100000)
-SYSTEMS = [*map(JISMesh, LEVELS), *map(InspireGrid, RESOLUTIONS)]
+
+
+def inspire(resolution, form="long"):
+    """The European grid of a size; in short form, that of somebody who writes short codes."""
+    description = find_description("inspire")
+    if form == "short":
+        codes = tuple((label, (s[1], s[0], *s[2:])) for label, s in description.codes)
+        description = replace(description, codes=codes)
+    return PatternGrid(description, description.label_of(str(resolution)))
+
+
+SYSTEMS = [*map(JISMesh, LEVELS), *map(inspire, RESOLUTIONS)]
 TABLE = Path(__file__).parents[2] / "golden" / "mesh_codes.csv"
 GOLDEN = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
 
@@ -118,7 +131,7 @@ def test_documented_centroid_of_a_half_mesh():
     ],
 )
 def test_worked_inspire_codes(code, resolution, corner):
-    grid = InspireGrid(resolution, "long" if code.startswith("CRS") else "short")
+    grid = inspire(resolution, "long" if code.startswith("CRS") else "short")
     index = corner[0] // resolution, corner[1] // resolution
     assert grid.parse([code]) == index
     assert grid.format(*index) == code
@@ -142,7 +155,7 @@ def test_jis_equals_the_standard_and_returns(cell):
 def test_inspire_equals_the_standard_and_returns(cell, form):
     resolution, row, col = cell
     code = reference.inspire_code(resolution, form, row * resolution, col * resolution)
-    grid = InspireGrid(resolution, form)
+    grid = inspire(resolution, form)
     assert grid.format(row, col) == code
     assert grid.parse([code]) == (row, col)
 
@@ -189,7 +202,7 @@ def test_every_digit_is_checked(code, level):
 
 @given(st.text("0123456789NEmkCRSx\0", max_size=20), st.booleans())
 def test_inspire_reads_nothing_else(tail, long):
-    grid = InspireGrid(1000, "long" if long else "short")
+    grid = inspire(1000, "long" if long else "short")
     code = ("CRS3035RES1000mN" if long else "1kmN") + tail
     try:
         row, col = grid.parse([code])
@@ -234,16 +247,16 @@ def test_the_levels_agree_on_every_point(latitude, longitude):
 def test_inspire_points_locate_into_their_cell(cell, part, below):
     resolution, row, col = cell
     x, y = ((index + part) * resolution - below for index in (col, row))
-    assert InspireGrid(resolution).locate(x, y) == (row, col)
+    assert inspire(resolution).locate(x, y) == (row, col)
 
 
 def test_points_outside_the_codes_have_negative_indices():
     assert JISMesh("primary").locate(99.5, -0.1) == (-1, -1)
-    assert InspireGrid(1000).locate(-0.1, -0.1) == (-1, -1)
+    assert inspire(1000).locate(-0.1, -0.1) == (-1, -1)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
-@pytest.mark.parametrize("system", [JISMesh("half"), InspireGrid(1000)], ids=lambda s: s.name)
+@pytest.mark.parametrize("system", [JISMesh("half"), inspire(1000)], ids=lambda s: s.name)
 def test_points_that_are_nowhere_are_refused(system, bad):
     with pytest.raises(CodeError, match="points are finite") as caught:
         system.locate([130.0, 131.0, bad], [30.0, 31.0, 32.0])
@@ -302,11 +315,11 @@ def test_every_kind_of_array_is_read(codes):
 def test_inspire_reads_mixed_forms_of_every_kind_of_array():
     codes = ["1kmN2599E4695", "CRS3035RES1000mN2599000E4695000"]
     for given_codes in (codes, np.array(codes), np.array(codes, dtype="S"), pa.array(codes)):
-        row, col = InspireGrid(1000).parse(given_codes)
+        row, col = inspire(1000).parse(given_codes)
         assert (row.tolist(), col.tolist()) == ([2599, 2599], [4695, 4695])
 
 
-@pytest.mark.parametrize("system", [JISMesh("half"), InspireGrid(1000)], ids=lambda s: s.name)
+@pytest.mark.parametrize("system", [JISMesh("half"), inspire(1000)], ids=lambda s: s.name)
 @pytest.mark.parametrize("empty", [[], np.array([]), np.array([], dtype="U9")])
 def test_nothing_gives_nothing(system, empty):
     row, col = system.parse(empty)
@@ -404,41 +417,52 @@ def test_bytes_beyond_ascii_are_refused():
         ("CRS3035RES1000mE4695000N2599000", "northing first"),
         ("1kmE4695N2599", "northing first"),
         ("E4695N2599", "northing first"),
-        ("NL_CRS3035RES1000mN3150000E3858000", "drop the country"),
-        ("10kmN270E440", "use inspire:10km"),
+        ("nl_CRS3035RES1000mN3150000E3858000", "1kmN<northing without zeros>E<"),
+        ("NLD_CRS3035RES1000mN3150000E3858000", "1kmN<northing without zeros>E<"),
+        ("NL_allocated", "1kmN<northing without zeros>E<"),
+        ("CRS3035RES4000mN2600000E4696000", "take its table of 200 m or 1 km"),
+        ("10kmN270E440", "use inspire:10km, and codes before it have 1km; a table of"),
         ("CRS3035RES250mN2599000E4695000", "use inspire:250m"),
         ("CRS3035RES1000mN2599500E4695000", "multiples of 1000"),
         ("CRS3035RES1000mN2599000E4695001", "multiples of 1000"),
-        ("1kmN2599000E4695000", "without the zeros"),
-        ("1kmN25990E4695", "below 10,000,000"),
-        ("CRS3035RES1000mN12599000E4695000", "below 10,000,000"),
+        ("1kmN2599000E4695000", "without zeros"),
+        ("1kmN25990E4695", "multiples of 1000"),
+        ("CRS3035RES1000mN12599000E4695000", "multiples of 1000"),
         ("CRS3034RES1000mN2599000E4695000", "read CRS3035RES1000mN"),
         ("crs3035res1000mn2599000e4695000", "read CRS3035RES1000mN"),
-        ("1kmN2599", "1kmN<n>E<n>"),
-        ("1kmN2599E", "1kmN<n>E<n>"),
-        ("1kmNE4695", "1kmN<n>E<n>"),
-        ("1kmN2599E46E5", "1kmN<n>E<n>"),
-        ("1kmN-2599E4695", "1kmN<n>E<n>"),
-        ("1kmN2599E4695 ", "1kmN<n>E<n>"),
-        ("1kmN2599.0E4695", "1kmN<n>E<n>"),
-        ("1kmN２５９９E4695", "1kmN<n>E<n>"),
-        ("1kmN25\x0099E4695", "1kmN<n>E<n>"),
-        ("1kmN2599E46\x0095", "1kmN<n>E<n>"),
-        ("1kmN" + "0" * 5000 + "E1", "1kmN<n>E<n>"),
+        ("1kmN2599", "1kmN<northing without zeros>E<"),
+        ("1kmN2599E", "1kmN<northing without zeros>E<"),
+        ("1kmNE4695", "1kmN<northing without zeros>E<"),
+        ("1kmN2599E46E5", "1kmN<northing without zeros>E<"),
+        ("1kmN-2599E4695", "1kmN<northing without zeros>E<"),
+        ("1kmN2599E4695 ", "1kmN<northing without zeros>E<"),
+        ("1kmN2599.0E4695", "1kmN<northing without zeros>E<"),
+        ("1kmN２５９９E4695", "1kmN<northing without zeros>E<"),
+        ("1kmN25\x0099E4695", "1kmN<northing without zeros>E<"),
+        ("1kmN2599E46\x0095", "1kmN<northing without zeros>E<"),
+        ("1kmN" + "0" * 5000 + "E1", "1kmN<northing without zeros>E<"),
         ("", "missing or blank"),
-        ("25994695", "1kmN<n>E<n>"),
+        ("25994695", "1kmN<northing without zeros>E<"),
     ],
     ids=lambda value: value[:40].encode("unicode_escape").decode(),
 )
 def test_traps_of_inspire_codes(code, sentence):
     good = "1kmN2599E4695"
-    rule = refusal(InspireGrid(1000), [good, code, good, code], position=1)
+    rule = refusal(inspire(1000), [good, code, good, code], position=1)
     assert sentence in rule
     assert not code or code not in rule
 
 
+@pytest.mark.parametrize("form", ["CRS3035RES1000mN3150000E3858000", "1kmN3150E3858"])
+def test_a_country_in_front_is_read_and_dropped(form):
+    grid = inspire(1000)
+    row, col = grid.parse([f"NL_{form}", form, f"BE_{form}"])
+    assert (row.tolist(), col.tolist()) == ([3150] * 3, [3858] * 3)
+    assert grid.format(row, col).tolist() == ["CRS3035RES1000mN3150000E3858000"] * 3
+
+
 def test_coordinates_of_the_short_form_are_checked_too():
-    assert "multiples of 250" in refusal(InspireGrid(250), ["250mN340026E440050"])
+    assert "multiples of 250" in refusal(inspire(250), ["250mN340026E440050"])
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
@@ -478,7 +502,7 @@ def test_facts_of_the_jis_levels(level):
 
 @pytest.mark.parametrize("resolution", RESOLUTIONS)
 def test_facts_of_the_inspire_resolutions(resolution):
-    grid = InspireGrid(resolution)
+    grid = inspire(resolution)
     row0, col0, rows, cols = (edge * resolution for edge in grid.extent)
     assert (row0, row0 + rows, col0, col0 + cols) == (900000, 5500000, 900000, 7400000)
     assert (grid.origin, grid.step) == ((0, 0), (resolution, resolution))
@@ -490,21 +514,21 @@ def test_names_lead_back(system):
 
 
 def test_code_systems_by_metres_and_unknown_ones():
-    assert code_system("inspire:250") == InspireGrid(250)
+    assert code_system("inspire:250") == inspire(250)
     assert code_system("inspire:10000").name == "inspire:10km"
-    for spec in ("jis", "jis:", "jis:500m", "inspire:3km", "inspire:", "h3:7", ""):
-        with pytest.raises(UsageError, match=r"half.*10km"):
+    for spec in ("jis", "jis:", "jis:500m", "h3:7", "h3", ""):
+        with pytest.raises(UsageError, match=r"half.*inspire:10km"):
+            code_system(spec)
+    for spec in ("inspire:3km", "inspire:"):
+        with pytest.raises(UsageError, match=r"inspire:100m.*inspire:10km"):
             code_system(spec)
 
 
-def test_unknown_levels_resolutions_and_forms():
+def test_unknown_levels_and_sizes():
     with pytest.raises(UsageError, match="primary, secondary"):
         JISMesh("mesh3")
-    for resolution in (300, 1000.0, "1km"):
-        with pytest.raises(UsageError, match="100, 200, 250"):
-            InspireGrid(resolution)
-    with pytest.raises(UsageError, match="long"):
-        InspireGrid(1000, "medium")
+    with pytest.raises(UsageError, match="100m, 200m, 250m"):
+        PatternGrid(find_description("inspire"), "3km")
 
 
 @pytest.mark.parametrize("place", GOLDEN, ids=lambda place: place["place"])

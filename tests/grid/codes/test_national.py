@@ -6,11 +6,18 @@ from pyproj import Transformer
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system
-from geodp.grid.codes.national import EXTENTS
+from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.quadkey import Quadkeys
 from geodp.grid.grid import Grid
 
-NAMES = ["cbs:100m", "cbs:500m", "statpop:100m", "national:3067:1km", "quadkey:3", "quadkey:20"]
+NAMES = [
+    *("quadkey:3", "quadkey:20", "geohash:1", "geohash:6", "geohash:9"),
+    *(
+        f"{name}:{label.lower()}"
+        for name in described_names()
+        for label, _ in find_description(name).sizes
+    ),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,23 +74,27 @@ def test_published_codes_are_where_publishers_say():
 
 
 PLACES = {
-    28992: [(3.37, 51.37), (7.2, 53.2), (6.0, 50.76)],
-    2056: [(5.97, 46.2), (10.48, 46.6), (8.6, 47.8), (9.0, 45.83)],
-    2180: [(14.13, 52.8), (24.1, 50.8), (18.3, 54.8), (22.7, 49.05)],
-    2975: [(55.22, -21.1), (55.83, -21.1), (55.45, -20.88), (55.6, -21.38)],
-    3006: [(11.0, 58.9), (24.15, 65.8), (13.3, 55.35), (20.5, 69.05)],
-    3067: [(19.4, 60.1), (31.55, 62.9), (27.0, 70.08), (22.9, 59.8)],
-    5490: [(-61.8, 16.3), (-60.82, 14.45), (-63.1, 18.1)],
-    25832: [(5.9, 51.0), (15.0, 51.1), (8.6, 54.9), (10.2, 47.3), (15.1, 55.1)],
+    "cbs": [(3.37, 51.37), (7.2, 53.2), (6.0, 50.76)],
+    "statpop": [(5.97, 46.2), (10.48, 46.6), (8.6, 47.8), (9.0, 45.83)],
+    "national:2180": [(14.13, 52.8), (24.1, 50.8), (18.3, 54.8), (22.7, 49.05)],
+    "national:2975": [(55.22, -21.1), (55.83, -21.1), (55.45, -20.88), (55.6, -21.38)],
+    "national:3006": [(11.0, 58.9), (24.15, 65.8), (13.3, 55.35), (20.5, 69.05)],
+    "national:3067": [(19.4, 60.1), (31.55, 62.9), (27.0, 70.08), (22.9, 59.8)],
+    "national:5490": [(-61.8, 16.3), (-60.82, 14.45), (-63.1, 18.1)],
+    "national:25832": [(5.9, 51.0), (15.0, 51.1), (8.6, 54.9), (10.2, 47.3), (15.1, 55.1)],
+    "ssb": [(4.5, 61.0), (31.1, 70.4), (25.7, 71.18), (7.05, 57.96)],
+    "dkn": [(8.08, 55.56), (15.19, 55.1), (10.6, 57.75), (11.95, 54.56)],
+    "ibge": [(-73.98, -7.5), (-34.79, -7.15), (-60.2, 5.27), (-53.4, -33.75), (-29.35, 0.9)],
 }
 """Ends of countries, longitude and latitude."""
 
 
-@pytest.mark.parametrize("epsg", EXTENTS)
-def test_an_extent_holds_its_country(epsg):
-    south, west, north, east = (v * 1000 for v in EXTENTS[epsg])
-    for place in PLACES[epsg]:
-        x, y = Transformer.from_crs(4326, epsg, always_xy=True).transform(*place)
+@pytest.mark.parametrize("name", PLACES)
+def test_an_extent_holds_its_country(name):
+    description = find_description(name)
+    west, south, east, north = description.extent
+    for place in PLACES[name]:
+        x, y = Transformer.from_crs(4326, description.crs, always_xy=True).transform(*place)
         assert west <= x < east, place
         assert south <= y < north, place
 

@@ -22,6 +22,11 @@ SYSTEMS = {
     "cbs:500m": None,
     "national:3067:250m": None,
     "quadkey:17": None,
+    "geohash:6": None,
+    "eea:10km": None,
+    "ssb:250m": None,
+    "dkn:100m": None,
+    "ibge:200m": None,
 }
 
 

@@ -26,7 +26,7 @@ from geodp.io.read.layout.evidence import (
 )
 from geodp.io.read.layout.words import find_named
 
-FAMILIES = {"RELI": "statpop", "CRS28992": "cbs", "C28992": "cbs"}
+FAMILIES = {"RELI": "statpop", "CRS28992": "cbs", "C28992": "cbs", "SSBID": "ssb"}
 """Beginnings of names of columns that are of one family of codes only."""
 
 UNSURE = "jis:quarter"
@@ -186,7 +186,7 @@ def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
     full = [value for value in column.values if not is_blank(value)]
     most = max(MOST_ODD, len(full) // 10)
     blank = len(column.values) - len(full)
-    found = count_others(full, most, grid)
+    found = count_others(full, most, column.name, grid)
     verdicts = {system: judge(len(full) - odd, odd, blank) for system, odd in found.items()}
     if grid is None and UNSURE in verdicts:
         verdicts[UNSURE] = min(verdicts[UNSURE], Verdict.MAYBE)

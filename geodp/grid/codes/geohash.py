@@ -1,0 +1,152 @@
+"""Geohashes: rectangles of degrees that halve the Earth in turns, east first.
+
+Source: G. Niemeyer, geohash.org (public domain, 2008). A geohash has 5 bits a character, of an
+alphabet of 32 without a, i, l and o; the first bit is the longitude's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.codes.arrays import (
+    BLANK,
+    LOST_ZEROS,
+    MISSING,
+    SNAP,
+    Indices,
+    Pair,
+    as_array,
+    characters_of,
+    flat_pair,
+    require,
+    text_at,
+    within,
+)
+
+ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
+DEEPEST = 9
+BITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Geohashes:
+    """Cells of one length of geohash in degrees of WGS 84.
+
+    Parameters
+    ----------
+    length : int
+        Characters of a code, 1 to 9 (5 m).
+
+    Examples
+    --------
+    >>> row, col = Geohashes(5).parse(["xn76u"])
+    >>> str(Geohashes(5).format(row, col)[0]), Geohashes(5).step
+    ('xn76u', (Fraction(45, 1024), Fraction(45, 1024)))
+    """
+
+    length: int
+    crs: str = field(default="EPSG:4326", init=False, repr=False)
+    origin: Pair = field(default=(Fraction(-90), Fraction(-180)), init=False, repr=False)
+    zeros: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.length <= DEEPEST:
+            raise UsageError(f"geohashes are geohash:<length>, length 1 to {DEEPEST}")
+
+    @property
+    def name(self) -> str:
+        """Such as "geohash:6"."""
+        return f"geohash:{self.length}"
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """Bits of the row and of the column."""
+        return BITS * self.length // 2, -(-BITS * self.length // 2)
+
+    @property
+    def step(self) -> Pair:
+        """Degrees of latitude and of longitude, exact."""
+        rows, cols = self.bits
+        return Fraction(180, 1 << rows), Fraction(360, 1 << cols)
+
+    @property
+    def extent(self) -> tuple[int, int, int, int]:
+        """Return the whole Earth, in cells."""
+        rows, cols = self.bits
+        return 0, 0, 1 << rows, 1 << cols
+
+    @property
+    def around(self) -> int:
+        """Columns once around the Earth."""
+        return 1 << self.bits[1]
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Every second length above, whose cells are squares of these, and this one."""
+        lengths = [*range(2 - self.length % 2, self.length + 1, 2)]
+        return tuple((f"geohash:{n}", 1 << BITS * (self.length - n) // 2) for n in lengths)
+
+    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+        """Turn codes into lattice indices, letters in either case; see `CodeSystem.parse`."""
+        array = as_array(codes)
+        if array.dtype.kind in "iu" and array.size:
+            raise CodeError(0, LOST_ZEROS.format(self.name))
+        characters = characters_of(array, self.length + 1)
+        table = np.full(128, -1, np.int64)
+        for number, letter in enumerate(ALPHABET):
+            table[[ord(letter), ord(letter.upper())]] = number
+        value = table[np.minimum(characters[:, : self.length], 127)]
+        good = (value >= 0).all(axis=1) & (characters[:, self.length] == 0)
+        require(good, lambda position: self._rule(text_at(array, position)))
+        row, col = np.zeros(array.size, np.int64), np.zeros(array.size, np.int64)
+        for place in range(self.length * BITS):
+            bit = value[:, place // BITS] >> (BITS - 1 - place % BITS) & 1
+            axis = row if place % 2 else col
+            axis <<= 1
+            axis |= bit
+        return row.reshape(array.shape), col.reshape(array.shape)
+
+    def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
+        """Turn lattice indices into codes of small letters; see `CodeSystem.format`."""
+        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        rows, cols = self.bits
+        inside = within(row, 1 << rows) & within(col, 1 << cols)
+        require(inside, lambda _: "the cell is outside the map")
+        value = np.zeros((row.size, self.length), np.int64)
+        left = [rows, cols]
+        for place in range(self.length * BITS):
+            axis = 0 if place % 2 else 1
+            left[axis] -= 1
+            bit = (row, col)[axis] >> left[axis] & 1
+            value[:, place // BITS] = value[:, place // BITS] << 1 | bit
+        letters = np.array([ord(letter) for letter in ALPHABET], np.uint32)[value]
+        return np.ascontiguousarray(letters).view(f"U{self.length}").reshape(shape)
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+        """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
+        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
+        rule = (
+            "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
+            "may be swapped"
+        )
+        require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
+        (dy, dx), (south, west) = map(float, self.step), map(float, self.origin)
+        row, col = (
+            np.floor((values - start) / side + SNAP).astype(np.int64)
+            for values, start, side in ((y, south, dy), (x, west, dx))
+        )
+        return row.reshape(shape), col.reshape(shape)
+
+    def _rule(self, text: str) -> str:
+        if text.strip() in BLANK:
+            return MISSING
+        return (
+            f"codes of {self.name} are {self.length} digits and letters without a, i, l and o; "
+            "check the column and the length"
+        )

@@ -1,0 +1,199 @@
+"""Spellings of codes, written as Python writes formats: ``"{label}N{north/1000}E{east/1000}"``.
+
+What is not in braces stands in the code as it is. In braces are fields:
+
+``{north}``, ``{east}``
+    Coordinates of the cell's lower left corner, in units of the CRS.
+``{row}``, ``{col}``
+    Its number of cells from the grid's origin, northwards and eastwards.
+``{(east+2000000)/100:4}``
+    One of the four with a number added or taken away first (``1000-row`` takes it away from a
+    number), then divided by a unit, with as many digits as stand behind the colon. Without a colon
+    a number has the digits that it needs. ``{north/zeros}`` drops as many zeros as the size of a
+    cell ends in.
+``{EW}``, ``{NS}``, ``{ew}``, ``{ns}``
+    The letter of the hemisphere of a number, which then has no sign.
+``{size}``, ``{label}``, ``{epsg}``
+    The size in units of the CRS, its label such as ``1km``, and the EPSG code of the CRS.
+``{country}``
+    Two capital letters, which are read and dropped, and never written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from string import Formatter
+
+from geodp.errors import UsageError, printable
+
+LONGEST = 15
+"""Most digits of a number, which 64 bits hold after a unit and an origin are taken in."""
+
+_NUMBER = re.compile(
+    r"(?P<open>\()?\s*(?:(?P<from>\d+)\s*-\s*)?(?P<axis>north|east|row|col)"
+    r"(?:\s*(?P<sign>[+-])\s*(?P<offset>\d+))?\s*(?P<close>\))?"
+    r"(?:\s*/\s*(?P<unit>\d+(?:\.\d+)?|zeros))?"
+)
+_LETTERS = {"EW": (1, "E", "W"), "NS": (0, "N", "S"), "ew": (1, "e", "w"), "ns": (0, "n", "s")}
+
+FIELDS = (
+    "{north}, {east}, {row} or {col}, such as {(east+2000000)/100:4}; {EW}, {NS}; {size}, {label}, "
+    "{epsg}; {country}"
+)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Characters that stand in every code."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A coordinate or a number of cells, as ``(factor * number + offset) / unit``.
+
+    Attributes
+    ----------
+    axis : int
+        0 northwards, 1 eastwards.
+    cells : bool
+        Whether cells are counted from the origin, and not units of the CRS.
+    factor, offset : int
+    unit : Fraction or None
+        None: as many zeros as the size ends in are dropped.
+    width : int
+        Digits; 0: those that it needs.
+    """
+
+    axis: int
+    cells: bool = False
+    factor: int = 1
+    offset: int = 0
+    unit: Fraction | None = Fraction(1)
+    width: int = 0
+
+    def unit_of(self, size: Fraction) -> Fraction:
+        """Return what the number is counted in, for cells of a size."""
+        if self.unit is not None:
+            return self.unit
+        unit = 1
+        while size % (10 * unit) == 0:
+            unit *= 10
+        return Fraction(unit)
+
+
+@dataclass(frozen=True)
+class Hemisphere:
+    """The letter of an axis: of numbers from 0, and of those below."""
+
+    axis: int
+    positive: str
+    negative: str
+
+
+@dataclass(frozen=True)
+class Country:
+    """Two capital letters."""
+
+
+Part = Literal | Number | Hemisphere | Country
+
+
+def read_pattern(text: str, words: Mapping[str, str]) -> tuple[Part, ...]:
+    """Return the parts of a spelling, literals joined.
+
+    Parameters
+    ----------
+    text : str
+    words : mapping of str to str
+        What ``{size}``, ``{label}`` and ``{epsg}`` stand for, as far as they mean something.
+
+    Raises UsageError, a sentence without its subject: which field is wrong, and what is allowed.
+    """
+    parts: list[Part] = []
+    try:
+        found = [*Formatter().parse(text)]
+    except ValueError:
+        raise UsageError("has a brace that is not closed; write {{ for a brace itself") from None
+    for literal, name, width, conversion in found:
+        if literal:
+            parts.append(Literal(literal))
+        if name is None:
+            continue
+        if name in words and not width and not conversion:
+            parts.append(Literal(words[name]))
+        elif name in _LETTERS and not width and not conversion:
+            parts.append(Hemisphere(*_LETTERS[name]))
+        elif name == "country" and not width and not conversion:
+            parts.append(Country())
+        else:
+            parts.append(_read_number(name, width or "", conversion))
+    joined: list[Part] = []
+    for part in parts:
+        before = joined[-1] if joined else None
+        if isinstance(part, Literal) and isinstance(before, Literal):
+            joined[-1] = replace(before, text=before.text + part.text)
+        else:
+            joined.append(part)
+    _require_readable(joined)
+    return tuple(joined)
+
+
+def _read_number(name: str, width: str, conversion: str | None) -> Number:
+    """Return a number of a field; UsageError for what is none."""
+    field = printable(f"{{{name}{':' if width else ''}{width}}}")
+    found = _NUMBER.fullmatch(name)
+    good = found is not None and conversion is None and re.fullmatch(r"(0?[1-9][0-9]?)?", width)
+    if found is None or not good or int(width or 0) > LONGEST:
+        raise UsageError(f"has {field}, which is no field; fields are {FIELDS}")
+    named = found.groupdict()
+    sums = named["from"] is not None or named["offset"] is not None
+    if (named["open"] is None) != (named["close"] is None) or (
+        sums and named["unit"] is not None and named["open"] is None
+    ):
+        raise UsageError(
+            f"has {field}; put brackets round what is divided, as in {{(east+2000000)/100}}"
+        )
+    if named["from"] is not None and named["offset"] is not None:
+        raise UsageError(f"has {field}; add or take away one number")
+    offset = int(named["offset"] or named["from"] or 0)
+    unit = None if named["unit"] == "zeros" else Fraction(named["unit"] or 1)
+    if unit == 0:
+        raise UsageError(f"has {field}, which divides by 0")
+    return Number(
+        axis=0 if named["axis"] in ("north", "row") else 1,
+        cells=named["axis"] in ("row", "col"),
+        factor=1 if named["from"] is None else -1,
+        offset=-offset if named["sign"] == "-" else offset,
+        unit=unit,
+        width=int(width or 0),
+    )
+
+
+def _require_readable(parts: list[Part]) -> None:
+    """Raise UsageError for parts from which a cell is not read, or in two ways."""
+    numbers = [part for part in parts if isinstance(part, Number)]
+    if sorted(number.axis for number in numbers) != [0, 1]:
+        raise UsageError(
+            "must have one northing ({north} or {row}) and one easting ({east}, {col})"
+        )
+    letters = [part.axis for part in parts if isinstance(part, Hemisphere)]
+    if len({*letters}) < len(letters):
+        raise UsageError("has the letter of a hemisphere twice")
+    if sum(isinstance(part, Country) for part in parts) > 1:
+        raise UsageError("has {country} twice")
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        if isinstance(part, Number) and not part.width:
+            digit = isinstance(after, Literal) and after.text[0] in "0123456789"
+            if digit or isinstance(after, Number):
+                raise UsageError(
+                    "has a number without a width right before another digit; give it one, such "
+                    "as {east:7}"
+                )
+    for part in parts:
+        if isinstance(part, Literal) and not (part.text.isascii() and part.text.isprintable()):
+            raise UsageError("may have printable ASCII characters beside its fields only")

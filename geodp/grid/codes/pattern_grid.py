@@ -1,0 +1,477 @@
+"""Squares whose codes are made of their coordinates, as a description says."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError, printable
+from geodp.grid.codes.arrays import (
+    BLANK,
+    LOST_ZEROS,
+    MISSING,
+    Indices,
+    Pair,
+    as_array,
+    characters_of,
+    flat_pair,
+    require,
+    snap_floor,
+    text_at,
+)
+from geodp.grid.codes.description import GridDescription
+from geodp.grid.codes.pattern import LONGEST, Country, Hemisphere, Literal, Number, Part
+from geodp.kernels import codes as kernels
+
+FAR = 2e7
+"""Coordinates beyond are on no map."""
+
+MOST_CELLS = 1 << 31
+"""Rows or columns that an extent may have, and that its first cell may lie from the origin."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """One way of writing codes of one size, ready for the kernels.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    marks : int64[m, 7]
+        See :mod:`geodp.kernels.codes`.
+    length : int
+        Of the longest code.
+    """
+
+    parts: tuple[Part, ...]
+    marks: NDArray[np.int64]
+    length: int
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all codes have one length."""
+        return all(part.width for part in self.parts if isinstance(part, Number))
+
+    @property
+    def digits(self) -> int | None:
+        """How many digits codes have that are nothing but digits and of one length; else None."""
+        plain = all(
+            part.text.isdecimal() if isinstance(part, Literal) else isinstance(part, Number)
+            for part in self.parts
+        )
+        return self.length if plain and self.fixed else None
+
+    def form(self) -> str:
+        """Return a regular expression that all its codes match, and few other texts."""
+        return "".join(map(_form_of_part, self.parts))
+
+    def write(self) -> str:
+        """Return it for people: ``CRS3035RES1000mN<northing>E<easting>``."""
+        return "".join(map(_write_part, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternGrid:
+    """Cells of one size on the plane of a CRS, whose codes a description spells.
+
+    Parameters
+    ----------
+    description : GridDescription
+    label : str
+        One of its sizes.
+
+    Notes
+    -----
+    Row and col count cells from the description's origin or, where the extent begins south or west
+    of it, from a corner beyond the extent that cells of all sizes share. `locate` moves points up
+    by 0.01 mm, or by 1/100,000 of a cell where sizes are no whole numbers.
+
+    Raises UsageError for a description that spells no codes, or codes that are read as others.
+
+    Examples
+    --------
+    >>> from geodp.grid.codes import code_system
+    >>> code_system("inspire:1km").parse(["CRS3035RES1000mN2599000E4695000", "1kmN2599E4695"])
+    (array([2599, 2599]), array([4695, 4695]))
+    >>> str(code_system("ssb:250m").format(*code_system("ssb:250m").locate(245_100, 6_449_900)))
+    '22450006449750'
+    """
+
+    description: GridDescription
+    label: str
+    zeros: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def name(self) -> str:
+        """Such as "inspire:1km" or "national:3067:1km"."""
+        return f"{self.description.name}:{self.label.lower()}"
+
+    @property
+    def crs(self) -> str:
+        """Such as "EPSG:3035", or PROJ's or WKT's text."""
+        return self.description.crs
+
+    @property
+    def size(self) -> Fraction:
+        """Side of a cell in units of the CRS."""
+        return self.description.size(self.label)
+
+    @property
+    def origin(self) -> Pair:
+        """(y, x) of the corner that cells are counted from."""
+        return _origin(self.description)
+
+    @property
+    def step(self) -> Pair:
+        """The side twice."""
+        return self.size, self.size
+
+    @property
+    def extent(self) -> tuple[int, int, int, int]:
+        """Return the description's, in cells: the smallest that holds it."""
+        west, south, east, north = self.description.extent
+        (y, x), size = self.origin, self.size
+        row0, col0 = (math.floor((low - start) / size) for low, start in ((south, y), (west, x)))
+        row1, col1 = (math.ceil((high - start) / size) for high, start in ((north, y), (east, x)))
+        return row0, col0, row1 - row0, col1 - col0
+
+    @property
+    def around(self) -> None:
+        """Nothing: the extent is a part of the Earth."""
+        return
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Published cells that nest, from the coarsest, and the cell."""
+        return tuple(
+            (f"{self.description.name}:{label.lower()}", int(size / self.size))
+            for label, size in _areas(self.description, self.label)
+        )
+
+    @property
+    def unit(self) -> Fraction:
+        """What points are rounded down to: 1, or the largest that all sizes are multiples of."""
+        return _unit(self.description)
+
+    @property
+    def spellings(self) -> tuple[Spelling, ...]:
+        """Those that are read, of which the first is written."""
+        return _spellings(self.description, self.label)
+
+    def of_label(self, label: str) -> PatternGrid:
+        """Return the grid of another size of the same description."""
+        return PatternGrid(self.description, label)
+
+    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+        """Turn codes, of one spelling or mixed, into lattice indices; see `CodeSystem.parse`."""
+        array = as_array(codes)
+        if array.dtype.kind in "iu":
+            array = array.astype("U21")
+        (row, col), done = self._read(array)
+        require(done, lambda position: self._rule(text_at(array, position), position > 0))
+        return row.reshape(array.shape), col.reshape(array.shape)
+
+    def _read(self, array: NDArray[Any]) -> tuple[Indices, NDArray[np.bool_]]:
+        """Return indices, int64[2, n], and which texts are codes, bool[n]."""
+        spellings = self.spellings
+        text = characters_of(array, max(one.length for one in spellings) + 1)
+        index, done = np.zeros((2, array.size), np.int64), np.zeros(array.size, np.bool_)
+        # A number without a width would also be read from one that has a width and another unit.
+        for one in sorted(spellings, key=lambda one: not one.fixed):
+            kernels.read_codes(text, one.marks, index, done)
+        return index, done
+
+    def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
+        """Turn lattice indices into codes of the first spelling; see `CodeSystem.format`."""
+        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        one = self.spellings[0]
+        text = np.zeros((row.size, one.length), np.uint32)
+        done = np.zeros(row.size, np.bool_)
+        kernels.write_codes(np.stack([row, col]), one.marks, text, done)
+        rule = (
+            f"codes exist for numbers of as many digits as the extent of {self.name} has: count "
+            "cells from the origin of its CRS"
+        )
+        require(done, lambda _: rule)
+        return text.view(f"U{one.length}").reshape(shape)
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+        """Find the cells of points in the CRS; see `CodeSystem.locate`."""
+        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
+        rule = (
+            "points are finite: x is easting or longitude, y is northing or latitude, in units of "
+            f"{_short(self.crs)}, below 2e7"
+        )
+        require((np.abs(x) < FAR) & (np.abs(y) < FAR), lambda _: rule)
+        unit, cells = float(self.unit), int(self.size / self.unit)
+        row, col = (
+            snap_floor(values if start == 0 and unit == 1 else (values - float(start)) / unit)
+            // cells
+            for values, start in zip((y, x), self.origin, strict=True)
+        )
+        return row.reshape(shape), col.reshape(shape)
+
+    def _rule(self, text: str, mixed: bool) -> str:
+        """Return what is wrong with a text that is no code, and what to do."""
+        if text.strip() in BLANK:
+            return MISSING
+        spelt = " or ".join(one.write() for one in self.spellings if _has_country(one) is False)
+        rule = f"codes of {self.name} read {spelt}"
+        for pattern, note in self.description.notes:
+            if fnmatchcase(text, pattern):
+                return f"{rule}: {note}"
+        if text != text.strip() and self._reads(text.strip()):
+            return f"{rule}: strip the blanks around them"
+        others = [label for label, _ in self.description.sizes if label != self.label]
+        for other in map(self.of_label, others):
+            if other._reads(text):
+                several = (
+                    f", and codes before it have {self.label}; a table of squares of several sizes "
+                    "is none of one grid: take the publisher's table of one size"
+                    if mixed
+                    else ""
+                )
+                return f"{rule}: this code has another resolution, use {other.name}{several}"
+        if swapped := self._swapped(text):
+            return f"{rule}, {swapped}"
+        digits = {one.digits for one in self.spellings}
+        if text.isdecimal() and None not in digits and len(text) < min(map(int, digits)):  # type: ignore[arg-type]
+            return f"{rule}: this one has fewer digits; {LOST_ZEROS.format(self.name)}"
+        return (
+            f"{rule}, of the lower left corner, whose coordinates are multiples of "
+            f"{_write(self.size)} in units of {_short(self.crs)}; check the column and the size"
+        )
+
+    def _reads(self, text: str) -> bool:
+        """Whether a text is a code."""
+        return bool(self._read(np.array([text], object))[1][0])
+
+    def _swapped(self, text: str) -> str:
+        """Return what to do where a text has the two letters of coordinates in another order."""
+        for one in self.spellings:
+            pairs = [
+                (part.text[-1], after.axis)
+                for part, after in zip(one.parts, one.parts[1:], strict=False)
+                if isinstance(part, Literal) and isinstance(after, Number)
+            ]
+            if len(pairs) == 2 and all(letter.isalpha() for letter, _ in pairs):
+                (first, axis), (second, _) = pairs
+                if re.search(rf"{second}\d+{first}\d+$", text, re.ASCII):
+                    named = ("northing", "easting")
+                    return (
+                        f"{named[axis]} first: codes with the {named[1 - axis]} first need their "
+                        "two parts swapped, or a grid of their own (--grid)"
+                    )
+        return ""
+
+
+def _has_country(spelling: Spelling) -> bool:
+    return any(isinstance(part, Country) for part in spelling.parts)
+
+
+def _write(number: Fraction) -> str:
+    """Return a number for people."""
+    return str(number) if number.denominator == 1 else f"{float(number):g}"
+
+
+def _short(crs: str) -> str:
+    return crs if len(crs) < 30 else "its CRS"
+
+
+def _form_of_part(part: Part) -> str:
+    if isinstance(part, Literal):
+        return re.escape(part.text)
+    if isinstance(part, Country):
+        return "[A-Z]{2}"
+    if isinstance(part, Hemisphere):
+        return f"[{part.positive}{part.negative}]"
+    return rf"-?[0-9]{{{part.width or f'1,{LONGEST}'}}}"
+
+
+def _write_part(part: Part) -> str:
+    if isinstance(part, Literal):
+        return part.text
+    if isinstance(part, Country):
+        return "<country>"
+    if isinstance(part, Hemisphere):
+        return f"<{part.positive} or {part.negative}>"
+    word = (("northing", "easting"), ("row", "column"))[part.cells][part.axis]
+    if part.offset or part.factor < 0:
+        sign = "-" if part.factor < 0 else ""
+        word = f"{sign}{word}{part.offset:+d}"
+    if part.unit is None or part.unit != 1:
+        word += " without zeros" if part.unit is None else f"/{_write(part.unit)}"
+    return f"<{word}, {part.width} digits>" if part.width else f"<{word}>"
+
+
+@cache
+def _origin(description: GridDescription) -> Pair:
+    """Return the corner that cells are counted from: never north or east of the extent's."""
+    west, south = description.extent[:2]
+    sizes = [size for _, size in description.sizes]
+    together = Fraction(
+        math.lcm(*(size.numerator for size in sizes)),
+        math.gcd(*(size.denominator for size in sizes)),
+    )
+    y, x = (
+        start - max(0, math.ceil((start - low) / together)) * together
+        for start, low in zip(description.origin, (south, west), strict=True)
+    )
+    return y, x
+
+
+@cache
+def _unit(description: GridDescription) -> Fraction:
+    """Return the unit of all sizes and of the origin."""
+    numbers = [*(size for _, size in description.sizes), *description.origin]
+    if all(number.denominator == 1 for number in numbers):
+        return Fraction(1)
+    sizes = [size for _, size in description.sizes]
+    common = math.lcm(*(size.denominator for size in sizes))
+    return Fraction(math.gcd(*(int(size * common) for size in sizes)), common)
+
+
+@cache
+def _areas(description: GridDescription, label: str) -> tuple[tuple[str, Fraction], ...]:
+    """Return labels and sizes of the published cells that nest, the cell last."""
+    found = [(label, description.size(label))]
+    for other, size in description.sizes:
+        listed = not description.areas or other in description.areas
+        if listed and size > found[-1][1] and (size / found[-1][1]).denominator == 1:
+            found.append((other, size))
+    return tuple(reversed(found))
+
+
+@cache
+def _spellings(description: GridDescription, label: str) -> tuple[Spelling, ...]:
+    """Return the spellings of the codes of a size; UsageError for one that cannot be."""
+    return tuple(_compile(parts, description, label) for parts in description.spellings(label))
+
+
+def _compile(parts: tuple[Part, ...], description: GridDescription, label: str) -> Spelling:
+    """Return a spelling for the kernels; UsageError, without its description, for a wrong one."""
+    lettered = {part.axis for part in parts if isinstance(part, Hemisphere)}
+    lines = {
+        part.axis: _line(part, description, label) for part in parts if isinstance(part, Number)
+    }
+    marks: list[list[int]] = []
+    length = 0
+    for part in parts:
+        if isinstance(part, Literal):
+            marks += [[kernels.LITERAL, ord(letter), 0, 0, 0, 1, 0] for letter in part.text]
+            length += len(part.text)
+        elif isinstance(part, Country):
+            marks.append([kernels.COUNTRY, 0, 0, 0, 0, 1, 0])
+            length += 2
+        elif isinstance(part, Hemisphere):
+            a, b = lines[part.axis][:2]
+            letters = ord(part.positive), ord(part.negative)
+            marks.append([kernels.HEMISPHERE, part.axis, *letters, a, b, 0])
+            length += 1
+        else:
+            a, b, low, high = lines[part.axis]
+            most = max(len(str(abs(low))), len(str(abs(high))))
+            signed = low < 0
+            if part.axis in lettered:
+                sign = kernels.LETTER
+            elif signed and part.width:
+                raise UsageError(
+                    f"codes {_write_part(part)} would be negative in the extent; add a number, as "
+                    "{east+2000000:7}, or give it the letter of a hemisphere"
+                )
+            else:
+                sign = kernels.MINUS if signed else kernels.UNSIGNED
+            if most > (part.width or LONGEST):
+                raise UsageError(
+                    f"codes {_write_part(part)} would have {most} digits in the extent; give it "
+                    f"more, at most {LONGEST}"
+                )
+            marks.append([kernels.NUMBER, part.axis, part.width, most, a, b, sign])
+            length += (part.width or most) + (sign == kernels.MINUS)
+    return Spelling(parts, np.array(marks, np.int64), length)
+
+
+def _line(number: Number, description: GridDescription, label: str) -> tuple[int, int, int, int]:
+    """Return a and b, where ``a + b * index`` is written, and its ends in the extent."""
+    size, start = description.size(label), _origin(description)[number.axis]
+    unit, step = number.unit_of(size), size
+    if number.cells:
+        start, step = (start - description.origin[number.axis]) / size, Fraction(1)
+    a = (number.factor * start + number.offset) / unit
+    b = number.factor * step / unit
+    if a.denominator != 1 or b.denominator != 1:
+        raise UsageError(
+            f"codes {_write_part(number)} is no whole number for cells of {label}; count it in a "
+            "unit that divides origin, size and what is added"
+        )
+    low, high = description.extent[1 - number.axis], description.extent[3 - number.axis]
+    first = math.floor((low - _origin(description)[number.axis]) / size)
+    last = math.ceil((high - _origin(description)[number.axis]) / size) - 1
+    if last >= MOST_CELLS:
+        raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
+    ends = sorted(int(a + b * index) for index in (first, last))
+    if max(abs(number) for number in (*ends, a, b)) >= 10**LONGEST:
+        raise UsageError(f"codes {_write_part(number)} has more than {LONGEST} digits")
+    return int(a), int(b), ends[0], ends[1]
+
+
+@cache
+def _check(grid: PatternGrid) -> None:
+    """Raise UsageError for codes that cannot be, and for those that are read as others."""
+    where, sizes = f"The description of {grid.description.name}", dict(grid.description.sizes)
+    if grid.label not in sizes:
+        raise UsageError(f"{where} has cells of {', '.join(sizes)}.")
+    try:
+        spellings = grid.spellings
+    except UsageError as error:
+        raise UsageError(f"{where}: {str(error).removesuffix('.')}.") from None
+    if _has_country(spellings[0]):
+        raise UsageError(f"{where}: codes begins with a country, which nothing tells when written.")
+    row0, col0, rows, cols = grid.extent
+    ends = [(first, first + n // 2, first + n - 1) for first, n in ((row0, rows), (col0, cols))]
+    index = np.ascontiguousarray(np.array([*product(*ends)], np.int64).T)
+    for one in spellings:
+        if _has_country(one):
+            continue
+        text, done = np.zeros((index.shape[1], one.length), np.uint32), np.zeros(9, np.bool_)
+        kernels.write_codes(index, one.marks, text, done)
+        again, read = grid._read(text.view(f"U{one.length}").reshape(-1))
+        if not (done & read).all() or (again != index).any():
+            raise UsageError(
+                f"{where}: codes {one.write()} are read as other cells by another spelling; give "
+                "numbers a width, or leave one spelling out."
+            )
+
+
+def check_examples(description: GridDescription, where: str) -> None:
+    """Raise UsageError where an example is no code of any size, or has another corner."""
+    grids = [PatternGrid(description, label) for label, _ in description.sizes]
+    for code, corner in description.examples:
+        corners = []
+        for grid in grids:
+            try:
+                row, col = (int(one[0]) for one in grid.parse([code]))
+            except CodeError:
+                continue
+            at = zip((row, col), grid.origin, grid.step, strict=True)
+            corners.append(tuple(start + index * step for index, start, step in at))
+        if not corners:
+            raise UsageError(f"{where}: the example {printable(code)!r} is no code of the grid.")
+        if corner not in corners:
+            (y, x) = corners[0]
+            raise UsageError(
+                f"{where}: the example {printable(code)!r} has its lower left corner at "
+                f"{_write(x)} {_write(y)} (x y), not where the file says; check codes and origin."
+            )

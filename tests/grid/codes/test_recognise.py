@@ -1,0 +1,61 @@
+"""Code systems are recognised by the form of all codes; a column's name only orders them."""
+
+import numpy as np
+import pytest
+
+from geodp.grid.codes import code_system
+from geodp.grid.codes.recognise import systems_of
+
+ALONE = [
+    "inspire:1km",
+    "inspire:250m",
+    "national:3067:1km",
+    "ssb:250m",
+    "dkn:100m",
+    "ibge:1km",
+    "jis:half",
+    "jis:2km",
+    "quadkey:16",
+]
+"""Systems whose codes look like those of no other."""
+
+
+def draw(name, n=50, seed=0):
+    system = code_system(name)
+    row0, col0, rows, cols = system.extent
+    rng = np.random.default_rng(seed)
+    return system.format(row0 + rng.integers(0, rows, n), col0 + rng.integers(0, cols, n))
+
+
+@pytest.mark.parametrize("name", [*ALONE, "cbs:100m", "statpop:100m", "jis:basic"])
+def test_a_system_is_among_those_of_its_codes(name):
+    assert name in systems_of(draw(name))
+    if name in ALONE:
+        assert systems_of(draw(name)) == (name,)
+
+
+@pytest.mark.parametrize("odd", ["", "x", "1kmN2599E46", None, "999"])
+def test_one_odd_code_leaves_systems_out_and_brings_none_in(odd):
+    for name in ALONE:
+        assert systems_of([*draw(name).tolist(), odd]) == ()
+
+
+def test_numbers_are_geohashes_where_most_codes_have_a_letter():
+    codes = draw("geohash:9").tolist()
+    assert systems_of(codes) == ("geohash:9",)
+    half = draw("jis:half").tolist()
+    assert systems_of(half[:3] + codes[:2]) == ()
+    assert systems_of([*half, "xn76u8b5x"]) == ()
+
+
+def test_a_columns_name_orders_and_decides_nothing():
+    hectares = ["60302000"]
+    assert systems_of(hectares) == ("jis:basic", "statpop:100m")
+    assert systems_of(hectares, "RELI") == ("statpop:100m", "jis:basic")
+    assert systems_of(draw("inspire:1km"), "RELI") == ("inspire:1km",)
+
+
+def test_numbers_are_read_and_never_complete_lost_zeros():
+    assert "jis:half" in systems_of(np.array([533946113, 392725541]))
+    assert systems_of(np.array([13, 12])) == ()  # quadkeys are never numbers
+    assert systems_of([]) == systems_of(np.array([0.5])) == ()
