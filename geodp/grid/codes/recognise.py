@@ -105,10 +105,11 @@ def count_others(
     column = name.strip().upper()
     found = {}
     for each in _systems() if system is None else (code_system(system),):
-        hash_of_another = isinstance(each, Geohashes) and not _is_named(each, column)
-        if system is None and (each.zeros or hash_of_another):
+        named = isinstance(each, Geohashes) and _is_named(each, column)
+        if system is None and each.zeros and not named:
             continue
-        likely = [code for code in plain if _form(each).fullmatch(code)]
+        form = _form(each.name)
+        likely = [code for code in plain if form.fullmatch(code)]
         odd = len(plain) - len(likely)
         if odd <= most:
             odd += _count_odd(each, np.array(likely, np.str_), most - odd)
@@ -131,8 +132,9 @@ def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:
 
 
 @cache
-def _form(system: CodeSystem) -> re.Pattern[str]:
+def _form(name: str) -> re.Pattern[str]:
     """Return what all codes of a system match, and few other texts."""
+    system = code_system(name)
     if isinstance(system, PatternGrid):
         return re.compile("|".join(spelling.form() for spelling in system.spellings))
     row, col, *_ = system.extent

@@ -31,13 +31,13 @@ OWN_EXTENT = ("regular", "like", "units")
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
-UNREAD = ("h3*", "geohash*", "s2*", "hex_id", "s2_cell*")
+UNREAD = ("h3*", "s2*", "hex_id", "s2_cell*")
 """Beginnings of the names of columns with codes of grids that are not read."""
 
 NO_SQUARES = (
-    "Codes of H3, S2 and geohash are no squares of one grid that geodp knows; give rows the middle "
-    "of their cells and read these on a regular grid (--grid regular:, --x, --y), or write them as "
-    "quadkeys (--grid quadkey:ZOOM)."
+    "Codes of H3 and S2 are no squares of one grid; give rows the middle of their cells and read "
+    "these on a regular grid (--grid regular:, --x, --y), or write them as quadkeys (--grid "
+    "quadkey:ZOOM) or geohashes (--grid geohash:LENGTH)."
 )
 
 ASK_CONTRIBUTION = (
@@ -349,22 +349,28 @@ def _of_points(
         if all(known.get(name, column) == column for name, column in found.items()):
             options |= {name: column for name, column in found.items() if name not in known}
     elif {"x", "y"}.isdisjoint(known):
-        some = f": {_listed(table['keys'])}" if table["keys"] else ""
-        asks.append(f"name the columns of codes (--code) or of coordinates (--x, --y){some}")
-    if not known.get("points") and not known.get("value"):
-        some = f": {_listed(table['counts'])}" if table["counts"] else ""
         asks.append(
-            f"say that every row is one person (--points), or name the counts (--value){some}"
+            "name the columns of codes (--code; of journeys --pairs with --column origin=NAME and "
+            f"--column destination=NAME) or of coordinates (--x, --y){_among(table['keys'])}"
         )
-    if known.get("points") and "contribution" not in known and "person" not in known:
-        some = f": {_listed(table['persons'])}" if table["persons"] else ""
+    if not known.get("points") and not known.get("value"):
+        counts = _among(table["counts"])
         asks.append(
-            f"name the column of persons (--person{some}), or say how often one is there at most "
-            "(--contribution)"
+            f"say that every row is one person (--points), or name the counts (--value){counts}"
+        )
+    if not known.get("value") and {"contribution", "person"}.isdisjoint(known):
+        asks.append(
+            f"name the column of persons (--person){_among(table['persons'])}, or say how often "
+            "one is there at most (--contribution)"
         )
     if known.get("value") and "contribution" not in known and not known["stated"]:
         asks.append(ASK_CONTRIBUTION)
     return options, asks
+
+
+def _among(names: Sequence[str]) -> str:
+    """Return the names that something may be, as the end of a question; nothing for none."""
+    return f": {_listed(names)}" if names else ""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -384,7 +390,7 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
     if len(table["grids"]) > 1:
-        return f"choose the grid (--grid) that these codes are of: {_listed(table['grids'])}"
+        return f"choose the grid (--grid), if all codes are of one: {_listed(table['grids'])}"
     if str(table["key"]).upper().startswith("QUADKEY"):
         return (
             "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "

@@ -171,8 +171,9 @@ class _Named:
         return any(name.startswith(start) for name in self._of(columns))
 
     def have(self, columns: Collection[int], size: str) -> bool:
-        """Return whether a name of one of some columns holds a size such as "500m"."""
-        pattern = re.compile(rf"(?<!\d){re.escape(size.upper())}(?![A-Z0-9])")
+        """Return whether a name of one of some columns holds a size such as "500m" or "1km"."""
+        metres = re.sub(r"(\d+)KM", r"\g<1>000M", size.upper())
+        pattern = re.compile(rf"(?<![1-9])(?<![1-9]0)({size.upper()}|{metres})(?![A-Z0-9])")
         return any(pattern.search(name) for name in self._of(columns))
 
     def _of(self, columns: Collection[int]) -> list[str]:

@@ -106,7 +106,7 @@ def test_points_persons_and_times_are_found(settle):
     }
     found = settle(columns, {"grid": "jis:basic", "points": True, "contribution": None})
     assert found.options == {"x": "経度", "y": "緯度"}
-    assert "--person: user_id" in found.asks[0]
+    assert "(--person): user_id" in found.asks[0]
     roles = recognise([Column(name, "", values) for name, values in columns.items()])
     assert (roles.persons, roles.times, roles.counts) == ((0,), (1,), ())
 
