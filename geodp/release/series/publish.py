@@ -33,6 +33,7 @@ from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading, join_stated
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp series identity 1"
@@ -61,6 +62,7 @@ class SeriesAsked(TypedDict):
     smooth: Mode
     cycles: Sequence[int]
     metadata: StatedMetadata | None
+    reading: StatedReading | None
 
 
 def publish_series(
@@ -286,7 +288,8 @@ def prepare_series(
             )
         )
     stated = (*facts, *state_land(grid))
-    nobody = outline(grid, method, each, terms.people, stated)
+    public = join_stated(None if one.reading is None else one.reading.public for one in tables)
+    nobody = outline(grid, method, each, terms.people, stated, public)
     return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
 
 
@@ -329,7 +332,7 @@ def restore_series(
     method = sharing.method
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
-    nobody = outline(grid, method, each, terms.people, public_facts)
+    nobody = outline(grid, method, each, terms.people, public_facts, asked["reading"])
     nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
