@@ -14,6 +14,7 @@ from typing import Any
 
 from geodp.errors import UsageError
 from geodp.table.source import Source
+from geodp.table.stated.reading import StatedReading, join_stated
 
 MET = (
     "that at least one row of every file that was read, or of the table in memory, meets the "
@@ -47,11 +48,14 @@ class Reading:
         What a release states of how the counts were made; public.
     doubled : int
         Counts of somebody in a cell that is there again, which were added up; confidential.
+    public : StatedReading or None
+        What a card states of how all files were read; None: they were read in different ways.
     """
 
     sources: tuple[Source, ...] = field(repr=False)
     stated: tuple[str, ...] = ()
     doubled: int = field(default=0, repr=False)
+    public: StatedReading | None = None
 
     @property
     def inside(self) -> int:
@@ -115,7 +119,8 @@ def join_readings(readings: Sequence[Reading]) -> Reading:
     """Return what was read of files that were read one by one, as one table."""
     stated = dict.fromkeys(words for one in readings for words in one.stated)
     sources = tuple(source for one in readings for source in one.sources)
-    return Reading(sources, tuple(stated), sum(one.doubled for one in readings))
+    public = join_stated(one.public for one in readings)
+    return Reading(sources, tuple(stated), sum(one.doubled for one in readings), public)
 
 
 def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tuple[str, ...]:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.pairing import Values
+    from geodp.io.read.rows.pairing import Paired, Values
     from geodp.io.read.rows.rounding import Counting, Rounding
     from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+    from geodp.table.stated.reading import StatedReading
 
 Decimal: TypeAlias = Literal[".", ","]
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
@@ -137,6 +138,7 @@ class Table(Reader):
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
             tally.survey.note(table.name, paired.facts)
+            tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
@@ -160,6 +162,34 @@ class Table(Reader):
                     tally.add(rows, index, count, sizes)
         tally = tally or self._tally(grid, official=False)
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
+
+    def _describe(
+        self, table: Columns, paired: Paired, values: Sequence[str], names: Sequence[str]
+    ) -> StatedReading:
+        """Describe for the card how a table is read: columns as they were named, or by its header.
+
+        ``values`` and ``names``: titles of its columns of counts, and names of those of places and
+        labels.
+        """
+        from geodp.io.read.layout.presets import describe_layout
+        from geodp.io.read.rows.mesh_columns import key_of
+        from geodp.table.stated.reading import StatedCounts, StatedReading
+
+        given = {"code": self.code, "x": self.x, "y": self.y}
+        places = {role: name for role, name in given.items() if name is not None}
+        if not self._names_places:
+            places = {"code" if names[0] == key_of(table, paired.grid) else "geometry": names[0]}
+        attributes = {one.name for one in paired.grid.attributes}
+        labels = {axis: name for axis, name in self.columns.items() if axis in attributes}
+        counts = [*zip(paired.columns or values, paired.labels, strict=False)]
+        return StatedReading(
+            form="table",
+            layout=describe_layout(table.columns),
+            places=places | {axis: n for axis, n in self.columns.items() if axis not in labels},
+            labels=labels,
+            counts=tuple(StatedCounts(name, own) for name, own in counts),
+            anchor=None if self.x is None else self.anchor,
+        )
 
     def _counts_once(self, grid: Grid) -> bool:
         """Whether what a layout states of its table holds of what is read of it."""

@@ -33,6 +33,7 @@ from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
 from geodp.table.reading import require_rows_of_series
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading, join_stated
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp series identity 1"
@@ -61,6 +62,7 @@ class SeriesAsked(TypedDict):
     smooth: Mode
     cycles: Sequence[int]
     metadata: StatedMetadata | None
+    reading: StatedReading | None
 
 
 def publish_series(
@@ -285,7 +287,8 @@ def prepare_series(
     met = require_rows_of_series(read, allow_empty=allow_empty)
     sums = [fact for table in tables for fact in require_no_sums(grid, each, WholeTable(table))]
     stated = (*dict.fromkeys((*met, *sums)), *state_land(grid))
-    nobody = outline(grid, method, each, terms.people, stated)
+    public = join_stated(None if one.reading is None else one.reading.public for one in tables)
+    nobody = outline(grid, method, each, terms.people, stated, public)
     return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
 
 
@@ -328,7 +331,7 @@ def restore_series(
     method = sharing.method
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
-    nobody = outline(grid, method, each, terms.people, public_facts)
+    nobody = outline(grid, method, each, terms.people, public_facts, asked["reading"])
     nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 

@@ -28,6 +28,7 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
+from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
     "title": str,
@@ -231,6 +232,18 @@ def presets() -> tuple[Preset, ...]:
         Preset.of(one.name.removesuffix(".toml"), one.read_text("utf-8"))
         for one in sorted(found, key=lambda one: one.name)
     )
+
+
+def find_layout(columns: Sequence[str]) -> Preset | None:
+    """Return the one layout of the package whose table has such a header."""
+    fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def describe_layout(columns: Sequence[str]) -> StatedLayout | None:
+    """Describe for a card the layout that has such a header; None where there is none."""
+    layout = find_layout(columns)
+    return None if layout is None else StatedLayout(layout.name, layout.title, layout.source)
 
 
 def find_preset(name: str) -> Preset:

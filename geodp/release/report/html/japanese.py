@@ -120,6 +120,7 @@ PAGE: Mapping[str, str] = {
     "term_bounds": "西、南、東、北",
     "term_mask": "対象地域の出典",
     "no_mask": "範囲内のすべてのセル",
+    "term_reading": "入力の読み方",
     "term_unit": "保護の単位",
     "term_neighbours": "隣り合うデータ",
     "term_attributes": "属性",
