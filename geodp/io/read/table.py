@@ -133,10 +133,8 @@ class Table(Reader):
             columns = self._find_values(table, paired.columns, official)
             names = [name for locator in locators for name in locator.columns]
             asked = [*(paired.columns or ()), *names]
-            chosen = [*columns, *(find_column(table, name, asked) for name in names)]
-            part = find_parts(table) if self.duplicates == "sum" else None
-            if part is not None:
-                chosen.append(part)
+            part = find_parts(table) if self.duplicates == "sum" else []
+            chosen = [*columns, *(find_column(table, name, asked) for name in names), *part]
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
@@ -149,11 +147,11 @@ class Table(Reader):
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
-                part_of = None if part is None else parts.number(rows, arrays.pop())
+                part_of = parts.number(rows, arrays.pop()) if part else None
                 numbers = _count(rows, values, arrays, counting, tally.survey)
                 places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
-                if summed and not official and len(places) == 1 and part is None:
+                if summed and not official and len(places) == 1 and not part:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):

@@ -22,16 +22,16 @@ TOO_MANY = (
 )
 
 
-def find_parts(table: Table) -> int | None:
-    """Return the position of the column that tells rows of one cell apart, by the table's header.
+def find_parts(table: Table) -> list[int]:
+    """Find the column that tells rows of one cell apart, by the table's header.
 
-    None where no layout of the package has such a column, or several layouts fit.
+    Returns its position; none where no layout of the package has such a column, or several fit.
     """
     fitting = [one for one in presets() if one.columns and one.fits_columns(table.columns)]
     if len(fitting) != 1 or not fitting[0].parts:
-        return None
+        return []
     met = match(fitting[0].parts, table.columns)
-    return [*table.columns].index(met[0]) if len(met) == 1 else None
+    return [[*table.columns].index(met[0])] if len(met) == 1 else []
 
 
 class Parts:
@@ -54,4 +54,5 @@ class Parts:
         found = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
         if len(self._numbers) > MOST_PARTS:
             raise InputError(TOO_MANY, file=rows.table.name)
-        return np.array(found, np.int64)[coded.indices.to_numpy()]
+        numbers = np.array(found, np.int64)[coded.indices.to_numpy()]
+        return np.asarray(numbers, np.int64)
