@@ -108,6 +108,7 @@ class Table(Reader):
         import numpy as np
 
         from geodp.io.read.layout.one_table import OneTable
+        from geodp.io.read.layout.parts import Parts, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import locate
@@ -120,7 +121,7 @@ class Table(Reader):
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        groups, one_table = Groups(), OneTable()
+        groups, one_table, parts = Groups(), OneTable(), Parts()
         for table in self._open(paths):
             keyed = self.code is not None or located is None
             official = keyed and mesh.is_official(table, grid, self.code)
@@ -133,7 +134,8 @@ class Table(Reader):
             columns = self._find_values(table, paired.columns, official)
             names = [name for locator in locators for name in locator.columns]
             asked = [*(paired.columns or ()), *names]
-            chosen = [*columns, *(find_column(table, name, asked) for name in names)]
+            part = find_parts(table) if self.duplicates == "sum" else []
+            chosen = [*columns, *(find_column(table, name, asked) for name in names), *part]
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
@@ -147,10 +149,11 @@ class Table(Reader):
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
+                part_of = parts.number(rows, arrays.pop()) if part else None
                 numbers = _count(rows, values, arrays, counting, tally.survey)
                 places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
-                if summed and not official and len(places) == 1:
+                if summed and not official and len(places) == 1 and not part:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
@@ -159,7 +162,7 @@ class Table(Reader):
                         index[-len(grid.attributes) :] = np.array(labels)[:, None]
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
-                    tally.add(rows, index, count, sizes)
+                    tally.add(rows, index, count, sizes, None if number else part_of)
         tally = tally or self._tally(grid, official=False)
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 

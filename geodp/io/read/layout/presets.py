@@ -6,10 +6,11 @@ meet, or ``files``, of which its name must meet one; ``[options]`` as on the com
 stand side by side and divide the people that are counted, by one attribute or by several at once;
 ``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
 codes do not tell; ``contribution``, how often a person is counted at most in the column of
-``value`` of one table, by the publisher's documents, which a preset of the package alone may state;
-``sheets``, a pattern of columns whose names carry the id of a table that is published in several
-files; ``asks``, what remains to be said; or ``refused``, why such files are not read
-and what to do.
+``value`` of one table, by the publisher's documents; ``parts``, a pattern of the column that tells
+rows of one cell apart, where a cell has a row for each part, such as each country that it lies in,
+and their counts are added up, both of which a preset of the package alone may state; ``sheets``, a
+pattern of columns whose names carry the id of a table that is published in several files; ``asks``,
+what remains to be said; or ``refused``, why such files are not read and what to do.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ FIELDS: Mapping[str, type] = {
     "grids": dict,
     "contribution": int,
     "sheets": str,
+    "parts": str,
     "asks": list,
     "refused": str,
 }
@@ -144,6 +146,7 @@ class Preset:
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
     sheets: str = ""
+    parts: str = ""
     asks: tuple[str, ...] = ()
     refused: str = ""
 
@@ -254,6 +257,11 @@ def find_preset(name: str) -> Preset:
             raise UsageError(
                 f"In the preset {found.name} there is a contribution, which only presets of the "
                 "package state, by their publishers' documents: give --contribution in the call."
+            )
+        if found.parts:
+            raise UsageError(
+                f"In the preset {found.name} there is parts, which only presets of the package "
+                "state, as readers know their files by the header: leave it out."
             )
         return found
     for one in presets():

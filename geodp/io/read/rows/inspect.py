@@ -94,7 +94,8 @@ def _raster(path: FilePath) -> dict[str, Any]:
 
 
 def _table(table: Table, code: str | None) -> dict[str, Any]:
-    names = [name.upper() for name in table.columns]
+    columns = [name.strip() for name in table.columns]  # as they are looked for
+    names = [name.upper() for name in columns]
     found: dict[str, Any] = {"name": table.name, "columns": None, "key": None, "grid": None}
     found |= {"digits": None, "geometry": _geometry(table)}
     found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
@@ -109,15 +110,15 @@ def _table(table: Table, code: str | None) -> dict[str, Any]:
     if not all(map(is_name, names)):
         return found
     found["columns"] = [
-        {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)
+        {"name": name, kind: more} for name, more in zip(columns, second, strict=True)
     ]
     known = (i for start in KEYS for i, name in enumerate(names) if name.startswith(start))
     if code is not None:
-        known = (i for i, name in enumerate(table.columns) if name.strip() == code.strip())
+        known = (i for i, name in enumerate(columns) if name == code.strip())
     key = next(known, None)
     if key is not None:
         grid, digits = _level(table, key)
-        found |= {"key": table.columns[key], "grid": grid, "digits": digits}
+        found |= {"key": columns[key], "grid": grid, "digits": digits}
     return found
 
 
@@ -148,7 +149,7 @@ def _level(table: Table, key: int) -> tuple[str | None, int | None]:
         codes = [str(code) for code in some.tolist()]
         lengths = {len(code) if code.isdecimal() else None for code in codes}
         digits = lengths.pop() if len(lengths) == 1 else None
-        systems = {_system(code, table.columns[key].upper()) for code in codes}
+        systems = {_system(code, table.columns[key].strip().upper()) for code in codes}
         if len(systems) == 1:
             code_system(*systems).parse(codes)
     except (CodeError, UsageError):
