@@ -17,7 +17,7 @@ from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.read.rows.columns import Rows, Table, batches, find_column, open_tables, own_columns
 from geodp.io.read.rows.input_files import FilePath
 
 BACKWARDS = (
@@ -80,7 +80,7 @@ def read_hierarchy(
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the regions alone.")
     (table,) = tables
-    names = [str(name).strip() for name in columns or table.columns]
+    names = [str(name).strip() for name in columns or own_columns(table)]
     chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
     levels = names[1:]
     if not levels or len(set(chosen)) < len(names) or len({*levels, "", CELL}) < len(names) + 1:

@@ -11,7 +11,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, batches, open_tables
+from geodp.io.read.rows.columns import Rows, batches, open_tables, own_columns
 from geodp.io.read.rows.input_files import FilePath
 from geodp.table.public_totals import PublicTotals
 
@@ -44,7 +44,7 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the totals alone.")
     (table,) = tables
-    *names, last = [str(name).strip() for name in table.columns]
+    *names, last = [str(name).strip() for name in own_columns(table)]
     levels = ["code"] if grid.hierarchy is None else list(grid.hierarchy.levels[: len(names)])
     if last != TOTAL or not names or names != levels:
         wanted = "code" if grid.hierarchy is None else ", ".join(grid.hierarchy.levels)

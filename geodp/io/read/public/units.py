@@ -10,7 +10,7 @@ from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
-from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
+from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables, own_columns
 from geodp.io.read.rows.input_files import FilePath
 
 
@@ -61,7 +61,7 @@ def read_units(
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the units alone.")
     (table,) = tables
-    names = [str(name).strip() for name in columns or table.columns]
+    names = [str(name).strip() for name in columns or own_columns(table)]
     chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
     if len({*names}) < len(names) or len({*chosen}) < len(names):
         raise InputError("The levels of units need different columns.", file=table.name, row=1)

@@ -24,6 +24,7 @@ from geodp.io.read.rows.complete.features import Declared, check_features, check
 from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
 from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ NO_VECTOR = (
 
 
 @dataclass(frozen=True)
-class VectorTable:
+class VectorTable(FileTable):
     """Features of one layer; they count from 1.
 
     Attributes
@@ -74,12 +75,7 @@ class VectorTable:
     declared: Declared
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Names of the fields, and of the geometry."""
         return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
 
@@ -112,10 +108,10 @@ class VectorTable:
             declared = Declared(count_features(file.path, chosen))
         return cls(file, fields, chosen, geometry, told, path, declared)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; geometries as WKB."""
         pyogrio = require_pyogrio()
-        names = [self.columns[column] for column in chosen]
+        names = [self.names[column] for column in chosen]
         fields = [name for name in dict.fromkeys(names) if name in self.fields]
         wanted = len(fields) < len({*names})
         file = self.file
@@ -143,6 +139,11 @@ class VectorTable:
                 progress.part(0.5, self.file.size)
         if first != self.declared.features:
             raise incomplete(self.name, MISCOUNTED)
+
+    @property
+    def declared_rows(self) -> int:
+        """Features by the file's header or index."""
+        return int(self.declared.features)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
