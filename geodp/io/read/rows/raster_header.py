@@ -337,11 +337,6 @@ class RasterHeader:
                 "are (ncpdq -U).",
                 file=self.name,
             )
-        if not header.sizes[dimension]:
-            raise InputError(
-                f"The dimension of {here} is unlimited; give it its size (nccopy -u).",
-                file=self.name,
-            )
         if one.dtype.kind not in "if":
             raise InputError(UNEVEN.format(here), file=self.name)
         return header.values(dimension)
