@@ -56,7 +56,7 @@ class Source:
         Everything that the file says of itself or that was told or inferred of it; each was
         applied.
     rows : int
-        Records in the file; of a raster: pixels with a value.
+        Records in the file; of a raster: pixels with a value; of a text that was not read: 0.
     left_out : bool
         Whether the names of its folders say that no row of it is selected; it was not read.
     terms : mapping of str to int

@@ -27,6 +27,7 @@ from geodp.io.read.rows.complete.features import Declared, check_features, check
 from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
 from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 BATCH = 1 << 16
@@ -56,7 +57,7 @@ NO_VECTOR = (
 
 
 @dataclass(frozen=True)
-class VectorTable:
+class VectorTable(FileTable):
     """Features of one layer; they count from 1.
 
     Attributes
@@ -82,12 +83,7 @@ class VectorTable:
     declared: Declared
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Names of the fields, and of the geometry."""
         return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
 
@@ -120,14 +116,14 @@ class VectorTable:
             declared = Declared(count_features(file.path, chosen))
         return cls(file, fields, chosen, geometry, told, path, declared)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; geometries as WKB, dates with times as texts.
 
         GDAL's own type for these gives UTC to times that have no zone (GeoPackage), or takes
         their offsets away (FlatGeobuf). As texts they are what the file says.
         """
         pyogrio = require_pyogrio()
-        names = [self.columns[column] for column in chosen]
+        names = [self.names[column] for column in chosen]
         fields = [name for name in dict.fromkeys(names) if name in self.fields]
         wanted = len(fields) < len({*names})
         file = self.file
@@ -159,6 +155,11 @@ class VectorTable:
                 progress.part(0.5, self.file.size)
         if first != self.declared.features:
             raise incomplete(self.name, MISCOUNTED)
+
+    @property
+    def declared_rows(self) -> int:
+        """Features by the file's header or index."""
+        return int(self.declared.features)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
