@@ -30,6 +30,7 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     table = prepared.table
     reading = table.reading
     assert reading is not None  # every reader of files tells
+    card = prepared.outline.card()
     written = write_check(
         options["output"],
         {
@@ -38,7 +39,8 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
             "occupied_cells": int(table.key.size),
             "counted_people": int(table.count.sum()),
             "read": reading.describe(),
-            "assumptions": write_plain(prepared.outline.card().guarantee.assumptions),
+            "stated": write_plain(card.reading),
+            "assumptions": write_plain(card.guarantee.assumptions),
         },
     )
     if options["as_json"]:

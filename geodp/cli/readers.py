@@ -308,7 +308,18 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         released, card = read_release_table(path)
         return Prior.of(grid, released, source or describe_charge(card.budget))
     value = options["prior_value"] or options["value"]
-    cells = read({**options, "inputs": (path,), "value": value}, grid, None)
+    given = {**options, "inputs": (path,), "value": value}
+    own, kind = choose_reader(given), choose_reader(options)
+    try:
+        cells = read(given, grid, None)
+    except UsageError:
+        if own is kind:
+            raise
+        raise UsageError(
+            f"The prior is read with the options of the inputs, which are {kind.kind}, and these "
+            f"do not say how it is read as {own.kind}; give a prior of the inputs' form, or the "
+            "folder of a release (--prior, prior=)."
+        ) from None
     return Prior.of(grid, cells, source)
 
 

@@ -47,6 +47,7 @@ def card_of(release: Release) -> Card:
         if release.charge is None
         else read_plain(StatedCharge, release.charge.describe(), "budget"),
         domain=StatedDomain.of(release.grid),
+        reading=release.reading,
         mechanism=_mechanism(release),
         expected_error=_error(release),
         post_processing=(

@@ -172,6 +172,7 @@ def open_release(path: str | Path) -> WrittenRelease:
         prior=card.prior,
         margins=UNKNOWN if stated is not None and stated.closed_form else None,
         metadata=card.metadata,
+        reading=card.reading,
         written=card,
         stored=stored,
     )

@@ -14,6 +14,7 @@ from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Spent
 from geodp.release.release import Release
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
 
 
 def outline(
@@ -22,6 +23,7 @@ def outline(
     spent: Spent,
     people: float | None,
     public_facts: tuple[str, ...] = (),
+    reading: StatedReading | None = None,
 ) -> Release:
     """Work out the card and the closed forms of the release of nobody, once.
 
@@ -29,7 +31,7 @@ def outline(
     """
     none = np.empty(0, np.int64)
     table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
-    found = Release(table, None, people, public_facts, method)
+    found = Release(table, None, people, public_facts, method, reading=reading)
     found.card()
     found.errors()
     for _ in found.areas():

@@ -338,7 +338,8 @@ def prepare(
         *require_no_sums(table.grid, spent, WholeTable(table)),
         *state_land(table.grid),
     )
-    nobody = outline(table.grid, method, spent, terms.people, facts)
+    public = None if table.reading is None else table.reading.public
+    nobody = outline(table.grid, method, spent, terms.people, facts, public)
     return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
 
 

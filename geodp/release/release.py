@@ -39,6 +39,7 @@ from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedSettlements
 from geodp.table.stated.prior import StatedPrior, keep_stated
+from geodp.table.stated.reading import StatedReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,8 @@ class Release(InMemory):
         What the card says of simulated ones.
     metadata : StatedMetadata, optional
         What the publishing office says of it; :func:`geodp.release.metadata.read_metadata`.
+    reading : StatedReading, optional
+        What the card states of how the input was read.
     """
 
     table: ReleasedTable
@@ -84,6 +87,7 @@ class Release(InMemory):
     margins: Margins | None = None
     settlements: StatedSettlements | None = None
     metadata: StatedMetadata | None = None
+    reading: StatedReading | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):

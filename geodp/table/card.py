@@ -17,6 +17,7 @@ from geodp.table.plain import Least, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Digest, Software, StatedGuarantee, StatedMechanism
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
@@ -130,6 +131,8 @@ class Card:
     budget : StatedCharge or None
         What was charged to a ledger.
     domain : StatedDomain
+    reading : StatedReading, optional
+        Layout, columns and unit of the input, where all of it was read in one way.
     mechanism : StatedMechanism
     expected_error : StatedError
     post_processing : tuple of str
@@ -151,6 +154,7 @@ class Card:
     guarantee: StatedGuarantee
     budget: StatedCharge | None
     domain: StatedDomain
+    reading: StatedReading | None = None
     mechanism: StatedMechanism
     expected_error: StatedError
     post_processing: tuple[str, ...]

@@ -170,14 +170,14 @@ BOTH = (
 )
 
 SUMS = (
-    "that the contribution allows for labels which count the sum of others in every cell: a table "
-    "for which it does not is refused before anything is charged"
+    "that the contribution allows for labels which count the sum of others in every cell, exactly "
+    "or but for rounding: a table for which it does not is refused before anything is charged"
 )
 """What a release states where :func:`require_no_sums` has looked at the counts."""
 
 
 def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) -> tuple[str, ...]:
-    """Refuse sums of other labels in every cell, and return the public facts that follow.
+    """Refuse sums of other labels, and return the public facts that follow.
 
     Such a label is a total that its name does not tell: whoever vouches for a contribution of 1
     is mistaken, so a contribution that counts the total is asked for. This refusal looks at the
@@ -193,7 +193,7 @@ def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) 
     least = _least(grid, found | _find_named_totals(grid))
     if found and spent.contribution < least:
         listed = ", ".join(f"{label} ({name})" for name, label in found.items())
-        why = "in every cell the sum of other labels, so that"
+        why = "in every cell the sum of other labels, exactly or but for rounding, so that"
         raise UsageError(f"{listed}: {why} {BOTH.format(least)}")
     return (SUMS,)
 

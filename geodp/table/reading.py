@@ -1,20 +1,39 @@
-"""What was read of all files together, and the refusal of a file that adds nobody."""
+"""What was read of all files together, and the refusal of a file that adds nobody.
+
+A time of a series may be empty, as a label or a cell may: it is an outcome that gets noise like any
+other. What may not be empty is what somebody names: a file, the folder of a partition, a value of a
+selection. Their people would be missing in all of the series, and nothing would tell.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from geodp.errors import UsageError
 from geodp.table.source import Source
+from geodp.table.stated.reading import StatedReading, join_stated
 
 MET = (
     "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is charged"
 )
 """What a release states where :func:`require_rows` has looked at the input."""
+
+MET_IN_SERIES = (
+    "that at least one row of every file of the series, and of every value of a selection that "
+    "several snapshots share, counts in a snapshot, and that not all snapshots are empty: such a "
+    "series is refused before anything is charged; a single snapshot may be empty"
+)
+"""The same, where :func:`require_rows_of_series` has looked at all snapshots."""
+
+REMEDY = (
+    "Nothing was charged. Check the selection, the codes and the domain (geodp publish --check "
+    "--allow-empty writes for the operator what is read); or publish it all the same "
+    "(--allow-empty, allow_empty=True)."
+)
 
 
 @dataclass(frozen=True)
@@ -29,11 +48,14 @@ class Reading:
         What a release states of how the counts were made; public.
     doubled : int
         Counts of somebody in a cell that is there again, which were added up; confidential.
+    public : StatedReading or None
+        What a card states of how all files were read; None: they were read in different ways.
     """
 
     sources: tuple[Source, ...] = field(repr=False)
     stated: tuple[str, ...] = ()
     doubled: int = field(default=0, repr=False)
+    public: StatedReading | None = None
 
     @property
     def inside(self) -> int:
@@ -97,7 +119,8 @@ def join_readings(readings: Sequence[Reading]) -> Reading:
     """Return what was read of files that were read one by one, as one table."""
     stated = dict.fromkeys(words for one in readings for words in one.stated)
     sources = tuple(source for one in readings for source in one.sources)
-    return Reading(sources, tuple(stated), sum(one.doubled for one in readings))
+    public = join_stated(one.public for one in readings)
+    return Reading(sources, tuple(stated), sum(one.doubled for one in readings), public)
 
 
 def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tuple[str, ...]:
@@ -126,9 +149,61 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
     else:
         why = None if rows else "The table counts nobody."
     if why is not None:
-        raise UsageError(
-            f"{why} Nothing was charged. Check the selection, the codes and the domain (geodp "
-            "publish --check --allow-empty writes for the operator what is read); or publish it "
-            "all the same (--allow-empty, allow_empty=True)."
-        )
+        raise UsageError(f"{why} {REMEDY}")
     return (*stated, MET)
+
+
+def require_rows_of_series(
+    snapshots: Mapping[str, tuple[int, Reading | None]], *, allow_empty: bool
+) -> tuple[str, ...]:
+    """Refuse a series in which something that somebody names adds nobody; return public facts.
+
+    Refused are a file that adds nobody to any snapshot; a snapshot of which the names of folders
+    leave out all files; a value of a selection that several snapshots share, or that is in
+    quotation marks, and that adds nobody; and a series of empty snapshots alone. Any other snapshot
+    may be empty: one of rows in memory, one of a file that has other snapshots too, one whose
+    records all say 0. Like :func:`require_rows` this looks at the data, and is stated.
+
+    Parameters
+    ----------
+    snapshots : mapping of str to (int, Reading or None)
+        By time: rows that are counted, and what was read of the files; None: there are none.
+    allow_empty : bool
+
+    Raises UsageError.
+    """
+    readings = {time: read for time, (_, read) in snapshots.items() if read is not None}
+    stated = tuple(dict.fromkeys(words for one in readings.values() for words in one.stated))
+    if allow_empty:
+        return stated
+    why = _why_unmet(readings)
+    if why is None and not any(rows for rows, _ in snapshots.values()):
+        why = "All snapshots of the series are empty."
+    if why is not None:
+        raise UsageError(f"{why} {REMEDY}")
+    return (*stated, MET_IN_SERIES)
+
+
+def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
+    """Return which file, folder or value adds nobody to the series; None where none is so."""
+    sources = [source for one in readings.values() for source in one.sources]
+    filled = {source.name for source in sources if source.inside or source.says_zero}
+    times = Counter(source.name for source in sources if not source.left_out)
+    for source in sources:
+        if source.left_out or source.in_memory or source.name in filled:
+            continue
+        others = " No other snapshot counts a row of it." if times[source.name] > 1 else ""
+        return f"{source.explain_empty(source.name)}{others}"
+    for time, one in readings.items():
+        if one.sources and all(source.left_out for source in one.sources):
+            return f"The names of the folders say that no row of the snapshot {time} is selected."
+    shared, met = Counter[str](), set[str]()
+    for one in readings.values():
+        terms = {term for source in one.sources for term in source.terms}
+        shared.update(terms)
+        met |= terms if one.inside else set()
+    for term, number in shared.items():
+        in_marks = '="' in term and term.endswith('"')
+        if term not in met and (number > 1 or in_marks):
+            return f"No snapshot with {term} counts anybody."
+    return None

@@ -33,6 +33,10 @@ class Fact:
     known_by: KnownBy
 
 
+TABLE_IN_MEMORY = Fact("format", "table in memory", "file")
+ARRAY_IN_MEMORY = Fact("format", "array in memory", "file")
+
+
 @dataclass(frozen=True)
 class Outside:
     """Counts outside the domain for one reason: how many, and their people."""
@@ -52,7 +56,7 @@ class Source:
         Everything that the file says of itself or that was told or inferred of it; each was
         applied.
     rows : int
-        Records in the file; of a raster: pixels with a value.
+        Records in the file; of a raster: pixels with a value; of a text that was not read: 0.
     left_out : bool
         Whether the names of its folders say that no row of it is selected; it was not read.
     terms : mapping of str to int
@@ -98,6 +102,16 @@ class Source:
     other: int = 0
     without_person: int = 0
     totals: tuple[str, ...] = ()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it is a table or an array in memory, and no file."""
+        return TABLE_IN_MEMORY in self.facts or ARRAY_IN_MEMORY in self.facts
+
+    @property
+    def says_zero(self) -> bool:
+        """Whether records were read of which each says that nobody is there, as pixels of 0 do."""
+        return bool(self.selected) and not self.inside and not self.outside
 
     def explain_empty(self, name: str) -> str:
         """Return why it adds nobody, in a sentence that calls it ``name`` and tells no value."""

@@ -2,7 +2,8 @@
 
 By name, which is public: a small list of words for "total" in the languages of official
 statistics, and what labels say of sexes, ranges and months (:mod:`geodp.table.nesting`). By sums:
-a label that counts in every cell what other labels do together.
+a label that counts in every cell what other labels do together, or what all others do but for the
+rounding and perturbation of a publisher.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Protocol
 from unicodedata import normalize
 
@@ -121,6 +123,21 @@ jumlah
 MOST_LABELS = 256
 """With more, a label is compared with the sum of all others only."""
 
+NEAR = 0.05
+"""Most by which a label may differ from the sum of all others over all cells, of its people."""
+
+POPULOUS = (100, 1_000, 10_000)
+"""People of a label and its parts together from which on cells are compared, one after another."""
+
+AGREEMENT = 0.1
+"""Most of the variance of independent counts that differences of a total may have."""
+
+EQUAL = 5
+"""Fewest populous cells that tell a total where all of them agree exactly."""
+
+CHANCE = log(1e-6)
+"""Logarithm of the chance that independent counts agree as well as a total has to."""
+
 
 def find_totals(labels: Sequence[str]) -> list[str]:
     """Return the labels whose name says that they are the total of others, or hold some of them.
@@ -195,8 +212,9 @@ class Relation:
     parts: NDArray[np.bool_]
 
 
-Remainder = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Keys of cells with the axis at 0, and the people that a relation leaves over; none of them 0."""
+Remainder = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
+"""Keys of cells with the axis at 0, the people that a relation leaves over there, and those of its
+whole and parts together. Cells where neither tells anything are left out."""
 
 
 class Summed(Protocol):
@@ -225,10 +243,11 @@ class WholeTable:
 
 
 def find_sums(grid: Grid, counts: Summed) -> list[tuple[str, str]]:
-    """Return (attribute, label) wherever a label counts the sum of others in every cell.
+    """Return (attribute, label) wherever a label counts the sum of others.
 
-    The others are all of the attribute's, or at least two that stand together in its list. It
-    depends on the data: an answer is confidential until it is stated as a public fact.
+    In every cell exactly: of all others, or of at least two that stand together in the list. Or
+    nearly: of all others, as :func:`is_near` has it. It depends on the data: an answer is
+    confidential until it is stated as a public fact.
     """
     first = len(grid.shape) - len(grid.attributes)
     found = []
@@ -238,9 +257,53 @@ def find_sums(grid: Grid, counts: Summed) -> list[tuple[str, str]]:
         found += [
             (attribute.name, attribute.labels[relation.whole])
             for relation in _candidates(axis, people)
-            if not _leftover(counts.remainders(relation))
+            if _holds(relation, counts.remainders(relation))
         ]
     return list(dict.fromkeys(found))
+
+
+def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
+    """Tell whether a label is the sum of others but for rounding or perturbation.
+
+    The difference of two independent counts has at least the variance of their sum: as many people
+    as both count. A total is told by differences that average 0 and have a tenth of that variance
+    at most, in so many populous cells that independent counts agree as well with a chance below
+    one in a million (the Chernoff bound of a chi-squared sum). Few people always agree within a
+    rounding, so cells of fewer than 100 are not asked.
+
+    It cannot tell totals whose parts leave people out, such as those of unknown age or in hidden
+    counts; totals of some of the other labels; and totals in tables of few or thin cells, against
+    their rounding: to base 10, of twelve parts, most. Other people who are as many for a reason,
+    one for one, are taken for a total.
+
+    Parameters
+    ----------
+    left, together : int64[n]
+        Of every cell: the label's people less those of the others, and all of them.
+
+    Examples
+    --------
+    >>> is_near(np.array([1, -2, 0, 1, -1] * 4), np.full(20, 400))
+    True
+    >>> is_near(np.array([25, -15, 5, -30, 20] * 4), np.full(20, 400))
+    False
+    """
+    return any(_agrees(left[populous], together[populous]) for populous in _levels(together))
+
+
+def _levels(together: NDArray[np.int64]) -> Iterator[NDArray[np.bool_]]:
+    return (together >= least for least in POPULOUS)
+
+
+def _agrees(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
+    """Whether differences are far smaller than those of independent counts, and average 0."""
+    deviation = left / np.sqrt(together)
+    squares = float(deviation @ deviation)
+    if not squares:  # nothing but equal counts: as exact as sums are, once there are several
+        return left.size >= EQUAL
+    share = squares / left.size
+    chance = left.size / 2 * (log(share) + 1 - share)
+    return share <= AGREEMENT and chance <= CHANCE and bool(deviation.sum() ** 2 <= 9 * squares)
 
 
 def label_sums(cells: Cells) -> list[NDArray[np.int64]]:
@@ -263,27 +326,35 @@ def remainder(cells: Cells, relation: Relation) -> Remainder:
     index[relation.axis] = 0
     chosen = relation.parts[label] | (label == relation.whole)
     sign = np.where(label[chosen] == relation.whole, 1, -1)
-    return _net(cells.grid.encode(index[:, chosen]), sign * cells.count[chosen])
+    count = cells.count[chosen]
+    return _net(cells.grid.encode(index[:, chosen]), sign * count, count)
 
 
-def _net(key: NDArray[np.uint64], count: NDArray[np.int64]) -> Remainder:
-    """Return sums of counts of equal keys, but for those that are 0."""
+def _net(
+    key: NDArray[np.uint64], left: NDArray[np.int64], together: NDArray[np.int64]
+) -> Remainder:
+    """Return sums over equal keys, but for those that tell nothing."""
     cell, at = np.unique(key, return_inverse=True)
-    left = np.zeros(cell.size, np.int64)
-    np.add.at(left, at, count)
-    return cell[left != 0], left[left != 0]
+    sums = np.zeros((2, cell.size), np.int64)
+    np.add.at(sums[0], at, left)
+    np.add.at(sums[1], at, together)
+    telling = (sums[0] != 0) | (sums[1] >= POPULOUS[0])
+    return cell[telling], sums[0, telling], sums[1, telling]
 
 
-def _leftover(remainders: Iterable[Remainder]) -> bool:
-    """Whether the pieces leave anything over together."""
-    keys, counts = zip(*remainders, strict=True)
-    return _net(np.concatenate(keys), np.concatenate(counts))[0].size > 0
+def _holds(relation: Relation, remainders: Iterable[Remainder]) -> bool:
+    """Whether the pieces leave nothing over together, or, of all labels, as good as nothing."""
+    pieces = zip(*remainders, strict=True)
+    _, left, together = _net(*(np.concatenate(arrays) for arrays in pieces))
+    of_all = int(relation.parts.sum()) == relation.parts.size - 1
+    return not left.any() or (of_all and is_near(left, together))
 
 
 def _candidates(axis: int, people: NDArray[np.int64]) -> Iterator[Relation]:
-    """Relations that hold of the sums over all cells."""
+    """Relations that hold of the sums over all cells; nearly, of all labels."""
     n, every = people.size, people.sum()
-    for whole in np.flatnonzero((2 * people == every) & (people > 0)).tolist():
+    near = np.abs(2 * people - every) <= NEAR * people
+    for whole in np.flatnonzero(near & (people > 0)).tolist():
         if n > 2:
             yield Relation(axis, whole, np.arange(n) != whole)
     if n > MOST_LABELS:

@@ -17,7 +17,7 @@ ELSEWHERE = {
         "cli/commands/verify"
     ),
     "tests/release/report/test_markdown.py": "cli/commands/report",
-    "tests/io/read/test_selections.py": "cli/check io/folder/check table/reading",
+    "tests/io/read/test_selections.py": "cli/check io/folder/check",
     "tests/cli/commands/test_inspect.py": "cli/output",
     "tests/cli/commands/test_plan.py": "cli/commands/plan/tables",
     # Errors have no behaviour but in those who raise them.

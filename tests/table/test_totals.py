@@ -1,19 +1,22 @@
 """Totals beside their parts: by name, and by sums in every cell; the bound is asked for."""
 
-from dataclasses import replace
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import geodp
 from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.contribution import SUMS
-from geodp.table.totals import WholeTable, find_sums, find_totals, label_sums
+from geodp.table.counts import Cells
+from geodp.table.totals import WholeTable, find_sums, find_totals, is_near, label_sums
 
 GRID = geodp.Grid.regular((4, 4))
 MESHES = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -116,7 +119,103 @@ def test_sums_are_found_in_any_order_and_beside_other_attributes(place: str) -> 
     assert find_sums(grid, WholeTable(table)) == []
 
 
-def by_label(labels: list[str], counts: list[list[int]]) -> geodp.CountTable:
+def round_at_random(counts: NDArray[np.int64], base: int, rng: np.random.Generator) -> Any:
+    low = counts // base * base
+    return low + base * (rng.random(counts.shape) < (counts - low) / base)
+
+
+PERTURBED = {
+    "random rounding to base 3": lambda counts, rng: round_at_random(counts, 3, rng),
+    "random rounding to base 5": lambda counts, rng: round_at_random(counts, 5, rng),
+    "random rounding to base 10": lambda counts, rng: round_at_random(counts, 10, rng),
+    "rounding to base 5": lambda counts, rng: (counts + 2) // 5 * 5,
+    "cell key": lambda counts, rng: np.maximum(counts + rng.integers(-2, 3, counts.shape), 0),
+    "one count that is corrected": lambda counts, rng: counts + (np.arange(counts.size) == 0),
+    "hidden counts below 3": lambda counts, rng: np.where(counts < 3, 0, counts),
+}
+
+
+@pytest.mark.parametrize("how", PERTURBED)
+@pytest.mark.parametrize("whole", [0, 2])
+def test_totals_are_found_though_publishers_round_and_perturb(how: str, whole: int) -> None:
+    rng = np.random.default_rng(4)
+    people = np.exp(rng.normal(6, 1, 300))[:, None]
+    parts = rng.poisson(people * [0.5, 0.3, 0.2])
+    sums = np.insert(parts, whole, parts.sum(axis=1), axis=1)
+    dense = np.stack([PERTURBED[how](column, rng) for column in sums.T], axis=1)
+    labels = [f"V{number}" for number in range(4)]
+    table = by_label(labels, dense)
+    assert find_sums(table.grid, WholeTable(table)) == [("sex", labels[whole])]
+    with pytest.raises(UsageError, match=rf"V{whole} \(sex\): .*but for rounding.*2 or more"):
+        geodp.publish(table, epsilon=1, contribution=1)
+
+
+PARTS_ONLY = {
+    **{
+        f"half of {2 * mean} people in a cell": (
+            lambda rng, mean=mean: rng.poisson([2 * mean, mean, mean], (400, 3))
+        )
+        for mean in (1, 3, 10, 50, 1_000, 20_000)
+    },
+    "cells of fixed size": lambda rng: rng.multinomial(200, [0.5, 0.3, 0.2], 400),
+    "cells of many sizes": lambda rng: rng.poisson(
+        np.exp(rng.normal(6, 1.5, (400, 1))) * [0.5, 0.3, 0.2]
+    ),
+    "a model's fixed shares": lambda rng: np.round(
+        np.exp(rng.normal(6, 1.5, (400, 1))) * [0.501, 0.3, 0.199]
+    ).astype(int),
+    "few people, mostly equal": lambda rng: np.ones((400, 3), int) + (rng.random((400, 3)) < 0.2),
+    "four populous cells": lambda rng: np.array([[2_005, 1_000, 1_000], [2_994, 1_500, 1_500]] * 2),
+}
+
+
+@pytest.mark.parametrize("how", PARTS_ONLY)
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_that_count_other_people_are_no_totals(how: str, seed: int) -> None:
+    dense = PARTS_ONLY[how](np.random.default_rng(seed))
+    table = by_label(["V0", "V1", "V2"], dense)
+    assert find_sums(table.grid, WholeTable(table)) == []
+
+
+def test_two_equal_labels_are_no_total_and_its_part() -> None:
+    table = by_label(["V0", "V1"], [[500, 500]] * 30)
+    assert find_sums(table.grid, WholeTable(table)) == []
+
+
+def test_pieces_find_the_totals_of_the_whole() -> None:
+    """Labels of one cell may lie in different pieces."""
+    rng = np.random.default_rng(8)
+    parts = rng.poisson(200, (60, 3))
+    dense = np.column_stack([parts.sum(axis=1), parts]) + rng.integers(-1, 2, (60, 4))
+    grid = geodp.Grid.regular((1, 60)).with_attribute("a", list("wxyz"))
+    for place in ("below", "above", "interleaved"):
+        own = grid.with_attribute_order(place)
+        table = geodp.CountTable.from_dense(dense[None], own)
+        ends = np.append(np.arange(0, table.key.size, 37), table.key.size)
+        pieces = [
+            WholeTable(Cells(own, table.key[a:b], table.count[a:b])) for a, b in pairwise(ends)
+        ]
+        assert find_sums(own, Pieces(pieces)) == [("a", "w")]
+
+
+@dataclass
+class Pieces:
+    pieces: list[WholeTable]
+
+    def label_sums(self) -> Any:
+        return [sum(each) for each in zip(*(one.label_sums() for one in self.pieces), strict=True)]
+
+    def remainders(self, relation: Any) -> Any:
+        return [one for piece in self.pieces for one in piece.remainders(relation)]
+
+
+def test_differences_that_lean_to_one_side_are_not_those_of_rounding() -> None:
+    together = np.full(40, 1_000)
+    assert is_near(np.array([2, -2] * 20), together)
+    assert not is_near(np.full(40, 2), together)
+
+
+def by_label(labels: list[str], counts: Any) -> geodp.CountTable:
     grid = geodp.Grid.regular((1, len(counts))).with_attribute("sex", labels)
     return geodp.CountTable.from_dense(np.array(counts)[None], grid)
 
@@ -155,7 +254,7 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
 
     terms = {"epsilon": 1, "contribution": 1}
     total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
-    with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum of other labels"):
+    with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum of other"):
         geodp.publish(total, ledger=Untouched(), dataset="census", **{"contribution": 1, **terms})
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
     assert (
@@ -200,8 +299,8 @@ def test_every_sum_in_all_cells_does_so_too() -> None:
         with pytest.raises(UsageError) as refused:
             geodp.publish(table, epsilon=1, contribution=2**number - 1)
         listed = ", ".join(f"x (a{i})" for i in range(number))
-        why = "in every cell the sum of other labels, so that the total stands beside its parts"
-        assert str(refused.value).startswith(f"{listed}: {why}, and a person")
+        why = "in every cell the sum of other labels, exactly or but for rounding, so that the "
+        assert str(refused.value).startswith(f"{listed}: {why}total stands beside its parts, and")
         assert f"vouch for {2**number} or more" in str(refused.value)
         assert geodp.publish(table, epsilon=1, contribution=2**number).event is not None
 

@@ -362,7 +362,7 @@ def _release(
         run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
 
     def pack(drawn: Release) -> Packed:
-        return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside)
+        return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
     call = describe_call(options)
@@ -376,7 +376,7 @@ def _resume(
 ) -> tuple[Release, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.io.folder.kept import read_kept
-    from geodp.io.folder.kept_tables import unpack_tables
+    from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
     from geodp.release.publish import restore_beside
     from geodp.release.release import Release
@@ -387,6 +387,7 @@ def _resume(
     start.require_totals(spent, facts)
     charge = find_charge(start.ledger, kept.dataset, kept.fingerprint)
     beside: dict[str, Any] = {"totals": start.totals, "metadata": start.metadata}
+    beside["reading"] = unpack_reading(kept, place.folder)
     found = Release(table, charge, start.terms.people, facts, **beside)
     found = restore_beside(found, start.method, spent, drawn_beside, _measurements(options))
     return found, {**kept.run, "released_people": table.total}

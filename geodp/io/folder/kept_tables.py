@@ -11,17 +11,23 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.kept import Kept, another, unreadable
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
+from geodp.table.plain import read_plain, write_plain
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
 
 _OWN = ("ends", "keys", "counts")
 
 
 def pack_tables(
-    tables: Sequence[ReleasedTable], public_facts: Sequence[str], beside: Mapping[str, Any]
+    tables: Sequence[ReleasedTable],
+    public_facts: Sequence[str],
+    beside: Mapping[str, Any],
+    reading: StatedReading | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return tables of one grid, drawn for one event, as plain values and arrays.
 
@@ -32,10 +38,13 @@ def pack_tables(
         What the release states of its input.
     beside : mapping of str to array
         What else was drawn: nodes and noisy values, where they are published.
+    reading : StatedReading, optional
+        What the card states of how the input was read.
     """
     grid, event = tables[0].grid, cast(Measurement, tables[0].event)
     facts = list(public_facts)
     plain = {"grid": _name_grid(grid), "event": asdict(event), "public_facts": facts}
+    plain["reading"] = write_plain(reading)
     arrays = {
         "ends": np.cumsum([one.key.size for one in tables]),
         "keys": np.concatenate([one.key for one in tables]),
@@ -65,6 +74,15 @@ def unpack_tables(
         raise another("grid", folder)
     tables = [ReleasedTable(grid, *cells, event) for cells in zip(keys, counts, strict=True)]
     return tables, facts, {name: kept.arrays[name] for name in kept.arrays if name not in _OWN}
+
+
+def unpack_reading(kept: Kept, folder: Path) -> StatedReading | None:
+    """Return what the card states of how the input was read; raises as :func:`unpack_tables`."""
+    try:
+        stated = kept.card["reading"]
+        return None if stated is None else read_plain(StatedReading, stated, "reading")
+    except (LookupError, VerificationError):
+        raise unreadable(folder) from None
 
 
 def _name_grid(grid: Grid) -> str:

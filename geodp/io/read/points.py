@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
+    from geodp.table.stated.reading import StatedReading
 
 CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
@@ -128,6 +129,7 @@ class Points(Reader):
             names += [] if self.person is None else [self.person]
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+            survey.state(self._describe(table, names))
             for rows, arrays in batches(table, chosen, wanted, survey):
                 for column in range(2 if by_column else 0):
                     with rows.named(names[column]):
@@ -139,6 +141,21 @@ class Points(Reader):
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
+
+    def _describe(self, table: Columns, names: Sequence[str]) -> StatedReading:
+        """Describe for the card how a table is read, by its columns of places first."""
+        from geodp.io.read.layout.presets import describe_layout
+        from geodp.table.stated.reading import StatedReading
+
+        geometry = self.x is None or self.y is None
+        return StatedReading(
+            form="points",
+            layout=describe_layout(table.columns),
+            places={"geometry": names[0]} if geometry else {"x": names[0], "y": names[1]},
+            labels=self.columns,
+            crs=self.crs,
+            person=self.person,
+        )
 
     def _require_places(self) -> bool:
         """Whether columns say where records are; UsageError for half of them, or no such grid."""

@@ -67,6 +67,7 @@ class Raster(Reader):
         from geodp.io.read.rows.pixels import align_parts
         from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.tally import Tally
+        from geodp.table.stated.reading import describe_facts
 
         if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
             raise UsageError("A raster needs a grid of one map without attributes.")
@@ -88,6 +89,7 @@ class Raster(Reader):
                 values, stored = part.values, part.stored
                 pixels = int(np.count_nonzero(part.valid))
                 tally.survey.note(part.lines.name, part.lines.facts)
+                tally.survey.state(describe_facts("raster", part.lines.facts))
                 tally.survey.take(part.lines.name, pixels, {}, pixels)
                 row, col = np.nonzero(part.valid & stored.nonzero(values))
                 rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.pairing import Values
+    from geodp.io.read.rows.pairing import Paired, Values
     from geodp.io.read.rows.rounding import Counting, Rounding
     from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+    from geodp.table.stated.reading import StatedReading
 
 Decimal: TypeAlias = Literal[".", ","]
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
@@ -107,6 +108,7 @@ class Table(Reader):
         import numpy as np
 
         from geodp.io.read.layout.one_table import OneTable
+        from geodp.io.read.layout.parts import Parts, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import locate
@@ -119,7 +121,7 @@ class Table(Reader):
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        groups, one_table = Groups(), OneTable()
+        groups, one_table, parts = Groups(), OneTable(), Parts()
         for table in self._open(paths):
             keyed = self.code is not None or located is None
             official = keyed and mesh.is_official(table, grid, self.code)
@@ -132,11 +134,13 @@ class Table(Reader):
             columns = self._find_values(table, paired.columns, official)
             names = [name for locator in locators for name in locator.columns]
             asked = [*(paired.columns or ()), *names]
-            chosen = [*columns, *(find_column(table, name, asked) for name in names)]
+            part = find_parts(table) if self.duplicates == "sum" else []
+            chosen = [*columns, *(find_column(table, name, asked) for name in names), *part]
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
             tally.survey.note(table.name, paired.facts)
+            tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
@@ -145,10 +149,11 @@ class Table(Reader):
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
+                part_of = parts.number(rows, arrays.pop()) if part else None
                 numbers = _count(rows, values, arrays, counting, tally.survey)
                 places = self._with_points(rows, arrays[len(values) :], locators)
                 sizes = None
-                if summed and not official and len(places) == 1:
+                if summed and not official and len(places) == 1 and not part:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
@@ -157,9 +162,37 @@ class Table(Reader):
                         index[-len(grid.attributes) :] = np.array(labels)[:, None]
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
-                    tally.add(rows, index, count, sizes)
+                    tally.add(rows, index, count, sizes, None if number else part_of)
         tally = tally or self._tally(grid, official=False)
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
+
+    def _describe(
+        self, table: Columns, paired: Paired, values: Sequence[str], names: Sequence[str]
+    ) -> StatedReading:
+        """Describe for the card how a table is read: columns as they were named, or by its header.
+
+        ``values`` and ``names``: titles of its columns of counts, and names of those of places and
+        labels.
+        """
+        from geodp.io.read.layout.presets import describe_layout
+        from geodp.io.read.rows.mesh_columns import key_of
+        from geodp.table.stated.reading import StatedCounts, StatedReading
+
+        given = {"code": self.code, "x": self.x, "y": self.y}
+        places = {role: name for role, name in given.items() if name is not None}
+        if not self._names_places:
+            places = {"code" if names[0] == key_of(table, paired.grid) else "geometry": names[0]}
+        attributes = {one.name for one in paired.grid.attributes}
+        labels = {axis: name for axis, name in self.columns.items() if axis in attributes}
+        counts = [*zip(paired.columns or values, paired.labels, strict=False)]
+        return StatedReading(
+            form="table",
+            layout=describe_layout(table.columns),
+            places=places | {axis: n for axis, n in self.columns.items() if axis not in labels},
+            labels=labels,
+            counts=tuple(StatedCounts(name, own) for name, own in counts),
+            anchor=None if self.x is None else self.anchor,
+        )
 
     def _counts_once(self, grid: Grid) -> bool:
         """Whether what a layout states of its table holds of what is read of it."""

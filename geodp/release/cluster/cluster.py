@@ -117,8 +117,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     found, charge = run.release(lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-    facts = run.public_facts
-    return replace(nobody, table=table, charge=charge, public_facts=facts, prior=run.prior)
+    return replace(nobody, table=table, charge=charge, **_known(run))
 
 
 def write(
@@ -171,8 +170,7 @@ def write(
             return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
 
         entries, charge = run.release(last, folder.require_space)
-        facts = run.public_facts
-        card = replace(nobody, charge=charge, public_facts=facts, prior=run.prior).card()
+        card = replace(nobody, charge=charge, **_known(run)).card()
         rasters: list[File] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
             why, tiling = "a count is too large to be exact in a raster", None
@@ -202,6 +200,11 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, Rel
     if prior is not None:
         nobody = replace(nobody, prior=prior.describe(), margins=cut.margins)
     return Run(client, partitions, cut, options), replace(nobody, metadata=said)
+
+
+def _known(run: Run) -> dict[str, Any]:
+    """Return what a run tells of its release beside the table."""
+    return {"public_facts": run.public_facts, "reading": run.reading, "prior": run.prior}
 
 
 def _require_trusted(run: Run) -> None:

@@ -29,6 +29,7 @@ from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import Reading, join_readings, require_rows
 from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.reading import StatedReading
 from geodp.table.totals import Relation, Remainder
 
 AT_ONCE = 1 << 23
@@ -94,6 +95,8 @@ class Run:
     options : Options
     public_facts : tuple of str
         For the card, once the input has been read; see :class:`geodp.Release`.
+    reading : StatedReading or None
+        For the card, as soon: how the input was read.
     prior : StatedPrior or None
         For the card, once all is drawn: what was learned of a prior.
     """
@@ -103,6 +106,7 @@ class Run:
     cut: TreePartition
     options: Options
     public_facts: tuple[str, ...] = ()
+    reading: StatedReading | None = None
     prior: StatedPrior | None = None
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
     _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
@@ -139,6 +143,7 @@ class Run:
                 *require_rows(top.key.size, reading, allow_empty=self.options.allow_empty),
                 *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
             )
+            self.reading = reading.public
             if ready is not None:
                 ready(sum(sizes))
             draws = self.cut.declare()

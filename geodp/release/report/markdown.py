@@ -63,6 +63,7 @@ def markdown(card: Card) -> str:
         bullets(needs),
         "## Domain",
         f"{plain(domain_in_words(card.domain))} {plain(mask_in_words(card.domain))}",
+        *_reading(card),
         "## Budget",
         " ".join(plain(line) for line in budget(card)),
         "## Mechanism",
@@ -89,6 +90,12 @@ def _office(card: Card) -> list[str]:
         if (text := getattr(card.metadata, field, None)) is not None
     ]
     return ["## From the publisher", bullets(said)] if said else []
+
+
+def _reading(card: Card) -> list[str]:
+    """Return how the input was read, where all of it was read in one way."""
+    said = [] if card.reading is None else card.reading.list_sentences()
+    return ["## Input", bullets(map(plain, said))] if said else []
 
 
 def _mechanism(mechanism: StatedMechanism) -> list[str]:

@@ -31,8 +31,9 @@ from geodp.table.card import StatedMetadata
 from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
-from geodp.table.reading import require_rows
+from geodp.table.reading import require_rows_of_series
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading, join_stated
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp series identity 1"
@@ -61,6 +62,7 @@ class SeriesAsked(TypedDict):
     smooth: Mode
     cycles: Sequence[int]
     metadata: StatedMetadata | None
+    reading: StatedReading | None
 
 
 def publish_series(
@@ -105,7 +107,9 @@ def publish_series(
     cycles : sequence of int
         Snapshots after which the like comes again, such as 24 and 168 of hours.
     allow_empty, records, neighbours, contribution, unit, people
-        As for :func:`geodp.publish`; contribution and people are of one snapshot.
+        As for :func:`geodp.publish`; contribution and people are of one snapshot. A snapshot may
+        be empty without ``allow_empty``, but no file, and no value of a selection that several
+        snapshots share.
     metadata : mapping, optional
         As for :func:`geodp.publish`, for the card of every snapshot; without ``supersedes`` and
         ``reference_date``, which are of one.
@@ -277,16 +281,14 @@ def prepare_series(
     method = sharing.method
     whole = make_event(grid, method, sharing.whole, key)
     each = make_event(grid, method, sharing.each, key)
-    facts: dict[str, None] = {}
-    for table in tables:
-        facts |= dict.fromkeys(
-            (
-                *require_rows(table.rows, table.reading, allow_empty=allow_empty),
-                *require_no_sums(grid, each, WholeTable(table)),
-            )
-        )
-    stated = (*facts, *state_land(grid))
-    nobody = outline(grid, method, each, terms.people, stated)
+    read = {
+        time: (table.rows, table.reading) for time, table in zip(periods.names, tables, strict=True)
+    }
+    met = require_rows_of_series(read, allow_empty=allow_empty)
+    sums = [fact for table in tables for fact in require_no_sums(grid, each, WholeTable(table))]
+    stated = (*dict.fromkeys((*met, *sums)), *state_land(grid))
+    public = join_stated(None if one.reading is None else one.reading.public for one in tables)
+    nobody = outline(grid, method, each, terms.people, stated, public)
     return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
 
 
@@ -329,7 +331,7 @@ def restore_series(
     method = sharing.method
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
-    nobody = outline(grid, method, each, terms.people, public_facts)
+    nobody = outline(grid, method, each, terms.people, public_facts, asked["reading"])
     nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.crs import same_plane
-from geodp.table.source import Fact
+from geodp.table.source import ARRAY_IN_MEMORY, Fact
 from geodp.table.stored import (
     Stored,
     describe_stored,
@@ -79,7 +79,7 @@ def describe_array(
     missing: Sequence[float],
 ) -> list[Fact]:
     """Return the facts of an array, as :func:`describe_stored` does."""
-    found = [Fact("format", "array in memory", "file")]
+    found = [ARRAY_IN_MEMORY]
     found += describe_stored(stored, str(dtype), unit, missing)
     found += [
         Fact(f"{name}, applied before", str(array.encoding[name]), "file")

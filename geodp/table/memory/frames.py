@@ -17,6 +17,7 @@ from geodp.grid.lattice import whole_turn
 from geodp.table.memory.array import describe_array, numbers_of, read_array, require_plane
 from geodp.table.reading import Reading
 from geodp.table.source import Source
+from geodp.table.stated.reading import describe_facts
 
 if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice
@@ -107,7 +108,11 @@ class FromFrames:
             inside=count.size,
             people=people,
         )
-        return cls.from_keys(grid, grid.encode(index), count, reading=Reading((source,)))
+        name = None if array.name is None else str(array.name)
+        labels = {one: one for one in names[2:]}
+        public = describe_facts("array", facts, name, {"x": x, "y": y}, labels)
+        read = Reading((source,), public=public)
+        return cls.from_keys(grid, grid.encode(index), count, reading=read)
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

@@ -3,7 +3,9 @@
 import json
 import os
 
+import numpy as np
 import pytest
+import rasterio
 
 from tests.command import geodp
 
@@ -71,3 +73,60 @@ def test_what_is_no_prior_is_refused_in_a_sentence(call, tmp_path, row, words):
 def test_options_of_a_prior_need_a_prior(call):
     for option in ("--prior-source", "--prior-value"):
         assert f"{option} goes with --prior only" in geodp(*call, option, "x").stderr
+
+
+TOWN = np.arange(64, dtype=np.int32).reshape(8, 8)
+PLACE = rasterio.transform.from_origin(4321000, 3210000, 1000, 1000)
+ON = "--grid inspire:1km --bounds 4321000 3202000 4329000 3210000 --epsilon 1 --contribution 1"
+
+
+def raster(path, numbers=TOWN, transform=PLACE, crs="EPSG:3035", nodata=None, **said):
+    profile = {"driver": "GTiff", "width": 8, "height": 8, "count": 1, "dtype": numbers.dtype}
+    placed = {"crs": crs, "transform": transform, "nodata": nodata}
+    with rasterio.open(path, "w", **profile, **placed) as file:
+        file.write(numbers, 1)
+        file.scales = (said.get("scale", 1.0),)
+        file.units = (said.get("units", ""),)
+        file.update_tags(1, **said.get("tags", {}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"scale": 10.0}, None),
+        ({"numbers": np.where(TOWN, TOWN, -9), "nodata": -9}, None),
+        ({"units": "people"}, None),
+        ({"scale": 0.5}, "no whole number"),
+        ({"numbers": TOWN - 1}, "negative"),
+        ({"crs": "EPSG:32632"}, "the grid's CRS"),
+        ({"crs": None}, "the grid's CRS"),
+        ({"transform": PLACE @ PLACE.translation(0.5, 0)}, "cells must be the grid's"),
+        ({"transform": PLACE.identity()}, "no placement"),
+        ({"units": "people/km2"}, "density or a rate"),
+        ({"tags": {"flag_meanings": "sea land"}}, "stand for classes"),
+        ({"tags": {"LAYER_TYPE": "thematic"}}, "thematic"),
+    ],
+)
+def test_a_raster_is_a_prior_as_it_is_an_input(form, words, tmp_path):
+    """What it says is applied or refused in the same words."""
+    plain, odd = raster(tmp_path / "plain.tif"), raster(tmp_path / "odd.tif", **form)
+    told = ["--prior-source", "x", "--output", tmp_path / "out", *ON.split()]
+    both = [
+        geodp("publish", one, "--prior", other, *told, "--check")
+        for one, other in ((odd, plain), (plain, odd))
+    ]
+    assert [one.returncode for one in both] == [5 if words else 0] * 2, both[0].stderr
+    if words:
+        assert words in both[0].stderr
+        assert both[0].stderr == both[1].stderr
+
+
+def test_a_prior_of_another_form_than_the_inputs_is_explained(tmp_path):
+    (tmp_path / "old.csv").write_text("code,people\n1kmN3202E4321,3\n")
+    done = geodp(
+        *["publish", raster(tmp_path / "in.tif"), "--prior", tmp_path / "old.csv"],
+        *["--prior-source", "x", "--output", tmp_path / "out", *ON.split()],
+    )
+    assert done.returncode == 2
+    assert "The prior is read with the options of the inputs, which are a raster" in done.stderr

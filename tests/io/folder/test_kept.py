@@ -1,6 +1,7 @@
 """What was drawn is kept whole, and read back for the same call alone."""
 
 import os
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ import geodp as package
 from geodp.errors import UsageError
 from geodp.io.folder import kept as kept_module
 from geodp.io.folder.kept import Kept, keep, read_kept, reserve, settle
-from geodp.io.folder.kept_tables import pack_tables, unpack_tables
+from geodp.io.folder.kept_tables import pack_tables, unpack_reading, unpack_tables
 from geodp.privacy.key import NOISE_FORMAT
+from geodp.table.stated.reading import StatedCounts, StatedReading
 
 GRID = package.Grid.regular((8, 8))
 
@@ -46,6 +48,22 @@ def write_kept(folder, table, call, **more):
 
 def read_tables(folder, call, grid=GRID):
     return unpack_tables(read_kept(folder, call), grid, folder)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [None, StatedReading(form="table", places={"code": "c"}, counts=(StatedCounts("n", ("f",)),))],
+)
+def test_how_the_input_was_read_is_kept(tmp_path, table, stated):
+    packed = pack_tables([table], ("a fact",), {}, stated)
+    kept = Kept("a ledger", "its id", "stays", "f" * 64, {}, {"told": 7}, *packed)
+    (tmp_path / "restricted").mkdir(parents=True)
+    reserve(tmp_path, 10)
+    keep(tmp_path, kept)
+    settle(tmp_path)
+    assert unpack_reading(read_kept(tmp_path, {}), tmp_path) == stated
+    with pytest.raises(UsageError):
+        unpack_reading(replace(kept, card={**kept.card, "reading": {"form": "?"}}), tmp_path)
 
 
 def test_an_option_that_one_call_lacks_is_another_call(tmp_path, table):

@@ -15,6 +15,7 @@ from geodp.privacy.terms import Terms
 from geodp.release.series import publish
 from geodp.release.series.publish import prepare_series
 from geodp.table.periods import Periods
+from geodp.table.reading import MET_IN_SERIES
 from tests.keys import secret
 from tests.ledgers import small_ledger
 
@@ -87,12 +88,13 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
         prepare(tables, 1)
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_an_empty_snapshot_is_refused_at_any_place(place):
-    tables = [snapshot(1, True) for _ in range(3)]
-    tables[place] = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
-    with pytest.raises(UsageError, match=r"counts nobody"):
-        prepare(tables, 1)
+@pytest.mark.parametrize("empty", [{0}, {1}, {2}, {0, 2}])
+def test_a_snapshot_may_be_empty_and_a_series_not(empty):
+    nobody = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
+    tables = [nobody if number in empty else snapshot(1, True) for number in range(3)]
+    assert MET_IN_SERIES in prepare(tables, 1).outline.public_facts
+    with pytest.raises(UsageError, match="All snapshots of the series are empty"):
+        prepare([nobody] * 3, 1)
 
 
 def test_a_method_that_does_not_take_the_grid_is_refused():

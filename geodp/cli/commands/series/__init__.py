@@ -272,7 +272,8 @@ def _release(
     }
 
     def pack(drawn: list[ReleasedTable]) -> Packed:
-        return pack_tables(drawn, prepared.outline.public_facts, {})
+        nobody = prepared.outline
+        return pack_tables(drawn, nobody.public_facts, {}, nobody.reading)
 
     place.try_out(prepared.outline.table, prepared.outline.card(), cells)
     call = describe_call(options)
@@ -286,7 +287,7 @@ def _resume(
 ) -> tuple[Series, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.io.folder.kept import read_kept
-    from geodp.io.folder.kept_tables import unpack_tables
+    from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
     from geodp.release.series.publish import restore_series
 
@@ -304,6 +305,7 @@ def _resume(
         smooth=options["smooth"],
         cycles=options["cycle"],
         metadata=start.metadata,
+        reading=unpack_reading(kept, place.folder),
     )
     return found, {**kept.run, "released_people": [table.total for table in drawn]}
 

@@ -93,7 +93,8 @@ def _raster(path: FilePath) -> dict[str, Any]:
 
 
 def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
-    names = [name.upper() for name in table.columns]
+    titles = [name.strip() for name in table.columns]  # as they are looked for
+    names = [name.upper() for name in titles]
     found: dict[str, Any] = {"name": table.name, "columns": None}
     found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
     if isinstance(table, TextTable):
@@ -106,21 +107,21 @@ def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
         shape = {"geometry": _crs_of(table), "points": False}
-        return found | shape | _roles(table.columns, Roles(), [])
+        return found | shape | _roles(titles, Roles(), [])
     found["columns"] = [
-        {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)
+        {"name": name, kind: more} for name, more in zip(titles, second, strict=True)
     ]
     first = _first(table)
     samples = [_texts(column) for column in first] or [() for _ in names]
     columns = [
         Column(name, more if kind == "label" else "", values)
-        for name, more, values in zip(table.columns, second, samples, strict=True)
+        for name, more, values in zip(titles, second, samples, strict=True)
     ]
-    own = [at for at, name in enumerate(table.columns) if code and name.strip() == code.strip()]
+    own = [at for at, name in enumerate(titles) if code and name == code.strip()]
     roles = recognise(columns, grid, own[0] if own else None)
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
-    return found | _geometry(table, first) | _roles(table.columns, roles, samples)
+    return found | _geometry(table, first) | _roles(titles, roles, samples)
 
 
 def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]]) -> dict[str, Any]:

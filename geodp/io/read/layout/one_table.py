@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geodp.io.read.layout.presets import Preset, match, presets
+from geodp.io.read.layout.presets import Preset, find_layout, match
 from geodp.io.read.rows.columns import Table
 from geodp.privacy.assumption import ContributionBound
 
@@ -57,10 +57,10 @@ def _find_layout(
     columns: Sequence[str], labels: Sequence[str], values: Sequence[int]
 ) -> Preset | None:
     """Find the one layout with such a header that states a contribution for these counts."""
-    fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]
-    if len(values) != 1 or len(fitting) != 1 or fitting[0].contribution is None:
+    layout = find_layout(columns)
+    if len(values) != 1 or layout is None or layout.contribution is None:
         return None
-    (value,), (layout,) = values, fitting
+    (value,) = values
     titles = {columns[value].strip(), labels[value].strip() if labels else ""} - {""}
     names = [*columns, *(label.strip() for label in labels)]
     counted = {name.strip() for name in match(str(layout.options["value"]), names)}

@@ -6,10 +6,11 @@ meet, or ``files``, of which its name must meet one; ``[options]`` as on the com
 stand side by side and divide the people that are counted, by one attribute or by several at once;
 ``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
 codes do not tell; ``contribution``, how often a person is counted at most in the column of
-``value`` of one table, by the publisher's documents, which a preset of the package alone may state;
-``sheets``, a pattern of columns whose names carry the id of a table that is published in several
-files; ``asks``, what remains to be said; or ``refused``, why such files are not read
-and what to do.
+``value`` of one table, by the publisher's documents; ``parts``, a pattern of the column that tells
+rows of one cell apart, where a cell has a row for each part, such as each country that it lies in,
+and their counts are added up, both of which a preset of the package alone may state; ``sheets``, a
+pattern of columns whose names carry the id of a table that is published in several files; ``asks``,
+what remains to be said; or ``refused``, why such files are not read and what to do.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
+from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
     "title": str,
@@ -39,6 +41,7 @@ FIELDS: Mapping[str, type] = {
     "grids": dict,
     "contribution": int,
     "sheets": str,
+    "parts": str,
     "asks": list,
     "refused": str,
 }
@@ -143,6 +146,7 @@ class Preset:
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
     sheets: str = ""
+    parts: str = ""
     asks: tuple[str, ...] = ()
     refused: str = ""
 
@@ -233,6 +237,18 @@ def presets() -> tuple[Preset, ...]:
     )
 
 
+def find_layout(columns: Sequence[str]) -> Preset | None:
+    """Return the one layout of the package whose table has such a header."""
+    fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def describe_layout(columns: Sequence[str]) -> StatedLayout | None:
+    """Describe for a card the layout that has such a header; None where there is none."""
+    layout = find_layout(columns)
+    return None if layout is None else StatedLayout(layout.name, layout.title, layout.source)
+
+
 def find_preset(name: str) -> Preset:
     """Return a preset by its name, or of a file that ends in .toml; UsageError for none."""
     if name.endswith(".toml"):
@@ -241,6 +257,11 @@ def find_preset(name: str) -> Preset:
             raise UsageError(
                 f"In the preset {found.name} there is a contribution, which only presets of the "
                 "package state, by their publishers' documents: give --contribution in the call."
+            )
+        if found.parts:
+            raise UsageError(
+                f"In the preset {found.name} there is parts, which only presets of the package "
+                "state, as readers know their files by the header: leave it out."
             )
         return found
     for one in presets():

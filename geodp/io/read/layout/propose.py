@@ -219,6 +219,8 @@ def _of_preset(
                 )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
+    if preset.parts and not match(preset.parts, names):
+        options.pop("duplicates", None)  # nothing tells rows of one cell from copies
     options |= divided
     kind = str(given.get("grid", "")).partition(":")[0]
     dropped = {*DOMAIN} if kind in OWN_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()

@@ -18,6 +18,7 @@ from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
 BACKWARDS = (
@@ -49,14 +50,14 @@ def read_hierarchy(
     Parameters
     ----------
     path : path
-        CSV (plain, gzip, zip) with a header, or Parquet.
+        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
     grid : Grid
         Of one map.
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
     columns : sequence of str, optional
-        Columns in this order. Default: all of them, as they stand.
+        Columns in this order. Default: all of them, as they stand, but for geometries.
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
 
@@ -80,8 +81,9 @@ def read_hierarchy(
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the regions alone.")
     (table,) = tables
-    names = [str(name).strip() for name in columns or table.columns]
-    chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
+    plain = plain_columns(table)
+    names = [str(name).strip() for name in columns] or [*plain.values()]
+    chosen = [find_column(table, name, names) for name in columns] or [*plain]
     levels = names[1:]
     if not levels or len(set(chosen)) < len(names) or len({*levels, "", CELL}) < len(names) + 1:
         raise InputError(

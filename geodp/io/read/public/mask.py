@@ -31,7 +31,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
         Text with a code per line, of the grid's level or coarser (first field of a CSV; a
         header and `#` comments are passed over); polygons that touch the cells inside, in the
         formats of :func:`geodp.io.read.public.polygons.read_polygons`; or a raster of one band on
-        the grid's lattice that is neither 0 nor nodata inside.
+        the grid's lattice that is neither 0 nor nodata inside, and nowhere negative.
     grid : Grid
         One map without a mask, with or without attributes.
     source : str
@@ -114,9 +114,19 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
     return blocks_of_array(inside.astype(np.bool_))
 
 
+NEGATIVE = (
+    "The mask has a negative number, which often stands where nothing is known and would lie "
+    "inside; state it as nodata (gdal_edit.py -a_nodata), or write 0 outside and 1 inside."
+)
+
+
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
     for part in align_parts(path, lattice, counted=False):
+        below = (part.valid & (part.values < 0)).any(axis=1)
+        if below.any():
+            row = part.first // part.lines.width + int(below.argmax()) + 1
+            raise InputError(NEGATIVE, file=part.lines.name, row=row)
         here = part.valid & part.stored.nonzero(part.values)
         rows = (part.rows >= 0) & (part.rows < lattice.rows)
         cols = (part.cols >= 0) & (part.cols < lattice.cols)

@@ -12,6 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, batches, open_tables
+from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 from geodp.table.public_totals import PublicTotals
 
@@ -27,7 +28,7 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
     Parameters
     ----------
     path : path
-        CSV (plain, gzip, zip) with a header, or Parquet.
+        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
     grid : Grid
         Of one map.
     source : str
@@ -44,7 +45,8 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the totals alone.")
     (table,) = tables
-    *names, last = [str(name).strip() for name in table.columns]
+    plain = plain_columns(table)
+    *names, last = [*plain.values()] or [""]
     levels = ["code"] if grid.hierarchy is None else list(grid.hierarchy.levels[: len(names)])
     if last != TOTAL or not names or names != levels:
         wanted = "code" if grid.hierarchy is None else ", ".join(grid.hierarchy.levels)
@@ -56,7 +58,7 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
     codes: list[tuple[str, ...]] = []
     counts: list[NDArray[np.int64]] = []
     read: list[Rows] = []
-    for rows, (*columns, total) in batches(table, range(len(names) + 1)):
+    for rows, (*columns, total) in batches(table, [*plain]):
         texts: list[Any] = []
         for level, column in zip(names, columns, strict=True):
             with rows.named(level):

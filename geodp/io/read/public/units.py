@@ -11,6 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
+from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
 
@@ -31,12 +32,12 @@ def read_units(
     Parameters
     ----------
     path : path
-        CSV (plain, gzip, zip) with a header, or Parquet.
+        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
     columns : sequence of str, optional
-        Columns in this order. Default: all of them, as they stand.
+        Columns in this order. Default: all of them, as they stand, but for geometries.
     other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
@@ -61,8 +62,9 @@ def read_units(
     if len(tables) != 1:
         raise UsageError("The archive holds several tables; give that of the units alone.")
     (table,) = tables
-    names = [str(name).strip() for name in columns or table.columns]
-    chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
+    plain = plain_columns(table)
+    names = [str(name).strip() for name in columns] or [*plain.values()]
+    chosen = [find_column(table, name, names) for name in columns] or [*plain]
     if len({*names}) < len(names) or len({*chosen}) < len(names):
         raise InputError("The levels of units need different columns.", file=table.name, row=1)
     texts: list[list[np.ndarray]] = [[] for _ in names]

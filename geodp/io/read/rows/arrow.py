@@ -21,7 +21,7 @@ from geodp.errors import InputError
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.input_files import ArrowStream, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
-from geodp.table.source import Fact
+from geodp.table.source import TABLE_IN_MEMORY, Fact
 
 BATCH = 1 << 18
 """Rows that are looked at at once."""
@@ -117,7 +117,7 @@ class ArrowTable:
     def facts(self) -> tuple[Fact, ...]:
         """What is known of it: that it is in memory, and the CRS of its geometries."""
         geometry = self.geometry
-        known = (Fact("format", "table in memory", "file"),)
+        known = (TABLE_IN_MEMORY,)
         if geometry is None or geometry[1] is None:
             return known
         return (*known, Fact("CRS", geometry[1], "file"))

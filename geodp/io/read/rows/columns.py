@@ -34,6 +34,7 @@ from geodp.io.read.rows.input_files import (
 )
 from geodp.io.read.rows.names import fold, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import Selection, Term, describe_form
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
@@ -210,14 +211,20 @@ def batches(
     """
     survey = Survey() if survey is None else survey
     survey.note(table.name, table.facts)
+    stated: dict[int, Term] = {}
     terms = {
         column: Term.of(table.columns[column].strip(), value)
         for column, value in (where or {}).items()
     }
-    if isinstance(table, ParquetTable) and not _is_meant(table, terms, survey):
-        return
+    if isinstance(table, FileTable):
+        survey.note(table.name, table.partition_facts)
+        stated = dict(table.stated_twice)
+        if not _is_meant(table, terms, survey):
+            for _ in _arrays(table, [], stated):
+                pass
+            return
     selection, first = Selection([*terms.values()]), 0
-    for arrays in table.arrays([*chosen, *terms]):
+    for arrays in _arrays(table, [*chosen, *terms], stated):
         rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
         if not first:
             survey.note(table.name, _types(table, [*chosen, *terms], arrays))
@@ -239,23 +246,42 @@ def batches(
     survey.note(table.name, table.facts)  # what only the end of a file tells
 
 
-def _is_meant(table: ParquetTable, terms: Mapping[int, Term], survey: Survey) -> bool:
+def _arrays(
+    table: Table, chosen: Sequence[int], stated: Mapping[int, Term]
+) -> Iterator[list[pa.Array]]:
+    """Batches of chosen columns of a table, in whose rows are the values that its folders state.
+
+    ``stated``: columns of the file that its folders state too. Raises InputError at the first row
+    that has another value in one of them.
+    """
+    if not chosen and not stated:
+        return
+    first = 0
+    for arrays in table.arrays([*chosen, *stated]):
+        for term, array in zip(stated.values(), arrays[len(chosen) :], strict=True):
+            with Rows(table, first).named(term.column):
+                require_agreement(term, array)
+        yield arrays[: len(chosen)]
+        first += len(arrays[0])
+
+
+def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bool:
     """Whether the names of the file's folders meet the terms about them.
 
     Raises InputError where they write the value of a term in several ways.
     """
-    unmet = []
+    unmet, values = [], {fold(name): value for name, value in table.file.partitions.items()}
     for term in terms.values():
-        if term.column not in table.partitions:
+        if fold(term.column) not in values:
             continue
         with Rows(table, 0).named(term.column):
-            one = term.meet(pa.array([table.partitions[term.column]], pa.string()))
+            one = term.meet(pa.array([values[fold(term.column)]], pa.string()))
         if not one.mask.true_count:
             unmet.append(str(term))
         elif term.has_one_spelling and not survey.spell(term, *one.spellings):
             raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
     if unmet:
-        survey.leave_out(table.name, table.parquet.metadata.num_rows, unmet)
+        survey.leave_out(table.name, table.declared_rows, unmet)
     return not unmet
 
 
@@ -264,6 +290,11 @@ def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> I
     for column, array in zip(chosen, arrays, strict=True):
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
+
+
+def own_columns(table: Table) -> tuple[str, ...]:
+    """Return the names of a table's own columns, without those that its folders stand for."""
+    return table.names if isinstance(table, FileTable) else table.columns
 
 
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
@@ -305,7 +336,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
         return f"the first row looks like data, and a header with names is needed.{remedy}"
-    if len(table.columns) == 1 and isinstance(table, TextTable):
+    if isinstance(table, TextTable) and len(table.names) == 1:
         return (
             "the header has one column only, so that the delimiter may be another "
             f"(--delimiter, delimiter=).{remedy}"

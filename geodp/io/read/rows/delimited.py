@@ -22,6 +22,7 @@ from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
 from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.table.source import Fact, KnownBy
 
@@ -77,13 +78,13 @@ _SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class TextTable:
+class TextTable(FileTable):
     """Delimited text.
 
     Attributes
     ----------
-    columns, labels : tuple of str
-        Of the header's one or two rows, stripped; without a second row labels are empty.
+    header, titles : tuple of str
+        Of the header's one or two rows, stripped; without a second row titles are empty.
     delimiter, encoding : str
     head_lines : int
         Lines of the file that the header takes.
@@ -93,8 +94,8 @@ class TextTable:
     """
 
     file: InputFile
-    columns: tuple[str, ...]
-    labels: tuple[str, ...]
+    header: tuple[str, ...]
+    titles: tuple[str, ...]
     delimiter: str
     encoding: str
     head_lines: int
@@ -107,9 +108,14 @@ class TextTable:
         return (*self._stated, *self._met)
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
+    def names(self) -> tuple[str, ...]:
+        """Names in the header."""
+        return self.header
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all columns."""
+        return (*self.titles, *("" for _ in self.partitions))
 
     @classmethod
     def open(
@@ -139,11 +145,11 @@ class TextTable:
         labels = labels or [""] * len(names)
         return cls(file, tuple(names), tuple(labels), delimiter, encoding, above + lines, facts)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as strings; a row of another length is refused."""
         # Bytes of ASCII mean the same in all encodings that are read, so that a file needs no
         # decoding as a whole; only a chosen value that is no ASCII does.
-        names = [str(column) for column in range(len(self.columns))]
+        names = [str(column) for column in range(len(self.names))]
         include = [names[column] for column in chosen]
         ragged: list[bool] = []
 
@@ -217,7 +223,7 @@ class TextTable:
 
     def _look_at_quotes(self, chosen: Sequence[int]) -> None:
         """Raise InputError at the first record whose quoted fields hide rows."""
-        width = len(self.columns)
+        width = len(self.names)
         text = QuotedText(self.delimiter, self.encoding, width, chosen, BLOCK)
         with self.file.open() as stream, suppress(*DAMAGES):
             self._skip_header(stream)
@@ -254,7 +260,7 @@ class TextTable:
         return pa.array(values, pa.string()).take(coded.indices)
 
     def _explain_ragged(self) -> InputError:
-        width = len(self.columns)
+        width = len(self.names)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
             "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "

@@ -161,6 +161,7 @@ def fractions(
         plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         plain = plain.cast(pa.float64())
     plain = plain.cast(pa.float64())
     if "" in tokens or NAN in amounts:

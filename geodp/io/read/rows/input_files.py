@@ -12,8 +12,8 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
@@ -23,7 +23,7 @@ import pyarrow as pa
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.complete.archive import check_archive, check_blocks
-from geodp.io.read.rows.forms.folder import find_files
+from geodp.io.read.rows.forms.folder import find_files, partition_values
 from geodp.io.read.rows.forms.url import refuse_url
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -106,6 +106,8 @@ class InputFile:
         Of an archive that GDAL opens, or that holds several tables.
     path : str
         The file, for libraries that open it by its path.
+    partitions : mapping of str to str or None
+        Columns that the names of its folders stand for, those in an archive too.
     """
 
     name: str
@@ -115,6 +117,7 @@ class InputFile:
     share: Callable[[IO[bytes]], float] = lambda stream: 0.0
     member: str = ""
     path: str = ""
+    partitions: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
 
 def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
@@ -133,6 +136,7 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
     for path in list_paths(paths):
         kind = kind_of(path)
         name = str(path)
+        folders = partition_values(name)
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
             check_archive(path, archive)
@@ -143,7 +147,13 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
                     raise InputError(rule, file=name)
                 opens, size = partial(_open_plain, path), os.path.getsize(path)
                 yield InputFile(
-                    name, "zipped shapefile", opens, size, member=shapes[0], path=os.fspath(path)
+                    name,
+                    "zipped shapefile",
+                    opens,
+                    size,
+                    member=shapes[0],
+                    path=os.fspath(path),
+                    partitions=folders,
                 )
                 continue
             members = _members(archive, name)
@@ -152,15 +162,19 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
                 share = partial(_read, size=member.file_size)
                 label = f"{name} ({printable(member.filename)})"
                 inner = member.filename if len(members) > 1 else ""
-                yield InputFile(label, "text", opens, member.compress_size, share, inner)
+                folders = partition_values(Path(name).parent / member.filename)
+                size = member.compress_size
+                yield InputFile(label, "text", opens, size, share, inner, partitions=folders)
         elif kind == "gzip":
             check_blocks(path)
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
-            yield InputFile(name, "text", partial(_open_gzip, path), size, share)
+            opens = partial(_open_gzip, path)
+            yield InputFile(name, "text", opens, size, share, partitions=folders)
         elif kind == "zstd":
             size = os.path.getsize(path)
-            yield InputFile(name, "text", partial(_open_zstd, path), size, _read_zstd)
+            opens = partial(_open_zstd, path)
+            yield InputFile(name, "text", opens, size, _read_zstd, partitions=folders)
         elif kind in RASTER:
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "volume":
@@ -170,7 +184,8 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
         else:
             size = os.path.getsize(path)
             opens, share = partial(_open_plain, path), partial(_read, size=size)
-            yield InputFile(name, kind, opens, size, share, path=os.fspath(path))
+            where = os.fspath(path)
+            yield InputFile(name, kind, opens, size, share, path=where, partitions=folders)
 
 
 def list_paths(paths: Given) -> list[FilePath]:

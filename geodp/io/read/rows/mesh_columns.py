@@ -142,7 +142,8 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
     names = [fold(name).upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(NO_KEY, file=table.name, row=table.head_lines)
-    candidates = [i for i, name in enumerate(names) if name and name not in NOT_VALUES]
+    own = enumerate(names[: len(table.names)])
+    candidates = [i for i, name in own if name and name not in NOT_VALUES]
     if values is not None:
         return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
     if len(candidates) != 1:

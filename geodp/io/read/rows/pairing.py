@@ -52,10 +52,15 @@ class Paired:
         return self.columns is not None and len(self.columns) > 1
 
     @property
+    def labels(self) -> list[Combination]:
+        """Labels that each column is for; none of a column whose labels are in others."""
+        return _combinations(self.grid) if self.wide else [()]
+
+    @property
     def facts(self) -> Iterator[Fact]:
         """Yield which label each column is for."""
         if self.wide and self.columns is not None:
-            for column, labels in zip(self.columns, _combinations(self.grid), strict=True):
+            for column, labels in zip(self.columns, self.labels, strict=True):
                 yield Fact(f"label of column {column}", ",".join(labels), self.known_by)
 
 

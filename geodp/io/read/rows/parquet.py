@@ -13,8 +13,8 @@ from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.parquet import check_chunks
-from geodp.io.read.rows.forms.folder import partition_values
 from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 BUFFER = 1 << 20
@@ -34,28 +34,21 @@ length."""
 
 
 @dataclass(frozen=True)
-class ParquetTable:
+class ParquetTable(FileTable):
     """A Parquet file; its rows count from 1."""
 
     file: InputFile
     parquet: pq.ParquetFile = field(repr=False)
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns in the file."""
+        return tuple(self.parquet.schema_arrow.names)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of all columns: those of the file, and others that its folders stand for."""
-        return (*self.parquet.schema_arrow.names, *self.partitions)
-
-    @property
-    def partitions(self) -> dict[str, str | None]:
-        """Columns of one value, by the names of the folders."""
-        own = {*self.parquet.schema_arrow.names}
-        found = partition_values(self.file.name)
-        return {name: value for name, value in found.items() if name not in own}
+    def declared_rows(self) -> int:
+        """Rows by the footer."""
+        return int(self.parquet.metadata.num_rows)
 
     @classmethod
     def open(cls, file: InputFile) -> ParquetTable:
@@ -64,10 +57,10 @@ class ParquetTable:
         check_chunks(file.name, opened.metadata, file.size)
         return cls(file, opened)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
-        names, same = [self.columns[column] for column in chosen], self.partitions
-        stored = [name for name in dict.fromkeys(names) if name not in same]
+        names = [self.names[column] for column in chosen]
+        stored = [*dict.fromkeys(names)]
         size = max(BATCH, MOST_VALUES // max(1, len(stored)))
         stream = self._file(stored).iter_batches(size, columns=stored)
         rows, read = self.parquet.metadata.num_rows, 0
@@ -76,11 +69,7 @@ class ParquetTable:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 break
-            columns = [
-                _repeat(same[name], batch.num_rows) if name in same else batch.column(name)
-                for name in names
-            ]
-            arrays = checked(columns, self.name, read)
+            arrays = checked([batch.column(name) for name in names], self.name, read)
             read += batch.num_rows
             progress.part(read / max(rows, 1), self.file.size)
             yield arrays
@@ -103,20 +92,12 @@ class ParquetTable:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the footer and the names of the folders say."""
+        """What the footer says."""
         return (
             Fact("format", "Parquet", "file"),
             Fact("records declared", str(self.parquet.metadata.num_rows), "file"),
-            *(
-                Fact(f"partition {name}", "missing" if value is None else value, "file")
-                for name, value in self.partitions.items()
-            ),
         )
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""
         return record + 1
-
-
-def _repeat(value: str | None, n: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, pa.string()), n)

@@ -38,10 +38,9 @@ HDF5 = (
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
 DECISIVE = (
     *(b"<NoDataValue", b"<GeoTransform", b"<SRS", b"<GCPList", b'"RPC"', b'"GEOLOCATION"'),
-    *(b"<Scale", b"<Offset", b"<UnitType", b"<ColorInterp", b"<ColorTable", b"<CategoryNames"),
-    *(b"<GDALRasterAttributeTable", b"<MaskBand"),
+    *(b"<Scale", b"<Offset", b"<UnitType", b"<ColorInterp", b"<MaskBand"),
 )
-"""Files beside a raster, and what in GDAL's own says more than statistics."""
+"""Files beside a raster, and what in GDAL's own says more than statistics and classes."""
 
 DEFAULT_FILL = (
     "a value equals the number that NetCDF keeps where nothing was written, and may as well be a "

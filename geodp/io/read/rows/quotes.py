@@ -31,7 +31,8 @@ OPEN = (
 )
 HOLDS_ROWS = (
     "A quoted field holds line breaks and what looks like rows, so a quote before them may not be "
-    "closed; close it, or take line breaks out of the column."
+    "closed; close it. Where it is a note of several lines, take the line breaks out of the "
+    "column, leave the column out, or write the table as Parquet, in which no text hides a row."
 )
 
 _MARKS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}

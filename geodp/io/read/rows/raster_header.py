@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.crs import name_plane, same_plane
+from geodp.io.read.rows.classes import find_classes, is_thematic
 from geodp.io.read.rows.forms.netcdf import Header, Variable, read_header
 from geodp.io.read.rows.input_files import FilePath, guard
 from geodp.table.source import Fact
@@ -129,6 +130,8 @@ class RasterHeader:
         if not self.raster.dtypes[band - 1].startswith(("int", "uint", "float")):
             raise InputError("The raster's values must be real numbers.", file=self.name)
         self._require_numbers(band, counted)
+        if counted:
+            self._require_no_classes(band, unit)
         attributes = self._attributes(band)
         try:
             if counted:
@@ -246,6 +249,23 @@ class RasterHeader:
                 file=self.name,
             )
 
+    def _require_no_classes(self, band: int, unit: float | None) -> None:
+        """InputError for numbers that stand for classes, or may where no ``unit`` is stated."""
+        if found := find_classes(self.path, self.raster):
+            raise InputError(
+                f"The raster's numbers stand for classes (it has {found}), which are not counted; "
+                "give a raster of counts. If they are counts all the same, move a file beside the "
+                "raster away, or write the raster without its metadata.",
+                file=self.name,
+            )
+        if unit is None and is_thematic(self.path, self.raster, band):
+            raise InputError(
+                "The raster says that it is thematic, as classes are, which are not counted. If "
+                "its numbers are counts all the same, state the value of one person, such as 1 "
+                "(--raster-unit, unit=).",
+                file=self.name,
+            )
+
     def _attributes(self, band: int) -> dict[str, Any]:
         """Return what a band says by the conventions CF, whatever its format."""
         raster, variable = self.raster, self.variable
@@ -315,11 +335,6 @@ class RasterHeader:
             raise InputError(
                 f"The coordinates {here} of the file are packed (scale_factor); write them as they "
                 "are (ncpdq -U).",
-                file=self.name,
-            )
-        if not header.sizes[dimension]:
-            raise InputError(
-                f"The dimension of {here} is unlimited; give it its size (nccopy -u).",
                 file=self.name,
             )
         if one.dtype.kind not in "if":

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodp.io.read.rows.selecting import Term
 from geodp.table.reading import Reading
 from geodp.table.source import Fact, Outside, Source
+from geodp.table.stated.reading import StatedReading, join_stated
 from geodp.table.totals import find_totals
 
 
@@ -27,11 +28,17 @@ class Survey:
         self._totals: dict[str, list[str]] = {}
         self._left_out: set[str] = set()
         self._partitions: dict[Term, str] = {}
+        self._public: list[StatedReading] = []
 
     def note(self, file: str, facts: Iterable[Fact]) -> None:
         """Add what is believed of a file; what is there already stays once."""
         self._of(file)
         self._facts.setdefault(file, {}).update(dict.fromkeys(facts))
+
+    def state(self, public: StatedReading) -> None:
+        """Add what a card may state of how a file is read; it is stated if all files are alike."""
+        if public not in self._public:
+            self._public.append(public)
 
     def describe_term(self, file: str, term: str, form: str) -> None:
         """Add how the column of a term is written, in words that tell no value."""
@@ -133,7 +140,8 @@ class Survey:
         """
         sources = tuple(self._source(file) for file in self._numbers)
         counted = sum(numbers["counted"] for numbers in self._numbers.values())
-        return Reading(sources, stated, 0 if cells is None else counted - cells)
+        doubled = 0 if cells is None else counted - cells
+        return Reading(sources, stated, doubled, join_stated(self._public))
 
     def _source(self, file: str) -> Source:
         numbers: dict[str, Any] = {

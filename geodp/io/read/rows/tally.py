@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, UsageError
 from geodp.grid.domain import Hierarchical
 from geodp.grid.grid import Grid
+from geodp.grid.order import bits_for
 from geodp.grid.units import has_units
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
@@ -44,6 +45,18 @@ STATED = {
 """What a release states of rounding, by its name."""
 
 Duplicates: TypeAlias = Literal["error", "sum"]
+
+MOST_PARTS = 1 << 10
+"""Parts of cells, such as the countries in them: far more than there are."""
+
+COPIED = (
+    "The same part of the cell, such as a country, is there already: by this table's layout a cell "
+    "has one row for each, whose counts add up, so this is a copy; leave it out."
+)
+MANY_CELLS = (
+    "The grid has too many cells for a table with several rows a cell; give smaller bounds "
+    "(--bounds, bounds=)."
+)
 
 
 class Tally:
@@ -95,6 +108,7 @@ class Tally:
             self._file = Runs(share, scratch, recorded=True)
         self._of_file = share, scratch
         self._whole = Runs(share, scratch, recorded=duplicates == "error")
+        self._parts: Runs | None = None
         self._tables: list[Table] = []
         self._starts: list[int] = []
         self._next = 0
@@ -105,11 +119,13 @@ class Tally:
         index: NDArray[np.int64],
         count: NDArray[np.int64],
         sizes: NDArray[np.int64] | None = None,
+        parts: NDArray[np.int64] | None = None,
     ) -> None:
         """Take in rows: cell indices int64[d, n] and counts int64[n].
 
         ``sizes`` int64[2, n]: how many rows each stands for, and how many of these count somebody,
-        see :meth:`Groups.group`; None: itself.
+        see :meth:`Groups.group`; None: itself. ``parts`` int64[n], below ``MOST_PARTS``: of which
+        part of its cell each is, where a cell has one row for each; None: that is not known.
 
         Raises InputError for a cell outside the domain, where those are not dropped, and for a
         duplicate inside an earlier file, where there must be none.
@@ -132,6 +148,19 @@ class Tally:
         record = self._starts[-1] + rows.records(key.size)
         self._next = int(record[-1]) + 1
         (self._file or self._whole).add(key, count, record)
+        if parts is not None:
+            self._add_parts(key, parts if inside is None else parts[inside], record)
+
+    def _add_parts(
+        self, key: NDArray[np.uint64], part: NDArray[np.int64], record: NDArray[np.int64]
+    ) -> None:
+        """Take in the parts of cells, each of which is there once."""
+        if self.grid.bits + bits_for(MOST_PARTS) > 64:
+            raise UsageError(MANY_CELLS)
+        if self._parts is None:
+            self._parts = Runs(LEAST_MEMORY, self._of_file[1], recorded=True)
+        mixed = key | (part.astype(np.uint64) << np.uint64(self.grid.bits))
+        self._parts.add(mixed, np.ones(key.size, np.int64), record)
 
     def table(self, bound: ContributionBound | None = None) -> CountTable:
         """Return the table of all rows; once only.
@@ -143,6 +172,10 @@ class Tally:
         self._end_file()
         key, count = self._whole.arrays()
         self._check(self._whole)
+        if self._parts is not None:
+            for _ in self._parts.blocks():
+                pass  # what repeats is found as they are merged
+            self._check(self._parts)
         read = self.survey.reading(self._stated, cells=key.size if self._sums else None)
         return CountTable.of_cells(self.grid, key, count, bound=bound, reading=read)
 
@@ -174,6 +207,8 @@ class Tally:
                 "The cell is there already; if its counts add up, choose --duplicates sum "
                 '(duplicates="sum").'
             )
+        if runs is self._parts:
+            rule = COPIED
         table = self._tables[again]
         row = table.line(runs.again[1] - self._starts[again])
         raise InputError(rule, file=table.name, row=row)

@@ -117,6 +117,7 @@ PAGE: Mapping[str, str] = {
     "term_bounds": "west, south, east, north",
     "term_mask": "source of the domain",
     "no_mask": "every cell of the extent",
+    "term_reading": "input",
     "term_unit": "unit of privacy",
     "term_neighbours": "neighbouring data sets",
     "term_attributes": "attributes",

@@ -120,6 +120,7 @@ PAGE: Mapping[str, str] = {
     "term_bounds": "西、南、東、北",
     "term_mask": "対象地域の出典",
     "no_mask": "範囲内のすべてのセル",
+    "term_reading": "入力の読み方",
     "term_unit": "保護の単位",
     "term_neighbours": "隣り合うデータ",
     "term_attributes": "属性",
@@ -279,6 +280,12 @@ CARD: Mapping[str, str] = {
     "selection and lies in the domain: an input without one is refused before anything is "
     "charged": "読んだどのファイルも（またはメモリー上の表も）、条件に合い対象地域にある行を"
     "少なくとも一行もつこと: 一行もないものがある入力は、予算を使う前に拒みます",
+    "that at least one row of every file of the series, and of every value of a selection that "
+    "several snapshots share, counts in a snapshot, and that not all snapshots are empty: such a "
+    "series is refused before anything is charged; a single snapshot may be empty": "系列のどの"
+    "ファイルも、複数の時点に共通の条件のどの値も、いずれかの時点で数えられる行を少なくとも一行もつこと、"
+    "またすべての時点が空ではないこと: そうでない系列は、予算を使う前に拒みます。個々の時点は空でも"
+    "かまいません",
     **{
         f"the counts{how} one row for every cell {which}; cells of the domain that are not listed "
         f"are 0": f"{said}数。{listed}につき一行。対象のセルで載っていないものは 0"

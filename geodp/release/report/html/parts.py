@@ -128,7 +128,7 @@ def tell_budget(page: Page, card: Card) -> Html:
 def tell_domain(page: Page, card: Card) -> Html:
     """Return what is counted where."""
     domain, said = card.domain, card.guarantee
-    rows = [
+    rows: list[tuple[str, str]] = [
         ("cells", f"{domain.cells:,}"),
         ("axes", " × ".join(f"{name} {size:,}" for name, size in domain.axes.items())),
     ]
@@ -144,6 +144,8 @@ def tell_domain(page: Page, card: Card) -> Html:
     rows.append(("mask", source or page["no_mask"]))
     for one in domain.attributes:
         rows.append(("attributes", f"{one.attribute}: {', '.join(one.labels)}"))
+    if card.reading is not None:
+        rows.append(("reading", english(" ".join(card.reading.list_sentences()))))
     rows += [("unit", said.unit), ("neighbours", said.neighbours)]
     return pairs((page[f"term_{name}"], what) for name, what in rows)
 

@@ -67,6 +67,28 @@ def test_a_series_is_published_and_verified(call, tmp_path):
     assert run["people"] == [64 * 23 + 32, 64 * 24 + 32, 64 * 25 + 32]
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("", "2024-02.csv holds no rows"),
+        ("9,9,4\n", "No row of .*2024-02.csv lies in the domain"),
+        ("1,1,0\n", ""),
+    ],
+)
+def test_a_file_that_adds_nobody_is_refused_and_one_of_zeros_is_an_empty_month(
+    rows, said, charged, tmp_path
+):
+    (tmp_path / "2024-02.csv").write_text(f"x,y,n\n{rows}")
+    refused = geodp("publish-series", *charged, "--outside", "drop")
+    assert refused.returncode == (2 if said else 0), refused.stderr
+    assert re.search(said, refused.stderr)
+    assert len(charges(tmp_path)) == (0 if said else 1)
+    if said:
+        done = geodp("publish-series", *charged, "--outside", "drop", "--allow-empty")
+        assert done.returncode == 0, done.stderr
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
 def test_the_document_names_what_was_spent(call):
     found = RUNNER.document_of(*call)
     assert found["snapshots"] == list(MONTHS)

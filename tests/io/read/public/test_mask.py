@@ -123,3 +123,22 @@ def test_degrees_are_those_of_geojson() -> None:
         for crs in (CRS84, DEGREES)
     ]
     assert np.array_equal(*moved)
+
+
+@pytest.mark.parametrize("band", ["int16", "float32"])
+def test_a_raster_with_negative_numbers_is_refused(band: str, tmp_path: Path) -> None:
+    """They often stand where nothing is known, and would lie inside."""
+    grid = Grid.regular((2, 2), crs="EPSG:3035", transform=(100, 0, 4e6, 0, -100, 3e6))
+    for nodata in (None, -99):
+        path = tmp_path / "mask.tif"
+        with rasterio.open(
+            path, "w", driver="GTiff", height=2, width=2, count=1, dtype=band, nodata=nodata,
+            crs="EPSG:3035", transform=Affine(100, 0, 4e6, 0, -100, 3e6),
+        ) as raster:  # fmt: skip
+            raster.write(np.array([[1, 0], [1, -99]], band), 1)
+        if nodata is None:
+            with pytest.raises(InputError, match=r"negative number.*state it as nodata") as no:
+                read_mask(path, grid, source="x")
+            assert no.value.row == 2
+        else:
+            assert read_mask(path, grid, source="x").size == 2

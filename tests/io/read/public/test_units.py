@@ -3,15 +3,20 @@
 import secrets
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pytest
+import shapely
 from click.testing import CliRunner
 
 import geodp
 from geodp.cli.commands.compare import estimate
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
 from geodp.grid.units import index_of_units, pairs_of_units
+from geodp.io.read.public.hierarchy import read_hierarchy
+from geodp.io.read.public.totals import read_totals
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
@@ -306,3 +311,37 @@ def test_the_command_counts_other_codes_and_says_so_on_the_card(tmp_path):
     )  # fmt: skip
     assert done.returncode == 2
     assert "Not for jis: grids: --other" in done.stderr
+
+
+def features(ending):
+    """Rows of areas with their geometries, as offices publish them."""
+
+    def build(folder: Path, rows: dict[str, list[str]]) -> Path:
+        frame = geopandas.GeoDataFrame(
+            rows,
+            geometry=[shapely.box(i, 0, i + 1, 1) for i in range(len(rows[next(iter(rows))]))],
+            crs="EPSG:3035",
+        )
+        path = folder / f"areas.{ending}"
+        if ending == "parquet":
+            frame.to_parquet(path)
+        else:
+            frame.to_file(path)
+        return path
+
+    return build
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "geojson", "parquet", "shp", "fgb"])
+def test_geometries_are_no_level_of_a_public_table(ending, tmp_path: Path) -> None:
+    build = features(ending)
+    rows = {name: [row[i] for row in ROWS] for i, name in enumerate(("block", "tract", "county"))}
+    grid = read_units(build(tmp_path, rows), source="a test")
+    (tmp_path / "other").mkdir()
+    assert grid == read_units(text(TEXT)(tmp_path / "other"), source="a test")
+    cells = Grid.mesh("inspire:1km", bounds=(4321000, 3202000, 4323000, 3203000))
+    codes = ["1kmN3202E4321", "1kmN3202E4322"]
+    regions = {"cell": codes, "town": ["a", "b"]}
+    assert read_hierarchy(build(tmp_path, regions), cells, source="x").levels == ("town",)
+    totals = {"code": codes, "total": [1, 2]}
+    assert sorted(read_totals(build(tmp_path, totals), cells, source="x").total) == [1, 2]

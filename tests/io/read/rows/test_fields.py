@@ -338,6 +338,18 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize("text", KINDS["rounded to few digits"])
+def test_a_fraction_that_was_rounded_before_is_refused(text):
+    with pytest.raises(CodeError, match="rounded to few digits") as caught:
+        fields.fractions(pa.array(["1.25", text]))
+    assert caught.value.position == 1
+    assert fields.fractions(pa.array(["1.25E+01", "1.2345E2", "5e-1"])).tolist() == [
+        12.5,
+        123.45,
+        0.5,
+    ]
+
+
 @pytest.mark.parametrize(
     ("rule", "text"), [(rule, one) for rule, some in KINDS.items() for one in some]
 )

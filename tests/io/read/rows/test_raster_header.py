@@ -38,7 +38,17 @@ def tiff(folder, values=NUMBERS, change=lambda raster: None, **profile):
     return path
 
 
-def netcdf(folder, values=NUMBERS, *, lon=None, lat=None, dims=("lat", "lon"), crs=4326, **more):
+def netcdf(
+    folder,
+    values=NUMBERS,
+    *,
+    lon=None,
+    lat=None,
+    dims=("lat", "lon"),
+    crs=4326,
+    unlimited=False,
+    **more,
+):
     path = Path(folder) / "a.nc"
     names = {
         "lon": ("longitude", "degrees_east"),
@@ -50,15 +60,17 @@ def netcdf(folder, values=NUMBERS, *, lon=None, lat=None, dims=("lat", "lon"), c
     along = {dims[-1]: np.arange(cols) + 0.5 if lon is None else np.asarray(lon)}
     along[dims[-2]] = np.arange(rows) + 0.5 if lat is None else np.asarray(lat)
     with netcdf_file(path, "w") as file:
-        for name, middles in along.items():
-            file.createDimension(name, middles.size)
+        for name in sorted(along, key=dims.index):  # SciPy has the unlimited one first
+            middles = along[name]
+            file.createDimension(name, None if unlimited and name == dims[0] else middles.size)
             axis = file.createVariable(name, middles.dtype, (name,))
             axis[:] = middles
             axis.standard_name, axis.units = names[name]
         count = file.createVariable("pop", values.dtype, dims)
         count[:] = values
         if crs is not None:
-            reference = file.createVariable("crs", "i4", ())
+            file.createDimension("one", 1)
+            reference = file.createVariable("crs", "i4", ("one",))
             reference.spatial_ref = rasterio.crs.CRS.from_epsg(crs).to_wkt()
             count.grid_mapping = "crs"
         for key, value in more.items():
@@ -234,7 +246,7 @@ def test_longitudes_are_whole_turns_away(west, tmp_path):
 def test_what_stands_beside_a_raster_is_not_passed_over(tmp_path):
     path = tiff(tmp_path)
     beside = tmp_path / "a.tif.aux.xml"
-    for said in ("<Scale>0.1</Scale>", "<CategoryNames/>", "<UnitType>m</UnitType>"):
+    for said in ("<Scale>0.1</Scale>", "<UnitType>m</UnitType>", "<Offset>1</Offset>"):
         beside.write_text(
             f'<PAMDataset><PAMRasterBand band="1">{said}</PAMRasterBand></PAMDataset>'
         )
@@ -289,6 +301,30 @@ def test_attributes_of_netcdf_are_applied_or_refused(more, wanted, tmp_path):
     else:
         with pytest.raises(InputError, match=wanted):
             read(path, DEGREES)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.float64])
+@pytest.mark.parametrize("crs", [4326, None])
+def test_an_unlimited_dimension_is_as_long_as_the_file_says(dtype, crs, tmp_path):
+    """Rows of the raster are then records, one after another."""
+    values = np.arange(12, dtype=dtype).reshape(4, 3)
+    grid = Grid.regular((4, 3), crs="EPSG:4326", transform=(1, 0, 0, 0, 1, 0))
+    path = netcdf(tmp_path, values, unlimited=True, crs=crs)
+    if crs is None:
+        with pytest.raises(InputError, match="gdal_translate -a_srs"):
+            read(path, grid)
+        return
+    assert read(path, grid) == values.tolist()
+    data = path.read_bytes()
+    assert data[4:8] == (4).to_bytes(4, "big")
+    for records in (0, 1, 3, 5, 0xFFFFFFFF):
+        path.write_bytes(data[:4] + records.to_bytes(4, "big") + data[8:])
+        with pytest.raises(InputError, match=r"records|ends before"):
+            read(path, grid)
+    for away in (0.2, -7):
+        lat = np.array([0.5, 1.5, 2.5, 3.5 + away])
+        with pytest.raises(InputError, match="not evenly spaced"):
+            read(netcdf(tmp_path, values, lat=lat, unlimited=True), grid)
 
 
 @pytest.mark.parametrize("place", range(12))

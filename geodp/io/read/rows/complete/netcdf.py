@@ -5,7 +5,6 @@ GDAL gives fill values for what lies behind the end of the file.
 
 from __future__ import annotations
 
-import math
 import os
 
 from geodp.errors import InputError
@@ -31,12 +30,13 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
     fixed: list[tuple[int, int]] = []
     in_records: list[tuple[int, int]] = []
     for one in header.variables.values():
-        shape = [header.sizes[dimension] for dimension in one.dimensions]
-        unlimited = bool(shape) and shape[0] == 0
-        held = one.dtype.itemsize * math.prod(shape[1:] if unlimited else shape)
-        (in_records if unlimited else fixed).append((one.begin, held))
+        (in_records if header.is_record(one) else fixed).append((one.begin, header.held(one)))
     size = os.path.getsize(path)
-    _check_places(os.fspath(path), size, header.end, fixed, in_records, header.records)
+    if header.records == STREAMING and in_records:
+        rule = "The NetCDF file does not state how many records it has; rewrite it (nccopy)."
+        raise InputError(rule, file=os.fspath(path))
+    records = header.records, header.step
+    _check_places(os.fspath(path), size, header.end, fixed, in_records, records)
 
 
 def _check_places(
@@ -45,11 +45,12 @@ def _check_places(
     end: int,
     fixed: list[tuple[int, int]],
     in_records: list[tuple[int, int]],
-    records: int,
+    counted: tuple[int, int],
 ) -> None:
     """Raise InputError where variables, (begin, bytes) each, are not all in the file.
 
-    ``in_records`` have a record after another, each of them their bytes of it.
+    ``in_records`` have a record after another, each of them their bytes of it; ``counted``:
+    how many records, and the bytes from one to the next.
     """
     for begin, held in sorted(fixed):
         if begin < end:
@@ -59,12 +60,7 @@ def _check_places(
         raise incomplete(name, ENDS)
     if not in_records:
         return
-    if records == STREAMING:
-        rule = "The NetCDF file does not state how many records it has; rewrite it (nccopy)."
-        raise InputError(rule, file=name)
-    alone = len(in_records) == 1  # then nothing fills its records to four bytes
-    step = sum(held if alone else -(-held // 4) * 4 for _, held in in_records)
-    first = end
+    (records, step), first = counted, end
     for begin, held in sorted(in_records):
         if begin < first:
             raise incomplete(name, "Variables of the NetCDF file lie over one another")

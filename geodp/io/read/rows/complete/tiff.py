@@ -24,7 +24,7 @@ TYPES |= {17: 8, 18: 8}
 
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, STRIP_ROWS, PLANAR = 256, 257, 258, 259, 277, 278, 284
 STRIPS, STRIP_BYTES, TILES, TILE_BYTES, TILE_WIDTH, TILE_HEIGHT = 273, 279, 324, 325, 322, 323
-MORE_DIRECTORIES, NODATA = 330, 42113
+MORE_DIRECTORIES, METADATA, NODATA = 330, 42112, 42113
 KIND, REDUCED, MASK = 254, 1, 4
 """What a directory is for, and its marks of a smaller copy, as overviews are, and of a mask."""
 
@@ -127,12 +127,8 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
     """
     name, missing, blocks = os.fspath(path), 0, 0
     with open(path, "rb") as stream:
-        start = stream.read(16)
-        order = "<" if start[:2] == b"II" else ">"
-        big = start[2:4] in (b"+\0", b"\0+")
-        file = _File(name, stream, os.path.getsize(path), order, big)
-        head = file.take(0, 16 if big else 8)
-        waiting = [file._place(head[8:16] if big else head[4:8])]
+        file, first = _open(name, stream)
+        waiting = [first]
         while waiting:
             at = waiting.pop()
             if not at or at in file.seen:
@@ -155,6 +151,27 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
             elif not _kind(tags) & REDUCED and left_out > missing:  # people would be masked
                 raise incomplete(name, NEVER_WRITTEN)
     return missing, blocks
+
+
+def read_metadata(path: str | os.PathLike[str]) -> bytes:
+    """Return the XML that GDAL keeps in the first directory of a TIFF; none where there is none.
+
+    Raises InputError where the file ends in the directory.
+    """
+    with open(path, "rb") as stream:
+        file, first = _open(os.fspath(path), stream)
+        tags, _ = file.directory(first)
+    return bytes(tags.get(METADATA, np.empty(0, np.int64)).astype(np.uint8))
+
+
+def _open(name: str, stream: IO[bytes]) -> tuple[_File, int]:
+    """Return a TIFF and the place of its first directory."""
+    start = stream.read(16)
+    order = "<" if start[:2] == b"II" else ">"
+    big = start[2:4] in (b"+\0", b"\0+")
+    file = _File(name, stream, os.fstat(stream.fileno()).st_size, order, big)
+    head = file.take(0, 16 if big else 8)
+    return file, file._place(head[8:16] if big else head[4:8])
 
 
 def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool) -> tuple[int, int]:

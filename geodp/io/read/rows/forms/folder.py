@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
-from geodp.errors import InputError
+from geodp.errors import InputError, printable
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.forms.url import refuse_url
+from geodp.io.read.rows.names import fold
 
 FORMS = (".parquet", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 """Endings of the files of a folder that are read, those of texts also with a packing behind."""
@@ -147,12 +148,33 @@ def _form(path: Path) -> str | None:
 def partition_values(path: str | os.PathLike[str]) -> dict[str, str | None]:
     """Return the columns that the names of a file's folders stand for, as Hive writes them.
 
+    Raises InputError for folders that give a column two values, and for signs by their bytes
+    (``%E4``) that are no UTF-8.
+
     >>> partition_values("pings/year=2024/city=New%20York/part-0.parquet")
     {'year': '2024', 'city': 'New York'}
     """
-    pairs = (part.partition("=") for part in Path(path).parts[:-1])
-    return {
-        unquote(name): None if value == NOTHING else unquote(value)
-        for name, equals, value in pairs
-        if name and equals
-    }
+    found: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
+    rule = ""
+    for name, equals, written in (part.partition("=") for part in Path(path).parts[:-1]):
+        if not (name and equals):
+            continue
+        try:
+            column, value = unquote(name, errors="strict"), unquote(written, errors="strict")
+        except UnicodeDecodeError:
+            rule = (
+                "The name of a folder that stands for a column (name=value) writes letters by "
+                "bytes that are no UTF-8; rename it."
+            )
+            break
+        found[column] = None if written == NOTHING else value
+        if values.setdefault(fold(column), found[column]) != found[column]:
+            rule = (
+                f"Two folders of the file give the column {printable(column)} two values; name "
+                "each column once in a path."
+            )
+            break
+    if rule:
+        raise InputError(rule, file=str(path))
+    return found

@@ -15,7 +15,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.arrow import ArrowTable
-from geodp.io.read.rows.columns import Table
+from geodp.io.read.rows.columns import Table, own_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
@@ -47,6 +47,19 @@ def find_geometry(table: Table) -> Geometry:
     if found is None:
         raise UsageError(NO_GEOMETRY)
     return Geometry(*found)
+
+
+def plain_columns(table: Table) -> dict[int, str]:
+    """Return positions and names of a table's own columns, without its geometries.
+
+    Tables of areas often have these beside their codes; codes alone say what an area is.
+    """
+    try:
+        left_out = find_geometry(table).name
+    except UsageError:
+        left_out = None
+    own = enumerate(own_columns(table))
+    return {i: name.strip() for i, name in own if name != left_out}
 
 
 def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:

@@ -17,6 +17,7 @@ from geodp.io.opening import MOST_JSON, parse_json
 from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 CRS84 = "OGC:CRS84"
@@ -26,7 +27,7 @@ GEOMETRY = "geometry"
 
 
 @dataclass(frozen=True)
-class JsonTable:
+class JsonTable(FileTable):
     """Features or lines; they count from 1.
 
     Attributes
@@ -36,13 +37,13 @@ class JsonTable:
         Name of the column of geometries, as WKB, and its CRS.
     """
 
-    name: str
+    file: InputFile
     form: str
     rows: pa.Table = field(repr=False)
     geometry: tuple[str, str | None] | None = None
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Names of the properties, and of the geometry."""
         return tuple(self.rows.column_names)
 
@@ -50,7 +51,7 @@ class JsonTable:
     def open(cls, file: InputFile) -> JsonTable:
         """Read all of it, as JSON can be read from its start only."""
         if file.kind == "json lines":
-            return cls(file.name, file.kind, guard(file.name, partial(_lines, file)))
+            return cls(file, file.kind, guard(file.name, partial(_lines, file)))
         return cls._of_features(file)
 
     @classmethod
@@ -75,7 +76,7 @@ class JsonTable:
             names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
-            return cls(file.name, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
+            return cls(file, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
@@ -88,12 +89,17 @@ class JsonTable:
         )
         raise InputError(rule, file=file.name)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns."""
         first = 0
         for batch in self.rows.to_batches(BATCH):
             yield checked([batch.column(i) for i in chosen], self.name, first)
             first += batch.num_rows
+
+    @property
+    def declared_rows(self) -> int:
+        """Rows that were read."""
+        return int(self.rows.num_rows)
 
     @property
     def facts(self) -> tuple[Fact, ...]:

@@ -80,17 +80,42 @@ class Header:
     records: int
     end: int
 
+    def is_record(self, one: Variable) -> bool:
+        """Whether a variable is written record by record."""
+        return bool(one.dimensions) and self.sizes[one.dimensions[0]] == 0
+
+    def held(self, one: Variable) -> int:
+        """Return the bytes of a variable, or of a record of it."""
+        inner = one.dimensions[1:] if self.is_record(one) else one.dimensions
+        return int(one.dtype.itemsize * prod(self.sizes[dimension] for dimension in inner))
+
+    @property
+    def step(self) -> int:
+        """Bytes from a record to the next: of all variables that have some."""
+        held = [self.held(one) for one in self.variables.values() if self.is_record(one)]
+        # Where one alone has records, nothing fills them to four bytes.
+        return sum(held) if len(held) == 1 else sum(-(-one // 4) * 4 for one in held)
+
     def values(self, name: str) -> NDArray[Any]:
-        """Read a variable without an unlimited dimension: an array of its shape and type.
+        """Read a variable: an array of its shape and type.
 
         InputError for a file that is too short.
         """
         one = self.variables[name]
         shape = [self.sizes[dimension] for dimension in one.dimensions]
-        found = guard(
-            str(self.path),
-            lambda: np.fromfile(self.path, one.dtype, prod(shape), offset=one.begin),
-        )
+        parts, apart = 1, 0
+        if self.is_record(one):
+            shape[0], parts, apart = self.records, self.records, self.step
+        each = prod(shape) // max(parts, 1)
+
+        def read() -> list[NDArray[Any]]:
+            with open(self.path, "rb") as stream:
+                return [
+                    np.fromfile(_at(stream, one.begin + apart * part), one.dtype, each)
+                    for part in range(parts)
+                ]
+
+        found = np.concatenate([*guard(str(self.path), read), np.empty(0, one.dtype)])
         if found.size < prod(shape):
             guard(str(self.path), _end)
         return found.reshape(shape)
@@ -192,6 +217,11 @@ class _Cursor:
     def _unpack(self, form: str) -> Callable[[], int]:
         size = struct.calcsize(form)
         return lambda: int(struct.unpack(form, self._take(size))[0])
+
+
+def _at(stream: IO[bytes], place: int) -> IO[bytes]:
+    stream.seek(place)
+    return stream
 
 
 def _end() -> None:

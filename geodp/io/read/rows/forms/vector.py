@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from geodp import progress
 from geodp.errors import InputError, UsageError, printable
@@ -24,10 +27,8 @@ from geodp.io.read.rows.complete.features import Declared, check_features, check
 from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
 from geodp.io.read.rows.complete.shapefile import beside
 from geodp.io.read.rows.input_files import InputFile, guard
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BATCH = 1 << 16
 """Features that are looked at at once."""
@@ -38,9 +39,17 @@ ENDINGS = {"geopackage": ".gpkg", "flatgeobuf": ".fgb", "shapefile": ".shp"}
 COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
 """Endings of the files that GDAL opens with a Shapefile, by the name of the first."""
 
+WHOLE_TIMES = (3, 11)
+"""The first GDAL that gives dates with times as texts, with the offsets that they have."""
+
 VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
 BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
 MISCOUNTED = "The file has another number of features than it says"
+NO_OFFSETS = (
+    "Column {} is one of dates and times, of which this GDAL does not tell whether they have a "
+    'zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "geodp[vector]"), '
+    "or write the column as text."
+)
 NO_VECTOR = (
     "The file cannot be read by GDAL; it may be damaged, or a part of it is missing: copy or "
     "download it again, with all of its parts."
@@ -48,7 +57,7 @@ NO_VECTOR = (
 
 
 @dataclass(frozen=True)
-class VectorTable:
+class VectorTable(FileTable):
     """Features of one layer; they count from 1.
 
     Attributes
@@ -74,12 +83,7 @@ class VectorTable:
     declared: Declared
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Names of the fields, and of the geometry."""
         return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
 
@@ -112,10 +116,14 @@ class VectorTable:
             declared = Declared(count_features(file.path, chosen))
         return cls(file, fields, chosen, geometry, told, path, declared)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns; geometries as WKB."""
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns; geometries as WKB, dates with times as texts.
+
+        GDAL's own type for these gives UTC to times that have no zone (GeoPackage), or takes
+        their offsets away (FlatGeobuf). As texts they are what the file says.
+        """
         pyogrio = require_pyogrio()
-        names = [self.columns[column] for column in chosen]
+        names = [self.names[column] for column in chosen]
         fields = [name for name in dict.fromkeys(names) if name in self.fields]
         wanted = len(fields) < len({*names})
         file = self.file
@@ -127,6 +135,7 @@ class VectorTable:
             "batch_size": BATCH,
         }
         options |= {"columns": fields, "read_geometry": wanted, "use_pyarrow": True}
+        options |= {"datetime_as_string": pyogrio.__gdal_version__ >= WHOLE_TIMES}
         first = 0
         with sealed(), contextlib.ExitStack() as held:
             opened = pyogrio.raw.open_arrow(self.path, **options)
@@ -138,11 +147,19 @@ class VectorTable:
                     break
                 shape = str(meta["geometry_name"] or "wkb_geometry")
                 found = [batch.column(name if name in fields else shape) for name in names]
+                for name, array in zip(names, found, strict=True):
+                    if pa.types.is_timestamp(array.type):
+                        raise UsageError(NO_OFFSETS.format(printable(name)))
                 yield checked(found, self.name, first)
                 first += batch.num_rows
                 progress.part(0.5, self.file.size)
         if first != self.declared.features:
             raise incomplete(self.name, MISCOUNTED)
+
+    @property
+    def declared_rows(self) -> int:
+        """Features by the file's header or index."""
+        return int(self.declared.features)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -248,7 +265,9 @@ def _call(file: InputFile, step: Any) -> Any:
     """Return what a step of pyogrio's gives; its failures become InputError without its words."""
     errors = require_pyogrio().errors
     try:
-        return guard(file.name, step, NO_VECTOR)
+        with warnings.catch_warnings():  # they quote values of the file
+            warnings.simplefilter("ignore")
+            return guard(file.name, step, NO_VECTOR)
     except (errors.DataSourceError, errors.DataLayerError, errors.FieldError):
         pass
     except (RuntimeError, ValueError) as error:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.read.rows.delimited import HEAD_ROWS
 from geodp.io.read.rows.input_files import DAMAGES, InputFile
+from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -49,24 +50,25 @@ NO_WORKBOOK = (
 
 
 @dataclass(frozen=True)
-class SheetTable:
+class SheetTable(FileTable):
     """One sheet whose first row that is not blank has the names of its columns; rows count from 1.
 
     Attributes
     ----------
+    header : tuple of str
     first : int
         Rows above that one.
     """
 
     file: InputFile
     sheet: str
-    columns: tuple[str, ...]
+    header: tuple[str, ...]
     first: int
 
     @property
-    def name(self) -> str:
-        """What errors call it."""
-        return self.file.name
+    def names(self) -> tuple[str, ...]:
+        """Names in the header."""
+        return self.header
 
     @classmethod
     def open(cls, file: InputFile, sheet: str | None) -> SheetTable:
@@ -95,12 +97,12 @@ class SheetTable:
             )
         return cls(file, chosen, tuple(name.strip() for name in header), first)
 
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; blank rows at the end are none.
 
         The type of a column is that of all its cells, which are held until they were read.
         """
-        book, width = _load(self.file), len(self.columns)
+        book, width = _load(self.file), len(self.names)
         held: list[list[Cell]] = [[] for _ in chosen]
         try:
             blank = 0

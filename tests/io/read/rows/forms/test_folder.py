@@ -54,13 +54,6 @@ def test_a_folder_of_hive_has_the_columns_of_its_paths(tmp_path):
         read_table(folder, where={"month": "1"}, **ASKED)
 
 
-def test_a_column_of_the_file_goes_before_its_folder(tmp_path):
-    part = tmp_path / "sex=f"
-    part.mkdir()
-    pq.write_table(TABLE, part / "a.parquet")
-    assert same(read_table(tmp_path, **ASKED), read_table(TABLE, **ASKED))
-
-
 def test_the_command_takes_folders_and_patterns(tmp_path):
     folder = lake(tmp_path / "lake")
     call = "publish {} --grid jis:half --bounds 139 35 140 36 --code code --value people"

@@ -52,3 +52,19 @@ def test_numbers_that_a_file_cannot_hold_are_refused_at_once(tmp_path):
     path.write_bytes(whole)
     with pytest.raises(InputError, match=r"(truncated|incomplete) or damaged"):
         read_header(path)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "f8"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_values_of_records_are_those_of_scipy(dtype, alone, tmp_path):
+    with netcdf_file(tmp_path / "a.nc", "w") as file:
+        file.createDimension("y", None)
+        file.createDimension("x", 3)
+        count = file.createVariable("count", dtype, ("y", "x"))
+        count[:] = np.arange(15).reshape(5, 3)
+        if not alone:
+            y = file.createVariable("y", "f4", ("y",))
+            y[:] = np.arange(5)
+    header = read_header(tmp_path / "a.nc")
+    assert header.values("count").tolist() == np.arange(15).reshape(5, 3).tolist()
+    assert alone or header.values("y").tolist() == [0, 1, 2, 3, 4]

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import warnings
 import zipfile
 
 import geopandas
@@ -239,3 +240,61 @@ def test_a_feature_without_a_geometry_is_named_where_its_place_is_asked_for(plac
     with pytest.raises(InputError, match=r"row 2: .*missing or damaged; give the row one"):
         read_points(path, grid=grid)
     assert read_table(path, grid=grid, code="code", value="n").count.tolist() == [3, 3]
+
+
+TIMES = {
+    "offsets": ["2024-10-27T02:30:00+02:00", "2024-10-27T02:30:00+01:00", None],
+    "universal": ["2024-10-27T00:30:00Z", "2024-10-27T01:30:00Z", "2024-10-27T02:30:00.500Z"],
+    "local": ["2024-10-27T00:30:00", "2024-10-27T01:30:00", "2024-10-27T02:30:00"],
+}
+MET = {
+    ("offsets", "2024-10-27T02:30+02:00"): [1],
+    ("offsets", "2024-10-27T01:30Z"): [2],
+    ("offsets", "2024-10-26T17:30-07:00"): [1],
+    ("offsets", "2024-10-27T02:30"): "a time with an offset",
+    ("offsets", "2024-10-27"): "a time with an offset",
+    ("universal", "2024-10-27T02:30+02:00"): [1],
+    ("universal", "2024-10-27T02:30:00.5Z"): [3],
+    ("universal", "2024-10-27T00:30"): "a time with an offset",
+    ("local", "2024-10-27T01:30"): [2],
+    ("local", "2024/10/27 1:30"): [2],
+    ("local", "2024-10-27T01:30Z"): "a time without an offset",
+    ("local", "2024-10-27"): "other times of the day",
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "gpkg", "fgb", "shp"])
+@pytest.mark.parametrize(("kind", "where"), MET)
+def test_times_are_those_that_the_file_says_in_every_form(tmp_path, form, kind, where):
+    times = pd.Series(
+        [None if one is None else pd.Timestamp(one) for one in TIMES[kind]], dtype=object
+    )
+    cells = [shapely.affinity.translate(CELL, 1000 * (number - 1)) for number in range(3)]
+    path, columns = tmp_path / f"a.{form}", {}
+    if form == "csv":
+        columns = {"row": "row", "col": "col"}
+        rows = {"row": [1, 1, 1], "col": [0, 1, 2], "n": [1, 2, 3], "t": TIMES[kind]}
+        pd.DataFrame(rows).to_csv(path, index=False)
+    else:
+        pyogrio.write_dataframe(frame(cells, n=[1, 2, 3], t=times), path)
+    met = MET[kind, where]
+    asked = {"grid": GRID, "value": "n", "columns": columns, "where": {"t": where}}
+    if isinstance(met, list):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # those of GDAL quote values
+            assert read_table(path, **asked).count.tolist() == met
+        return
+    with pytest.raises(InputError, match=met) as caught:
+        read_table(path, **asked)
+    assert caught.value.row is not None
+
+
+@pytest.mark.parametrize("form", ["gpkg", "fgb"])
+def test_times_that_gdal_takes_offsets_from_are_refused(tmp_path, monkeypatch, form):
+    times = pd.Series([pd.Timestamp("2024-10-27T02:30:00+02:00")], dtype=object)
+    pyogrio.write_dataframe(frame([CELL], n=[7], t=times), tmp_path / f"a.{form}")
+    monkeypatch.setattr(pyogrio, "__gdal_version__", (3, 10, 3))
+    asked = {"grid": GRID, "value": "n"}
+    assert read_table(tmp_path / f"a.{form}", **asked).count.tolist() == [7]
+    with pytest.raises(UsageError, match="Column t is one of dates and times"):
+        read_table(tmp_path / f"a.{form}", **asked, where={"t": "2024-10-27T00:30Z"})

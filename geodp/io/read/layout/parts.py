@@ -1,0 +1,58 @@
+"""Rows of one cell, where a layout has one for each part of it, such as each country.
+
+Their counts add up, and the same part of a cell twice is a copy, which nobody is to be counted by.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import InputError
+from geodp.io.read.layout.presets import match, presets
+from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.tally import MOST_PARTS
+
+TOO_MANY = (
+    f"The column has more than {MOST_PARTS:,} texts, and it tells the countries of a cell apart by "
+    "this table's layout; give the table as it was published."
+)
+
+
+def find_parts(table: Table) -> list[int]:
+    """Find the column that tells rows of one cell apart, by the table's header.
+
+    Returns its position; none where no layout of the package has such a column, or several fit.
+    """
+    fitting = [one for one in presets() if one.columns and one.fits_columns(table.columns)]
+    if len(fitting) != 1 or not fitting[0].parts:
+        return []
+    met = match(fitting[0].parts, table.columns)
+    return [[*table.columns].index(met[0])] if len(met) == 1 else []
+
+
+class Parts:
+    """Numbers of parts, in the order in which rows name them first."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
+        """Return the numbers int64[n] of the parts of n rows, below ``MOST_PARTS``.
+
+        Case and blanks around a name do not count; no name is one, too. InputError for a column
+        that has more, or that is no text.
+        """
+        with rows.named():
+            plain = as_text(column)
+        texts = pc.utf8_upper(pc.utf8_trim_whitespace(pc.fill_null(plain, "")))
+        coded = texts.dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        found = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
+        if len(self._numbers) > MOST_PARTS:
+            raise InputError(TOO_MANY, file=rows.table.name)
+        numbers = np.array(found, np.int64)[coded.indices.to_numpy()]
+        return np.asarray(numbers, np.int64)
