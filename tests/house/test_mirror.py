@@ -29,9 +29,7 @@ ELSEWHERE = {
         "analysis/plan/objectives analysis/plan/settings"
     ),
     "tests/table/test_coarsen.py": "grid/coarsen",
-    "tests/grid/codes/test_codes.py": (
-        "grid/codes/arrays grid/codes/jis grid/codes/system"
-    ),
+    "tests/grid/codes/test_codes.py": ("grid/codes/arrays grid/codes/jis grid/codes/system"),
     # What a reader goes by: every reader's tests go through all of it.
     "tests/io/read/test_readers.py": ("io/read/rows/locators io/read/rows/mesh_columns"),
     "tests/io/read/test_streaming.py": (

@@ -408,7 +408,7 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
     if last >= MOST_CELLS:
         raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
     ends = sorted(int(a + b * index) for index in (first, last))
-    if max(abs(number) for number in (*ends, a, b)) >= 10**LONGEST:
+    if max(abs(number) for number in [*ends, int(a), int(b)]) >= 10**LONGEST:
         raise UsageError(f"codes {_write_part(number)} has more than {LONGEST} digits")
     return int(a), int(b), ends[0], ends[1]
 

@@ -150,7 +150,7 @@ def _level(table: Table, key: int) -> tuple[str | None, int | None]:
         digits = lengths.pop() if len(lengths) == 1 else None
         systems = {_system(code, table.columns[key].upper()) for code in codes}
         if len(systems) == 1:
-            code_system(*systems).parse(codes)
+            code_system(min(systems)).parse(codes)
     except (CodeError, UsageError):
         return None, digits
     return (systems.pop() if len(systems) == 1 else None), digits
