@@ -64,7 +64,7 @@ class Bounds(Param):
                 ctx,
             )
         if degrees:
-            return " ".join(f"{number:.17g}" for number in numbers) + DEGREES
+            return " ".join(map(str, numbers)) + DEGREES
         return numbers
 
 

@@ -128,7 +128,11 @@ def _of_file(text: str) -> PatternGrid:
         )
     path = Path(found["path"])
     description = read_description(path)
-    check_examples(description, str(path))
+    try:
+        check_examples(description, str(path))
+    except UsageError as error:
+        own = f"The description of {description.name}"
+        raise UsageError(str(error).replace(own, str(path), 1)) from None
     if found["size"] is not None:
         return _of_size(description, found["size"])
     if len(description.sizes) > 1:

@@ -46,11 +46,11 @@ NO_VALUES = (
 )
 """Columns that hold no counts, by their names in small letters."""
 
-UNREAD = ("h3*", "geohash*", "s2*", "hex_id", "s2_cell*")
+UNREAD = ("h3*", "s2*", "hex_id", "s2_cell*")
 """Beginnings of the names of columns with codes of grids that are not read."""
 
 NO_SQUARES = (
-    "Codes of H3, S2 and geohash are no squares of one grid that geodp knows; give rows the middle "
+    "Codes of H3 and S2 are no squares of one grid that geodp knows; give rows the middle "
     "of their cells and read these on a regular grid (--grid regular:, --x, --y), or write them as "
     "quadkeys (--grid quadkey:ZOOM)."
 )

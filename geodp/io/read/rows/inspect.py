@@ -24,7 +24,7 @@ from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
 
 KEYS = (
     *("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "MESH"),
-    *("CRS28992RES", "C28992R", "RELI", "QUADKEY", "CODE"),
+    *("CRS28992RES", "C28992R", "RELI", "QUADKEY", "GEOHASH", "CODE"),
 )
 """Beginnings of the names of columns that hold codes."""
 
@@ -168,4 +168,6 @@ def _system(code: str, name: str) -> str:
         return "statpop:100m"
     if name.startswith("QUADKEY"):  # a program may have taken zeros in front from all of them
         raise UsageError("The number of digits of quadkeys is no proof of their zoom.")
+    if name.startswith("GEOHASH"):
+        return f"geohash:{len(code)}"
     return f"jis:{infer_jis_level(code)}"
