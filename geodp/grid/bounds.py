@@ -45,7 +45,7 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     --------
     >>> from geodp.grid.codes import code_system
     >>> [int(edge) for edge in bounds_of_degrees(code_system("cbs:500m"), (5.1, 52, 5.2, 52.1))]
-    [134500, 446500, 142000, 458000]
+    [135000, 445500, 142500, 457000]
     """
     if len(box) != 4 or not np.isfinite(np.array(box, float)).all():
         raise UsageError("Bounds are four finite numbers: west, south, east, north.")

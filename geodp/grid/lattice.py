@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.codes import CodeSystem, definition_of
+from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
 from geodp.grid.crs import name_crs
 
@@ -202,7 +202,7 @@ class Lattice:
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the lattice again."""
-        definition = definition_of(self.system)
+        definition = None if self.system is None else self.system.definition
         return {
             "rows": self.rows,
             "cols": self.cols,

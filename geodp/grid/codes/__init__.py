@@ -39,15 +39,11 @@ __all__ = [
     "Quadkeys",
     "coarser_system",
     "code_system",
-    "definition_of",
     "infer_jis_level",
 ]
 
 FILE = "file:"
 """Begins the names of grids whose description is somebody's own file."""
-
-STANDARD = ("inspire",)
-"""Descriptions that no release states, as a regulation does and every verifier knows them."""
 
 
 def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeSystem:
@@ -97,16 +93,6 @@ def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
         return _of_size(system.description, name.rpartition(":")[2])
     found = code_system(name)
     return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
-
-
-def definition_of(system: CodeSystem | None) -> dict[str, Any] | None:
-    """Return what a release states of a code system, so that its codes are read without any file.
-
-    None for systems of a standard, which their names tell.
-    """
-    if isinstance(system, PatternGrid) and system.description.name not in STANDARD:
-        return system.description.describe()
-    return None
 
 
 def _of_size(description: GridDescription, size: str) -> PatternGrid:

@@ -54,6 +54,7 @@ class Geohashes:
     crs: str = field(default="EPSG:4326", init=False, repr=False)
     origin: Pair = field(default=(Fraction(-90), Fraction(-180)), init=False, repr=False)
     zeros: ClassVar[bool] = True
+    definition: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= DEEPEST:

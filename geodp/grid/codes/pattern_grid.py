@@ -32,6 +32,9 @@ from geodp.grid.codes.description import GridDescription
 from geodp.grid.codes.pattern import LONGEST, Country, Hemisphere, Literal, Number, Part
 from geodp.kernels import codes as kernels
 
+STANDARD = ("inspire",)
+"""Descriptions that no release states, as a regulation does and every verifier knows them."""
+
 FAR = 2e7
 """Coordinates beyond are on no map."""
 
@@ -155,6 +158,11 @@ class PatternGrid:
             (f"{self.description.name}:{label.lower()}", int(size / self.size))
             for label, size in _areas(self.description, self.label)
         )
+
+    @property
+    def definition(self) -> dict[str, Any] | None:
+        """What a release states of the description; None of one that is a standard."""
+        return None if self.description.name in STANDARD else self.description.describe()
 
     @property
     def unit(self) -> Fraction:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.grid.codes import code_system, definition_of
+from geodp.grid.codes import code_system
 from geodp.grid.codes.description import (
     GridDescription,
     described_names,
@@ -63,17 +63,17 @@ def test_a_file_is_a_grid_by_its_path(tmp_path):
         code_system(f"file:{path}")
     with pytest.raises(UsageError, match="grids of office are office:250m, office:1km"):
         code_system(f"file:{path}:2km")
-    assert definition_of(small) == definition_of(large)
+    assert small.definition == large.definition
     path.unlink()
-    assert code_system("office:250m", definition_of(small)).parse(["G47500-554025"])[0].size == 1
+    assert code_system("office:250m", small.definition).parse(["G47500-554025"])[0].size == 1
     with pytest.raises(UsageError, match="another grid"):
-        code_system("others:250m", definition_of(small))
+        code_system("others:250m", small.definition)
 
 
 def test_a_standard_is_not_stated_and_all_else_is():
-    assert definition_of(code_system("inspire:1km")) is None
-    assert definition_of(code_system("jis:half")) is None
-    assert definition_of(code_system("ibge:1km"))["crs"].startswith("+proj=aea")
+    assert code_system("inspire:1km").definition is None
+    assert code_system("jis:half").definition is None
+    assert code_system("ibge:1km").definition["crs"].startswith("+proj=aea")
 
 
 def test_numbers_are_exact(tmp_path):
@@ -160,7 +160,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 def test_a_card_that_somebody_changed_is_refused():
-    stated = definition_of(code_system("ssb:1km"))
+    stated = code_system("ssb:1km").definition
     for key, value in (("codes", {"1km": ["x"]}), ("sizes", {"1km": "0"}), ("extent", "x")):
         with pytest.raises(UsageError):
             code_system("ssb:1km", {**stated, key: value})
