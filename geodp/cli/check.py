@@ -24,6 +24,7 @@ def require_unpublished(output: Path) -> None:
 
 def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     """Write ``OUTPUT/restricted/check.json``; return a message, which has nothing of the data."""
+    from geodp.grid.crs import unit_of
     from geodp.io.folder.check import write_check
     from geodp.table.plain import write_plain
 
@@ -36,6 +37,12 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
         {
             "inputs": {str(path): sha256(path) for path in options["inputs"]},
             "domain_cells": table.grid.size,
+            "bounds": [
+                {"west_south_east_north": list(place.bounds), "crs": place.crs, "unit": unit}
+                for place in table.grid.places
+                if place.crs is not None
+                for unit in (unit_of(place.crs),)
+            ],
             "occupied_cells": int(table.key.size),
             "counted_people": int(table.count.sum()),
             "read": reading.describe(),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.options import DEGREES, EDGES
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "jis": ("bounds", "primary", "crs"),
-    **dict.fromkeys(("inspire", "cbs", "statpop", "national", "quadkey"), ("bounds",)),
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
     "units": ("units_source", "units_columns", "other"),
 }
-"""Options that each kind of grid takes, of those that not every kind does."""
+"""Options that each kind of grid takes, of those that not every kind does.
+
+All other kinds are code systems, which take bounds.
+"""
 
 NEEDS: dict[str, str] = {
     "measurements_complete_to": "measurements",
@@ -138,10 +141,19 @@ def _system(options: Mapping[str, Any]) -> Any:
     return JISMesh(system.level, options["crs"])
 
 
+def options_of_grid(kind: str) -> tuple[str, ...]:
+    """Return the options that a kind of grid takes, of those that not every kind does."""
+    return GRIDS.get(kind, ("bounds",))
+
+
 def choose_bounds(given: Any, system: Any) -> Any:
-    """Return the numbers that were given, or those of the public area that was named."""
+    """Return bounds in units of the grid: those given, of degrees, or of a public area's name."""
     if not isinstance(given, str):
         return given
+    if given.endswith(DEGREES):
+        from geodp.grid.bounds import bounds_of_degrees
+
+        return bounds_of_degrees(system, [float(word) for word in given.split()[:EDGES]])
     from geodp.io.read.public.areas import find_bounds
 
     return find_bounds(given, system)

@@ -34,23 +34,47 @@ EDGES = 4
 """Numbers of bounds: west, south, east, north."""
 
 
-class Bounds(Param):
-    """Four numbers, as a tuple of floats, or the name of a public area."""
+DEGREES = " degrees"
+"""Ends the text of bounds that are in degrees, whatever the grid's units."""
 
-    name = "W S E N|NAME"
+
+class Bounds(Param):
+    """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
+
+    Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
+    """
+
+    name = "W S E N [degrees]|NAME"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...] | str:
         """Return the numbers of a text or of a list, or the name; fails for another number."""
-        words = value.split() if isinstance(value, str) else [*value]
+        words = value.replace(",", " ").split() if isinstance(value, str) else [*value]
+        degrees = len(words) > 1 and str(words[-1]).lower() in UNITS
         try:
-            numbers = tuple(map(float, words))
+            numbers = tuple(map(float, words[:-1] if degrees else words))
         except ValueError:
             if isinstance(value, str) and not _is_number(words[0]):
                 return value
             numbers = ()
         if len(numbers) != EDGES:
-            self.fail("west south east north, or the name of a public area.", param, ctx)
+            self.fail(
+                "west south east north, in units of the grid's CRS or with the word degrees after "
+                "them, or the name of a public area.",
+                param,
+                ctx,
+            )
+        if degrees:
+            return " ".join(map(str, numbers)) + DEGREES
         return numbers
+
+
+UNITS = ("degrees", "degree", "deg")
+"""Words that say that bounds are in degrees."""
+
+
+def _split(word: str) -> list[str]:
+    """Return what stands between commas."""
+    return word.split(",")
 
 
 def _is_number(word: str) -> bool:
@@ -62,20 +86,24 @@ def _is_number(word: str) -> bool:
 
 
 def join_bounds(args: list[str]) -> list[str]:
-    """Return words of a command line with the numbers after ``--bounds`` as one word.
+    """Return words of a command line with the numbers after ``--bounds``, and their unit, as one.
 
     Examples
     --------
     >>> join_bounds(["--bounds", "1", "2", "3", "4", "a.csv", "--bounds", "germany"])
     ['--bounds', '1 2 3 4', 'a.csv', '--bounds', 'germany']
+    >>> join_bounds(["--bounds", "1,2,3,4", "degrees", "a.csv"])
+    ['--bounds', '1,2,3,4 degrees', 'a.csv']
     """
     end = args.index("--") if "--" in args else len(args)
     at = 0
     while "--bounds" in args[at:end]:
         at = args.index("--bounds", at, end) + 1
-        count = 0
-        while count < EDGES and at + count < end and _is_number(args[at + count]):
+        count = edges = 0
+        while edges < EDGES and at + count < end and all(map(_is_number, _split(args[at + count]))):
+            edges += len(_split(args[at + count]))
             count += 1
+        count += bool(count and at + count < end and args[at + count].lower() in UNITS)
         if count:
             args = [*args[:at], " ".join(args[at : at + count]), *args[at + count :]]
             end -= count - 1
@@ -101,8 +129,10 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--bounds",
         type=Bounds(),
-        help="West south east north, along cell edges; or a public area by name: germany, bayern, "
-        "東京都 (countries in English, Länder, prefectures of Japan).",
+        help="West south east north, along cell edges, in units of the grid's CRS; or in degrees, "
+        "widened to whole cells, with the word degrees after them (5.1 52 5.2 52.1 degrees); or a "
+        "public area by name: germany, bayern, 東京都 (countries in English, Länder, prefectures "
+        "of Japan).",
     ),
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
     click.option(
@@ -186,7 +216,8 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         "spec",
         required=required,
         help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
-        "regular:ROWSxCOLS, like:RASTER.tif, units:TABLE.csv ...; names a public grid.",
+        "geohash:6, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
+        "units:TABLE.csv ...; names a public grid.",
     )
     return add_options(command, (spec, *_GRID))
 

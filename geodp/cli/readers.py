@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import group_options
-from geodp.cli.inputs import GRIDS, NEEDS, is_input, read_named
+from geodp.cli.inputs import GRIDS, NEEDS, is_input, options_of_grid, read_named
 from geodp.cli.options import GridCommand, grid_option_names, join_bounds
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -250,9 +250,10 @@ def require_known(context: click.Context) -> None:
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
     kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}
+    grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
     for table, key, words in (
         (kinds, chosen.name, chosen.kind),
-        (GRIDS, grid, f"{grid}: grids"),
+        (grids, grid, f"{grid}: grids"),
     ):
         some = {name for allowed in table.values() for name in allowed}
         extra = [name for name in given if name in some and name not in table.get(key, some)]

@@ -8,6 +8,9 @@ from typing import Any
 
 from geodp.errors import UsageError
 
+MOST_OF_A_NAME = 30
+"""Characters of a CRS that a sentence repeats."""
+
 _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 """Parameters of PROJ's strings whose values are files."""
 
@@ -101,3 +104,24 @@ def normalise_crs(crs: Any) -> str | None:
     except (CRSError, UnicodeError):  # also half a surrogate pair
         raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
     return str(text)
+
+
+def name_crs(crs: str) -> str:
+    """Return a CRS with its unit for people: ``EPSG:3035 (metre)``; of long texts the name."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        known = CRS.from_user_input(crs)
+    except CRSError:
+        return "its CRS"
+    short = crs if len(crs) < MOST_OF_A_NAME else f"the CRS {known.name}"
+    return f"{short} ({unit_of(crs)})"
+
+
+def unit_of(crs: str) -> str:
+    """Return the unit of a CRS's coordinates, such as "metre" or "degree"; "unknown" for none."""
+    from pyproj import CRS
+
+    axes = CRS.from_user_input(crs).axis_info
+    return str(axes[0].unit_name) if axes else "unknown"

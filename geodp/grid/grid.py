@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import Attribute, Mask
+from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
@@ -105,17 +106,30 @@ class Grid:
 
     @classmethod
     def mesh(
-        cls, system: str | CodeSystem, *, bounds: Sequence[float | Fraction] | None = None
+        cls,
+        system: str | CodeSystem,
+        *,
+        bounds: Sequence[float | Fraction] | None = None,
+        degrees: bool = False,
     ) -> Grid:
         """Return the cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
 
         Parameters
         ----------
         system : str or CodeSystem
+            A name that `geodp.grid.codes.code_system` takes, such as ``"file:mine.toml"`` of a
+            description of your own.
         bounds : (west, south, east, north), optional
             In the code system's CRS, along cell edges. Default: its whole public extent.
+        degrees : bool
+            Whether bounds are degrees instead; they are widened to whole cells. See
+            `geodp.grid.bounds.bounds_of_degrees`.
         """
         found = code_system(system) if isinstance(system, str) else system
+        if degrees and bounds is None:
+            raise UsageError("degrees=True goes with bounds only.")
+        if degrees and bounds is not None:
+            bounds = bounds_of_degrees(found, [float(edge) for edge in bounds])
         return cls((Lattice.of_system(found, bounds),))
 
     def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.codes import CodeSystem, definition_of
+from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
+from geodp.grid.crs import name_crs
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
@@ -83,7 +84,7 @@ class Lattice:
                 raise UsageError(
                     f"The bounds must enclose cells inside the extent of {system.name}: "
                     f"west, south, east, north within {float(x):g} {float(y):g} "
-                    f"{float(right):g} {float(top):g}."
+                    f"{float(right):g} {float(top):g}, in units of {name_crs(system.crs)}."
                 )
             row0, col0, rows, cols = south, west, north - south, east - west
         y, x = _corner(system, row0, col0)
@@ -201,7 +202,7 @@ class Lattice:
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the lattice again."""
-        definition = definition_of(self.system)
+        definition = None if self.system is None else self.system.definition
         return {
             "rows": self.rows,
             "cols": self.cols,
@@ -245,8 +246,10 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
         if abs(exact - edge) > SNAP:
             near = float(system.origin[i] + edge * system.step[i])
             raise UsageError(
-                f"The {name} bound must run along cell edges of {system.name}; "
-                f"the nearest edge is {near!r}."
+                f"The {name} bound must run along cell edges of {system.name}, in units of "
+                f"{name_crs(system.crs)}; the nearest edge is {near!r}. Bounds in degrees are "
+                "widened to whole cells: say so by the word degrees after them (--bounds W S E N "
+                "degrees, degrees=True)."
             )
         edges.append(edge)
     return edges

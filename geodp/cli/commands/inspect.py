@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.inputs import GRIDS
+from geodp.cli.inputs import options_of_grid
 from geodp.cli.output import quote
 from geodp.errors import UsageError, printable
 
@@ -92,7 +92,7 @@ def _areas(options: dict[str, Any]) -> list[str]:
 
     named = str(options.get("grid", ""))
     kind = named.partition(":")[0]
-    if not {*DOMAIN}.isdisjoint(options) or "bounds" not in GRIDS.get(kind, ()):
+    if not {*DOMAIN}.isdisjoint(options) or not named or "bounds" not in options_of_grid(kind):
         return []
     return [*list_areas(code_system(named))]
 

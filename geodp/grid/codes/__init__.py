@@ -39,15 +39,11 @@ __all__ = [
     "Quadkeys",
     "coarser_system",
     "code_system",
-    "definition_of",
     "infer_jis_level",
 ]
 
 FILE = "file:"
 """Begins the names of grids whose description is somebody's own file."""
-
-STANDARD = ("inspire",)
-"""Descriptions that no release states, as a regulation does and every verifier knows them."""
 
 
 def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeSystem:
@@ -99,16 +95,6 @@ def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
     return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
 
 
-def definition_of(system: CodeSystem | None) -> dict[str, Any] | None:
-    """Return what a release states of a code system, so that its codes are read without any file.
-
-    None for systems of a standard, which their names tell.
-    """
-    if isinstance(system, PatternGrid) and system.description.name not in STANDARD:
-        return system.description.describe()
-    return None
-
-
 def _of_size(description: GridDescription, size: str) -> PatternGrid:
     """Return the grid of a size of a description; UsageError for another size."""
     label = description.label_of(size)
@@ -128,7 +114,11 @@ def _of_file(text: str) -> PatternGrid:
         )
     path = Path(found["path"])
     description = read_description(path)
-    check_examples(description, str(path))
+    try:
+        check_examples(description, str(path))
+    except UsageError as error:
+        own = f"The description of {description.name}"
+        raise UsageError(str(error).replace(own, str(path), 1)) from None
     if found["size"] is not None:
         return _of_size(description, found["size"])
     if len(description.sizes) > 1:

@@ -242,12 +242,13 @@ def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[s
     return tuple(found)
 
 
-def _crs(text: str, where: str) -> str:
-    """Return a CRS that is plainly written; others are asked for by those who use it.
+def _crs(text: str, where: str, *, known: bool = False) -> str:
+    """Return the text of a CRS; UsageError for one that PROJ does not know.
 
-    What names a file or an address is never followed.
+    What names a file is never followed. Numbers of EPSG are taken as they are unless they must be
+    `known`, as geodp's own are, and PROJ is slow to begin with.
     """
-    if re.fullmatch(r"EPSG:\d{4,6}", text):
+    if not known and re.fullmatch(r"EPSG:\d{4,6}", text):
         return text
     try:
         return str(normalise_crs(text))
@@ -286,6 +287,7 @@ def read_description(path: Path) -> GridDescription:
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as a TOML file (--grid file:NAME.toml).") from None
     found = parse_description(text, str(path))
+    _crs(found.crs, str(path), known=True)
     if found.name in (*described_names(), *CODE_FAMILIES):
         raise UsageError(
             f"{path}: name is {found.name}, which is a grid of geodp; give yours another name."

@@ -54,6 +54,7 @@ class Geohashes:
     crs: str = field(default="EPSG:4326", init=False, repr=False)
     origin: Pair = field(default=(Fraction(-90), Fraction(-180)), init=False, repr=False)
     zeros: ClassVar[bool] = True
+    definition: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= DEEPEST:
@@ -93,14 +94,14 @@ class Geohashes:
         return tuple((f"geohash:{n}", 1 << BITS * (self.length - n) // 2) for n in lengths)
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
-        """Turn codes into lattice indices, letters in either case; see `CodeSystem.parse`."""
+        """Turn codes into lattice indices; see `CodeSystem.parse`."""
         array = as_array(codes)
         if array.dtype.kind in "iu" and array.size:
             raise CodeError(0, LOST_ZEROS.format(self.name))
         characters = characters_of(array, self.length + 1)
         table = np.full(128, -1, np.int64)
         for number, letter in enumerate(ALPHABET):
-            table[[ord(letter), ord(letter.upper())]] = number
+            table[ord(letter)] = number
         value = table[np.minimum(characters[:, : self.length], 127)]
         good = (value >= 0).all(axis=1) & (characters[:, self.length] == 0)
         require(good, lambda position: self._rule(text_at(array, position)))
@@ -113,7 +114,7 @@ class Geohashes:
         return row.reshape(array.shape), col.reshape(array.shape)
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn lattice indices into codes of small letters; see `CodeSystem.format`."""
+        """Turn lattice indices into codes; see `CodeSystem.format`."""
         row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
         rows, cols = self.bits
         inside = within(row, 1 << rows) & within(col, 1 << cols)
@@ -147,6 +148,6 @@ class Geohashes:
         if text.strip() in BLANK:
             return MISSING
         return (
-            f"codes of {self.name} are {self.length} digits and letters without a, i, l and o; "
-            "check the column and the length"
+            f"codes of {self.name} are {self.length} digits and small letters without a, i, l and "
+            "o; check the column and the length"
         )

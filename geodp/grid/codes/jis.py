@@ -91,6 +91,7 @@ class JISMesh:
     crs: str = "EPSG:6668"
     origin: Pair = field(default=(Fraction(0), Fraction(100)), init=False, repr=False)
     zeros: ClassVar[bool] = False
+    definition: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:

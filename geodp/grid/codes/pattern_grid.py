@@ -32,6 +32,9 @@ from geodp.grid.codes.description import GridDescription
 from geodp.grid.codes.pattern import LONGEST, Country, Hemisphere, Literal, Number, Part
 from geodp.kernels import codes as kernels
 
+STANDARD = ("inspire",)
+"""Descriptions that no release states, as a regulation does and every verifier knows them."""
+
 FAR = 2e7
 """Coordinates beyond are on no map."""
 
@@ -159,6 +162,11 @@ class PatternGrid:
             (f"{self.description.name}:{label.lower()}", int(size / self.size))
             for label, size in _areas(self.description, self.label)
         )
+
+    @property
+    def definition(self) -> dict[str, Any] | None:
+        """What a release states of the description; None of one that is a standard."""
+        return None if self.description.name in STANDARD else self.description.describe()
 
     @property
     def unit(self) -> Fraction:
@@ -422,7 +430,7 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
     if last >= MOST_CELLS:
         raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
     ends = sorted(int(a + b * index) for index in (first, last))
-    if max(abs(number) for number in (*ends, a, b)) >= 10**LONGEST:
+    if max(abs(number) for number in [*ends, int(a), int(b)]) >= 10**LONGEST:
         raise UsageError(f"codes {_write_part(number)} has more than {LONGEST} digits")
     return int(a), int(b), ends[0], ends[1]
 

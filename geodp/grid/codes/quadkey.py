@@ -54,6 +54,7 @@ class Quadkeys:
     crs: str = field(default="EPSG:3857", init=False, repr=False)
     origin: Pair = field(default=(-HALF, -HALF), init=False, repr=False)
     zeros: ClassVar[bool] = True
+    definition: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= DEEPEST:

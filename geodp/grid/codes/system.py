@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +51,13 @@ class CodeSystem(Protocol):
         """Whether a number may have lost zeros in front of a code, and not even its length tells.
 
         Such numbers are refused. Codes of one length whose zeros are missing are seen.
+        """
+
+    @property
+    def definition(self) -> Mapping[str, Any] | None:
+        """What a release states of the system, so that its codes are read without any file.
+
+        None for a system that its name tells.
         """
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:

@@ -20,6 +20,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from string import Formatter
 from typing import Any
 
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
@@ -29,6 +30,21 @@ OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "l
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
+METRES = [n * 10**e for e in (2, 3, 4, 5) for n in (1, 2, 2.5, 5) if n * 10**e <= 100_000]
+INSPIRE = {
+    "crs": "EPSG:3035",
+    "origin": ["0", "0"],
+    "extent": ["900000", "900000", "7400000", "5500000"],
+    "sizes": {f"{n // 1000:g}km" if n % 1000 == 0 else f"{n:g}m": f"{n:g}" for n in METRES},
+    "codes": "CRS{epsg}RES{size}mN{north}E{east}",
+}
+NUMBER = (
+    r"(?:\()?\s*(?:(\d+)\s*-\s*)?(north|east|row|col)(?:\s*([+-])\s*(\d+))?\s*(?:\))?"
+    r"(?:\s*/\s*(\d+(?:\.\d+)?|zeros))?"
+)
+LETTERS = {"EW": (1, "EW"), "NS": (0, "NS"), "ew": (1, "ew"), "ns": (0, "ns")}
+SPELLINGS: dict[Any, Any] = {}
+HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
 MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 
@@ -221,7 +237,7 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
     """Return the indices of a row's cell, which lies in the extent."""
     places, axes, index = domain["places"], list(domain["axes"]), []
     for column, place in zip(["origin", "destination"] if len(places) == 2 else ["code"], places):
-        found = position(row[column], place["code"])
+        found = position(row[column], place)
         index += [i - first for i, first in zip(found, place["first"])]
     attributes = domain["attributes"]
     index += [int(row[axis]) for axis in axes[len(index) : len(axes) - len(attributes)]]
@@ -231,17 +247,118 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
     return tuple(index)
 
 
-def position(code: str, system: str | None) -> tuple[int, int]:
+def position(code: str, place: dict[str, Any]) -> tuple[int, int]:
     """Row and column of a cell's code."""
-    family, _, size = (system or "").partition(":")
+    family, _, size = (place["code"] or "").partition(":")
     if family == "jis":
         return jis_position(code, JIS[size])
-    metres = int(size.replace("km", "000").rstrip("m")) if family == "inspire" else 1
-    pattern = f"CRS3035RES{metres}mN([0-9]{{1,7}})E([0-9]{{1,7}})"
-    match = re.fullmatch(pattern if family else "(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
-    pair = [int(part) for part in match.groups()] if match else []
-    require(pair and not any(part % metres for part in pair), "A code is none of its system.")
-    return pair[0] // metres, pair[1] // metres
+    if family == "quadkey":
+        require(re.fullmatch(f"[0-3]{{{int(size)}}}", code), "A code is none of its system.")
+        south, col = (int("".join(str(int(d) >> i & 1) for d in code), 2) for i in (1, 0))
+        return (1 << int(size)) - 1 - south, col
+    if family == "geohash":
+        require(re.fullmatch(f"[{HASH}]{{{int(size)}}}", code), "A code is none of its system.")
+        bits = "".join(f"{HASH.index(letter):05b}" for letter in code)
+        return int(bits[1::2] or "0", 2), int(bits[::2], 2)
+    if family:
+        return Spelling.of(place, place["code"]).read(code)
+    match = re.fullmatch("(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
+    require(match is not None, "A code is none of its system.")
+    return tuple(map(int, match.groups()))  # type: ignore[union-attr, return-value]
+
+
+class Spelling:
+    """The codes of one size of a grid that its card describes: the first of their spellings."""
+
+    @staticmethod
+    def of(place: dict[str, Any], name: str) -> Spelling:
+        """Return that of a name; a definition is the card's own."""
+        definition = place.get("definition") or INSPIRE
+        kind = id(definition), name  # of an object that is kept, so that no other has its id
+        if kind not in SPELLINGS:
+            label = next(n for n in definition["sizes"] if n.lower() == name.rpartition(":")[2])
+            SPELLINGS[kind] = definition, Spelling(definition, label)
+        found: Spelling = SPELLINGS[kind][1]
+        return found
+
+    def __init__(self, definition: dict[str, Any], label: str) -> None:
+        sizes = {name: Fraction(size) for name, size in definition["sizes"].items()}
+        self.size, low = sizes[label], [Fraction(one) for one in definition["extent"][1::-1]]
+        lcm, gcd = 1, 0  # of numerators and denominators: what all sizes divide
+        for size in sizes.values():
+            lcm *= size.numerator // math.gcd(lcm, size.numerator)
+            gcd = math.gcd(gcd, size.denominator)
+        self.corner = [Fraction(one) for one in definition["origin"][::-1]]
+        turns = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
+        self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, turns)]
+        words = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
+        codes = definition["codes"]
+        codes = codes[label] if isinstance(codes, dict) else codes
+        self.parts: list[Any] = []
+        for literal, name, width, _ in Formatter().parse(codes if type(codes) is str else codes[0]):
+            self.parts.append(literal)
+            if name is not None:
+                self.parts.append(words.get(name) or LETTERS.get(name) or self.number(name, width))
+
+    def number(self, name: str, width: Any) -> tuple[int, Fraction, Fraction, int]:
+        """Return axis, a, b and width of a field, which is ``a + b * index``."""
+        found = re.fullmatch(NUMBER, name)
+        require(found is not None, "The codes of the card are of no known form.")
+        whole, axis, sign, offset, unit = found.groups()  # type: ignore[union-attr]
+        at, cells = int(axis in ("east", "col")), axis in ("row", "col")
+        zeros = 1
+        while unit == "zeros" and self.size % (10 * zeros) == 0:
+            zeros *= 10
+        start, step = self.first[at], self.size
+        if cells:
+            start, step = (start - self.corner[at]) / self.size, Fraction(1)
+        factor, more = (-1, int(whole)) if whole else (1, int((sign or "") + (offset or "0")))
+        by = Fraction(zeros if unit == "zeros" else unit or 1)
+        return at, (factor * start + more) / by, factor * step / by, int(width or 0)
+
+    def read(self, code: str) -> tuple[int, int]:
+        """Return row and column of a code."""
+        lettered = {part[0] for part in self.parts if isinstance(part, tuple) and len(part) == 2}
+        pattern, axes = "", []
+        for part in self.parts:
+            if isinstance(part, str):
+                pattern += re.escape(part)
+            else:
+                axes.append(part)
+                digits = f"[0-9]{{{part[3] or '1,15'}}}" if len(part) == 4 else f"[{part[1]}]"
+                minus = "-?" if len(part) == 4 and not part[3] and part[0] not in lettered else ""
+                pattern += f"({minus}{digits})"
+        match = re.fullmatch(pattern, code)
+        require(match is not None, "A code is none of its system.")
+        texts = [*zip(axes, match.groups())]  # type: ignore[union-attr]
+        below = {part[0] for part, text in texts if len(part) == 2 and text == part[1][1]}
+        index = {}
+        for part, text in texts:
+            if len(part) == 4:
+                value = (-int(text) if part[0] in below else int(text)) - part[1]
+                require(value % part[2] == 0, "A code is none of its system.")
+                index[part[0]] = int(value / part[2])
+        require(self.write(index[0], index[1]) == code, "A code is none of its system.")
+        return index[0], index[1]
+
+    def write(self, row: int, col: int) -> str:
+        """Return the code of a cell."""
+        lettered = {part[0] for part in self.parts if isinstance(part, tuple) and len(part) == 2}
+        values = {
+            part[0]: int(part[1] + part[2] * (row, col)[part[0]])
+            for part in self.parts
+            if isinstance(part, tuple) and len(part) == 4
+        }
+        text = ""
+        for part in self.parts:
+            if isinstance(part, str):
+                text += part
+            elif len(part) == 2:
+                text += part[1][values[part[0]] < 0]
+            else:
+                value = abs(values[part[0]]) if part[0] in lettered else values[part[0]]
+                text += str(value).zfill(part[3])
+        return text
 
 
 def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
@@ -300,7 +417,7 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
             require(key not in found, f"{file} has an area twice.")
             found[key] = count(row[name], whole, nonnegative)
         for row in cells:
-            key = tuple(area_of(row, c, entry["level"]) for c in columns)
+            key = tuple(area_of(row, c, entry["level"], card["domain"]["places"]) for c in columns)
             expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
         near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
@@ -311,19 +428,21 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
     return f"{', '.join(said)}: the sums of their cells" if said else "none"
 
 
-def area_of(row: dict[str, str], column: str, level: str) -> str:
+def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str, Any]]) -> str:
     """Return what an area's table says of a cell in one of its columns."""
     if column != "code":
         return row[column]
     family, _, size = level.partition(":")
-    if size == "5km" and len(row["code"]) > 7:  # quadrants of 5 x 5 cells of 1 km
+    if size == "5km" and family == "jis" and len(row["code"]) > 7:  # quadrants of 5 x 5 cells
         down, right = (int(digit) // 5 for digit in row["code"][6:8])
         return row["code"][:6] + str(1 + 2 * down + right)
     if family == "jis":  # the code of an area is how those of its cells begin
         return row["code"][: 4 + sum(SPLITS[factor][0] for factor in JIS[size])]
-    side = int(size.replace("km", "000").rstrip("m"))
-    north, east = (int(part) // side * side for part in row["code"].split("mN")[1].split("E"))
-    return f"CRS3035RES{side}mN{north}E{east}"
+    if family in ("quadkey", "geohash"):
+        return row["code"][: int(size)]
+    fine, area = (Spelling.of(places[0], name) for name in (places[0]["code"], level))
+    cells = int(area.size / fine.size)
+    return area.write(*(index // cells for index in fine.read(row["code"])))
 
 
 def ask_answers(folder: str, card: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from geodp.cli.commands.evaluate import split_specs
 from geodp.cli.commands.plan.tables import show
-from geodp.cli.inputs import GRIDS, NEEDS, grid_of
+from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import (
     POLYGON_NAME,
     GridCommand,
@@ -195,7 +195,7 @@ def _check_objective(context: click.Context) -> str | None:
     for name in options:
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
-        if name in own and grid in GRIDS and name not in GRIDS[grid]:
+        if name in own and name not in options_of_grid(grid):
             raise UsageError(f"{names[name]} is not for {grid}: grids.")
         if name in NEEDS and options.get(NEEDS[name]) is None:
             raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")

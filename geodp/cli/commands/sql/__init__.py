@@ -20,8 +20,9 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres")
 @click.option(
     "--bounds",
     type=Bounds(),
-    help="West south east north of the public domain, along cell edges, or a public area by name "
-    "(germany, 東京都); records outside are left out.  [default: the code system's extent]",
+    help="West south east north of the public domain, along cell edges, in units of the grid's "
+    "CRS; in degrees with the word degrees after them; or a public area by name (germany, 東京都). "
+    "Records outside are left out.  [default: the code system's extent]",
 )
 @click.option(
     "--points",

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.grid.bounds import cover_points, edge_points, move_points
 from geodp.grid.codes import CodeSystem
 from geodp.io.read.public.land import EUROPE, read_countries, read_lands, slug
 
 WIDENED = 0.1
 """Degrees of latitude by which countries are widened: their outlines lack islets and detail."""
-
-STEP = 0.05
-"""Degrees between the points of a box's edges that are moved to another CRS."""
 
 MOST_NEAR = 6
 """Names that an error proposes."""
@@ -80,42 +77,8 @@ def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
     UsageError
         No area of this name, or none of it in the extent.
     """
-    x, y = _move(_outline(name), system.crs)
-    row0, col0, rows, cols = system.extent
-    low, high = (row0, col0), (row0 + rows, col0 + cols)
-    with np.errstate(invalid="ignore"):
-        at = [
-            (values - float(origin)) / float(step)
-            for values, origin, step in zip((y, x), system.origin, system.step, strict=True)
-        ]
-        inside = (at[0] >= low[0]) & (at[0] <= high[0]) & (at[1] >= low[1]) & (at[1] <= high[1])
-    if not inside.any():
-        raise UsageError(f"Nothing of {name} lies in the extent of {system.name}.")
-    ends = [(math.floor(one[inside].min()), math.ceil(one[inside].max())) for one in at]
-    if system.around is not None:
-        ends[1] = _shortest(at[1][inside], system.around)
-        high = (high[0], high[1] + system.around)
-    (south, north), (west, east) = (
-        (max(first, least), min(max(last, first + 1), most))
-        for (first, last), least, most in zip(ends, low, high, strict=True)
-    )
-    edges = ((west, 1), (south, 0), (east, 1), (north, 0))
-    return tuple(system.origin[axis] + edge * system.step[axis] for edge, axis in edges)
-
-
-def _shortest(at: NDArray[np.float64], around: int) -> tuple[int, int]:
-    """Return the first and the last of the columns that hold places at, float64[n].
-
-    Across the widest gap between them no column is needed, so that Fiji is 6 degrees wide; the
-    last may then lie beyond the number of columns around the Earth.
-    """
-    first, last = math.floor(at.min()), math.ceil(at.max())
-    held = np.unique(np.floor(at).astype(np.int64))
-    gaps = np.diff(held)
-    if not gaps.size or gaps.max() <= first + around - last:
-        return first, last
-    gap = int(gaps.argmax())
-    return int(held[gap + 1]), int(held[gap]) + 1 + around
+    x, y = move_points(_outline(name), system.crs)
+    return cover_points(system, x, y, name)
 
 
 def list_areas(system: CodeSystem) -> tuple[str, ...]:
@@ -133,7 +96,10 @@ def list_areas(system: CodeSystem) -> tuple[str, ...]:
         "jis": ("japan",),
         "cbs": ("netherlands",),
         "statpop": ("switzerland",),
-        "inspire": tuple(sorted(map(slug, EUROPE))),
+        "ibge": ("brazil",),
+        "ssb": ("norway",),
+        "dkn": ("denmark",),
+        **dict.fromkeys(("inspire", "eea"), tuple(sorted(map(slug, EUROPE)))),
     }
     countries = homes.get(system.name.partition(":")[0], ())
     return (*countries, *(one.names[-1] for one in _areas() if one.country in countries))
@@ -144,7 +110,7 @@ def _outline(name: str) -> NDArray[np.float64]:
     wanted = unicodedata.normalize("NFKC", name).strip()
     for area in _areas():
         if wanted in area.names or (slug(wanted) and slug(wanted) in area.names):
-            return _edge_points(area.box)
+            return edge_points(area.box)
     countries = {slug(country) for country in read_countries()}
     if slug(wanted) in countries:
         import shapely
@@ -161,15 +127,6 @@ def _outline(name: str) -> NDArray[np.float64]:
     )
 
 
-def _edge_points(box: tuple[float, float, float, float]) -> NDArray[np.float64]:
-    west, south, east, north = box
-    xs = np.linspace(west, east, math.ceil((east - west) / STEP) + 1)
-    ys = np.linspace(south, north, math.ceil((north - south) / STEP) + 1)
-    sides = [np.stack(np.broadcast_arrays(xs, y), axis=1) for y in (south, north)]
-    sides += [np.stack(np.broadcast_arrays(x, ys), axis=1) for x in (west, east)]
-    return np.concatenate(sides)
-
-
 def _widen(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return points and those around them, at least as far in every direction."""
     broad = WIDENED / np.maximum(np.cos(np.radians(points[:, 1])), 0.02)
@@ -179,14 +136,3 @@ def _widen(points: NDArray[np.float64]) -> NDArray[np.float64]:
         for b in (-1, 0, 1)
     ]
     return np.concatenate(corners)
-
-
-def _move(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float64], ...]:
-    """Return x and y of points in degrees in a CRS; infinite where it has no place for them."""
-    from pyproj import CRS, Transformer
-
-    if CRS.from_user_input(crs).is_geographic:  # datums differ by far less than the widening
-        return points[:, 0], points[:, 1]
-    move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
-    x, y = move.transform(points[:, 0], points[:, 1])
-    return np.asarray(x), np.asarray(y)
