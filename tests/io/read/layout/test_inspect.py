@@ -78,7 +78,7 @@ def test_a_delimiter_that_is_named_divides_the_header(tmp_path: Path) -> None:
 
 def test_blanks_round_names_are_no_part_of_them(tmp_path: Path) -> None:
     """In Parquet and workbooks as in texts."""
-    table = pa.table({" GRD_ID  ": ["1kmN2599E4695"], " n ": [4]})
+    table = pa.table({" GRD_ID  ": ["1kmN2599E4695", "1kmN2599E4696"], " n ": [4, 5]})
     pq.write_table(table, tmp_path / "a.parquet")
     (found,) = inspect(tmp_path / "a.parquet")["tables"]
     assert [one["name"] for one in found["columns"]] == ["GRD_ID", "n"]

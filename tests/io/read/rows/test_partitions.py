@@ -11,8 +11,8 @@ import pytest
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.rows.forms.folder import NOTHING
-from geodp.io.read.rows.inspect import inspect
 from geodp.io.read.table import read_table
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
