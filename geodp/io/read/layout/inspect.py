@@ -169,7 +169,8 @@ def _texts(column: pa.Array) -> tuple[str, ...]:
     kind = column.type
     if kinds.is_floating(kind):
         return tuple(map(_text_of_float, column.to_pylist()))
-    if not kinds.is_primitive(kind) and not kinds.is_string(kind) and not kinds.is_decimal(kind):
+    texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    if not any(is_kind(kind) for is_kind in (*texts, kinds.is_primitive, kinds.is_decimal)):
         return ()
     return tuple("" if one is None else str(one).strip() for one in column.to_pylist())
 

@@ -220,7 +220,12 @@ def _judge_counts(columns: Sequence[Column], free: Mapping[int, Verdict]) -> dic
 
 
 def _choose_count(counts: Mapping[int, Verdict], population: Sequence[int]) -> int | None:
-    """Return the only column that may be counts, or the one whose name is a word for population."""
+    """Return the only column that may be counts, or the one whose name is a word for population.
+
+    Where names leave no more than one, its values need not show that they are counts.
+    """
+    if len(counts) == 1:
+        return next(iter(possible(counts)), None)
     own = [at for at in population if at in counts]
     if len(own) == 1 and counts[own[0]] is Verdict.YES:
         return own[0]
