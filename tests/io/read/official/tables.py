@@ -110,6 +110,16 @@ def zensus_joined(folder):
     _zensus(folder, "joined", Einwohner=[5, 7], Durchschnittsalter=["43,27", "40,00"])
 
 
+def zensus_atlas(folder):
+    """Exact values; the table of classes has the same header."""
+    rows = [
+        ["Gitter_ID_1km", "x_mp_1km", "y_mp_1km", "Einwohner", "Frauen_A", "Alter_D", "unter18_A"]
+    ]
+    for (n, e), count in zip([*LAEA, (2_691_000, 4_339_000)], (5, 7, -1), strict=True):
+        rows.append([f"1kmN{n // 1000}E{e // 1000}", e + 500, n + 500, count, "51,2", "44,1", -9])
+    _write(folder, "Zensus_spitze_Werte_1km-Gitter.csv", rows, delimiter=";")
+
+
 def census_v3(folder):
     names = "T,M,F,Y_LT15,Y_1564,Y_GE65,EMP,NAT,EU_OTH,OTH,SAME,CHG_IN,CHG_OUT,LAND_SURFACE"
     first, second = LAEA
@@ -197,6 +207,23 @@ def filosofi_2017(folder):
     names, *rows = _filosofi(codes)
     head = [name.capitalize() for name in names]
     _write(folder, "Filosofi2017_carreaux_200m_met.csv", [[*head, "lcog_geo"], *_ended(rows)])
+
+
+def filosofi_2015(folder):
+    first, second = (2_689_000, 4_337_200), (2_690_400, 4_338_000)
+    codes = {
+        "IdINSPIRE": [_code(200, first), _code(200, second)],
+        "Id_carr1km": [_code(1000, place) for place in LAEA],
+        "I_est_cr": [1, 0],
+        "Id_carr_n": [_code(8000, (2_688_000, 4_336_000)), _code(1000, LAEA[1])],
+        "Groupe": [14863, 14864],
+        "Depcom": ["57001", "57002"],
+        "I_pauv": [0, 0],
+        "Id_car2010": [_code(200, first), _code(200, second)],
+    }
+    names, *rows = _filosofi(codes)
+    head = [name if name in codes else name.capitalize() for name in names]
+    _write(folder, "Filosofi2015_carreaux_200m_metropole.csv", [head, *rows])
 
 
 def _ended(rows):
@@ -342,8 +369,8 @@ def mobaku(folder):
 FORMS = (
     *(zensus_decades, zensus_infrastructure_ages, zensus_marital, zensus_religion, zensus_birth),
     *(zensus_citizens, zensus_citizenships, zensus_adults, zensus_households, zensus_families),
-    *(zensus_rents, zensus_shares, zensus_joined, census_v3, census_sdmx),
-    *(filosofi_200m, filosofi_1km, filosofi_2017, filosofi_natural, gus, istat),
+    *(zensus_rents, zensus_shares, zensus_joined, zensus_atlas, census_v3, census_sdmx),
+    *(filosofi_200m, filosofi_1km, filosofi_2017, filosofi_2015, filosofi_natural, gus, istat),
     *(ine_indicators, ine_tracts, statcan, abs_g01, abs_mesh_blocks),
     *(lodes_rac, lodes_wac, mobaku),
 )

@@ -13,6 +13,7 @@ from tests.io.read.official import forms, tables
 
 OWN = {
     "zensus2011": (forms.zensus_2011,),
+    "zensus2011-atlas": (tables.zensus_atlas,),
     "zensus2022": (
         *(forms.zensus_1km, forms.zensus_ages, forms.zensus_excel),
         *(tables.zensus_decades, tables.zensus_infrastructure_ages, tables.zensus_marital),
@@ -41,7 +42,12 @@ OWN = {
     "ksj-mesh": (forms.ksj_geojson,),
     "mlit-flow": (forms.mlit_flow,),
     "mobaku": (tables.mobaku,),
-    "filosofi": (tables.filosofi_200m, tables.filosofi_1km, tables.filosofi_2017),
+    "filosofi": (
+        tables.filosofi_200m,
+        tables.filosofi_1km,
+        tables.filosofi_2017,
+        tables.filosofi_2015,
+    ),
     "filosofi-natural": (tables.filosofi_natural,),
     "gus2011": (tables.gus,),
     "istat-sections": (tables.istat,),
