@@ -113,7 +113,7 @@ def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
             elif option.multiple:
                 words += [word for one in value for word in (flag, quote(str(one)))]
             else:
-                several = value if isinstance(value, tuple) else [value]
+                several = value if isinstance(value, tuple | list) else [value]
                 words += [flag, *(quote(_text(one)) for one in several)]
     return " ".join(words)
 

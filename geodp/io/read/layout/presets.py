@@ -1,7 +1,8 @@
 """Presets: what is known of a publisher's files, as TOML, among them those of the package.
 
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
-meet, or ``files``, of which its name must meet one; ``[options]`` as on the command line, in which
+meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
+must meet one; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
 stand side by side and divide the people that are counted, by one attribute or by several at once;
 ``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
@@ -36,6 +37,7 @@ FIELDS: Mapping[str, type] = {
     "source": str,
     "columns": list,
     "files": list,
+    "without": list,
     "options": dict,
     "attributes": list,
     "grids": dict,
@@ -141,6 +143,7 @@ class Preset:
     source: str = ""
     columns: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[Attribute, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
@@ -190,7 +193,9 @@ class Preset:
         return self.fits_columns(columns)
 
     def fits_columns(self, columns: Sequence[str]) -> bool:
-        """Whether a table has all columns of the publisher's."""
+        """Whether a table has all columns of this layout, and none that tell of another."""
+        if any(match(pattern, columns) for pattern in self.without):
+            return False
         return all(match(pattern, columns) for pattern in self.columns)
 
 
@@ -230,11 +235,9 @@ def match(pattern: str, names: Sequence[str]) -> list[str]:
 def presets() -> tuple[Preset, ...]:
     """Return those of the package, by name."""
     folder = files("geodp.io.read.layout") / "official"
-    found = [one for one in folder.iterdir() if one.name.endswith(".toml")]
-    return tuple(
-        Preset.of(one.name.removesuffix(".toml"), one.read_text("utf-8"))
-        for one in sorted(found, key=lambda one: one.name)
-    )
+    found = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
+    texts = {name: one for name, one in found.items() if one.name.endswith(".toml")}
+    return tuple(Preset.of(name, texts[name].read_text("utf-8")) for name in sorted(texts))
 
 
 def find_layout(columns: Sequence[str]) -> Preset | None:

@@ -270,7 +270,7 @@ def _of_table(
     if ends:
         options |= ends
     if "grid" not in known:
-        grid = table["grid"] or _grid_of_preset(preset, str(key), table)
+        grid = _find_grid(preset, str(key), table)
         if grid is None:
             asks.append(_ask_grid(table))
         else:
@@ -380,11 +380,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*map(printable, names[:MOST]), *(["..."] if len(names) > MOST else [])])
 
 
-def _grid_of_preset(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
-    for pattern, grid in (preset.grids if preset else {}).items():
-        if pattern == str(table["digits"]) or fnmatchcase(key, pattern):
-            return grid
-    return None
+def _find_grid(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
+    """Return the grid by the name of the column of codes, by the codes, or by their length."""
+    grids = preset.grids if preset else {}
+    named = [grid for pattern, grid in grids.items() if fnmatchcase(key, pattern)]
+    found: str | None = named[0] if named else table["grid"]
+    return found or grids.get(str(table["digits"]))
 
 
 def _ask_grid(table: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
 import re
@@ -42,6 +43,19 @@ ISLETS = {"Finland": ("the Archipelago Sea", (20.9, 59.7, 22.6, 60.3))}
 
 The Archipelago Sea as gazetteers have it, from Kihti to Bengtskär; inhabited islets such as Utö and
 Jurmo are too small for the coastline.
+"""
+
+HALF = 0.04
+"""Degrees from the middle of a small island to the edges of the square that stands for it.
+
+``islands.csv`` beside this file has those that people live on, or are counted on by official
+tables, and that the coastline does not have: none of them is larger.
+"""
+
+WITH = {"Finland": ("Åland",)}
+"""Parts of a country that the coastline has as countries, and its official tables as parts.
+
+Statistics Finland and Eurostat count the residents of Åland as Finland's.
 """
 
 DATUM = 1000.0
@@ -163,16 +177,27 @@ def read_countries() -> dict[str, list[list[list[int]]]]:
     return found
 
 
+@cache
+def read_islands() -> tuple[tuple[str, float, float], ...]:
+    """Return small islands that the coastline does not have: country, longitude, latitude."""
+    with Path(__file__).with_name("islands.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(
+            (row["country"], float(row["longitude"]), float(row["latitude"]))
+            for row in csv.DictReader(file)
+        )
+
+
 @lru_cache(maxsize=4)
 def read_lands(name: str) -> list[Any]:
     """Return polygons of a land in degrees, by the name it is asked for by."""
     import shapely
 
     countries = read_countries()
+    own = [country for country in countries if slug(country) == name]
     chosen = {
         "world": [*countries],
         "europe": [country for country in countries if country in EUROPE],
-    }.get(name, [country for country in countries if slug(country) == name])
+    }.get(name, [*own, *(part for country in own for part in WITH.get(country, ()))])
     arcs, (scale, shift) = _topology()["arcs"], _scale()
 
     def line(number: int) -> NDArray[np.float64]:
@@ -193,6 +218,11 @@ def read_lands(name: str) -> list[Any]:
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
     seas = [shapely.box(*ISLETS[country][1]) for country in chosen if country in ISLETS]
+    seas += [
+        shapely.box(lon - HALF, lat - HALF, lon + HALF, lat + HALF)
+        for country, lon, lat in read_islands()
+        if country in chosen
+    ]
     whole = [
         shape(*_unroll(ring(outer), [ring(hole) for hole in holes]))
         for country in chosen

@@ -325,11 +325,16 @@ def is_name(text: str) -> bool:
 
     >>> [is_name(text) for text in ("T001", "人口（総数）", "2020-01-05", "1kmN2599E4695")]
     [True, True, False, False]
+    >>> is_name("1_Person"), is_name("2020_01")
+    (True, False)
     """
     text = text.strip()
-    return not text or ((text[0].isalpha() or text[0] == "_") and not _VALUE.search(text))
+    named = text[:1].isalpha() or text[:1] == "_" or _NUMBERED.match(text) is not None
+    return not text or (named and not _VALUE.search(text))
 
 
+_NUMBERED = re.compile(r"[0-9]{1,2}_[A-Za-z]")
+"""A small number in front of a word, as in columns of sizes: "1_Person"."""
 _VALUE = re.compile(
     r"[][{}<>@]|\([^)]*\d|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+"
 )

@@ -72,6 +72,7 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
         ("tilte = 'x'", "there is 'tilte', which means nothing; there are title, source"),
         ("options = 3", "options must be a table"),
         ("columns = 'x'", "columns must be a list"),
+        ("without = 'x'", "without must be a list"),
         ("attributes = {sex = 1}", "attributes must be a list"),
         ("attributes = ['sex']", "entry of attributes must be a table"),
         ("attributes = [{name = 's', columns = ['M', 'F'], a = 1}]", "there is 'a', which means"),
@@ -111,18 +112,33 @@ def test_what_is_no_preset_is_refused(text, rule):
 
 
 def test_an_unknown_preset_is_refused_with_the_names(tmp_path):
-    with pytest.raises(UsageError, match="zensus2022, and files"):
+    with pytest.raises(UsageError, match=r"there are abs-g01, .*zensus2022.*, and files"):
         find_preset("zensus")
     with pytest.raises(UsageError, match="cannot be read"):
         find_preset(str(tmp_path / "a.toml"))
 
 
 def test_the_document_has_every_field_of_a_preset():
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8").partition("| field | is | states |")[2]
     told = re.findall(r"^\| `(?:\[+)?([a-z]+)(?:\]+)?` \|", text, re.MULTILINE)
-    assert told == [*FIELDS]
+    assert told[: len(FIELDS)] == [*FIELDS]
     (row,) = [line for line in text.splitlines() if line.startswith("| `[[attributes]]`")]
     assert all(f"`{name}`" in row for name in OF_ATTRIBUTES)
+
+
+def test_the_document_tells_of_every_preset_what_is_known_of_it():
+    text = DOCUMENT.read_text(encoding="utf-8").partition("| preset | whose files |")[2]
+    told = re.findall(r"^\| `([a-z0-9-]+)` \|.+\| (.+) \|$", text, re.MULTILINE)[: len(presets())]
+    assert [name for name, _ in told] == [one.name for one in presets()]
+    words = ("a file", "names", "described", "as the tables")
+    assert all(known.startswith(words) for _, known in told)
+
+
+def test_a_file_with_a_column_of_another_layout_is_none_of_a_preset_without_it(tmp_path):
+    found = Preset.of("x", 'columns = ["CELL"]\nwithout = ["MEAN_*", "SHARE"]')
+    assert found.fits(tmp_path / "a.csv", ["CELL", "PERSONS"])
+    assert not found.fits(tmp_path / "a.csv", ["CELL", "PERSONS", "MEAN_AGE"])
+    assert not found.fits_columns(["CELL", "SHARE"])
 
 
 def test_columns_of_an_attribute_of_the_package_are_those_of_its_publisher():

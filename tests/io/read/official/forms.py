@@ -22,6 +22,8 @@ import shapely
 from rasterio.transform import Affine
 from scipy.io import netcdf_file
 
+from tests.io.read.official import tables
+
 PEOPLE = 12
 LAEA = [(2_689_000, 4_337_000, 4), (2_690_000, 4_338_000, 8)]
 """Northing and easting of cells of 1 km in EPSG:3035, and counts."""
@@ -388,6 +390,7 @@ FORMS = (
     *(pings_csv, pings_gz, pings_parquet, pings_mercator, pings_swapped),
     *(pings_geojson, pings_gpkg, pings_shp, pings_fgb, pings_geoparquet),
     *(json_lines, workbook, quadkeys, h3_cells, geohashes, s2_cells, taxi),
+    *tables.FORMS,
 )
 
 

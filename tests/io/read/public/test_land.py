@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import rasterio
 
 import geodp
 from geodp.errors import CodeError, UsageError
+from geodp.grid.codes import code_system
 from geodp.io.read.public import land
+from geodp.io.read.public.areas import find_bounds
 from geodp.io.read.public.land import cut_to_land, is_land, slug, state_land, warn_of_sea
 from geodp.io.read.rows.pixels import grid_like
 from tests.command import geodp as command
@@ -51,7 +54,7 @@ def test_the_map_of_half_degrees_is_that_of_the_coastline():
 
 
 def test_japan_is_a_thirteenth_of_its_domain(japan):
-    assert (round(japan.size, -5), geodp.Grid.mesh("jis:half").size) == (2_400_000, 31_948_800)
+    assert (round(japan.size, -5), geodp.Grid.mesh("jis:half").size) == (2_500_000, 31_948_800)
     assert japan.mask.source.startswith("land:japan, coastline")
     assert "widened by at least 10 km" in japan.mask.source
     assert is_land(japan)
@@ -215,6 +218,62 @@ def test_no_inhabited_cell_of_japan_is_outside(japan):
         table = geodp.read_mesh(paths, grid="jis:half", value=column, suppressed="zero")
         assert table.key.size >= cells
         assert japan.contains(table.grid.decode(table.key)).all()
+
+
+@real
+@there
+def test_no_cell_of_the_mobile_table_of_tokyo_is_outside():
+    """Kozushima and Toshima are small, and Zenisu is rocks that people fish at."""
+    (path,) = DATA.glob("jinryu/*.gz")
+    meshes = pc.unique(pyarrow.csv.read_csv(path)["mesh1kmid"]).to_numpy()
+    grid = cut_to_land(geodp.Grid.mesh("jis:basic"), "land:japan")
+    south, west, *_ = code_system("jis:basic").extent
+    row, col = code_system("jis:basic").parse(meshes)
+    assert row.size == 2132
+    assert grid.contains(np.array([row - south, col - west])).all()
+
+
+@real
+@there
+@pytest.mark.parametrize("tile", sorted(DATA.glob("geostat-1km/*/*/*.parquet")), ids=str)
+def test_no_inhabited_cell_of_a_country_is_outside_of_its_own_land(tile):
+    names = {"BE": "belgium", "CH": "switzerland", "DE": "germany", "EE": "estonia"}
+    names |= {"FI": "finland", "FR": "france", "LU": "luxembourg", "SE": "sweden"}
+    tx, ty = int(tile.parts[-2]), int(tile.stem)
+    edges = (tx * 512_000, ty * 512_000, (tx + 1) * 512_000, (ty + 1) * 512_000)
+    rows = pyarrow.parquet.read_table(tile)
+    rows = rows.filter(pc.greater(rows["T"], 0))
+    for country in {*rows["CNTR_ID"].to_pylist()} & {*names}:
+        grid = cut_to_land(geodp.Grid.mesh("inspire:1km", bounds=edges), f"land:{names[country]}")
+        some = rows.filter(pc.equal(rows["CNTR_ID"], country))
+        assert grid.contains(np.array([some["y"].to_numpy(), some["x"].to_numpy()])).all()
+
+
+def test_islands_that_the_coastline_lacks_are_of_their_country(japan):
+    """All of a square of each is inside, in the box of the country too, and near no other land."""
+    system = code_system("jis:half")
+    south, west, *_ = system.extent
+    west_edge, south_edge, east_edge, north_edge = map(float, find_bounds("japan", system))
+    islands = land.read_islands()
+    assert {country for country, _, _ in islands} <= {*land.read_countries()}
+    assert len({*islands}) == len(islands) > 30
+    for _, lon, lat in islands:
+        x, y = (
+            lon + land.HALF * np.array([-1, 1, -1, 1]),
+            lat + land.HALF * np.array([-1, -1, 1, 1]),
+        )
+        row, col = system.locate(x, y)
+        assert japan.contains(np.array([row - south, col - west])).all()
+        assert ((x > west_edge) & (x < east_edge) & (y > south_edge) & (y < north_edge)).all()
+
+
+def test_a_part_of_a_country_is_its_own_land_too():
+    grid = geodp.Grid.mesh("inspire:10km")
+    finland, aland = (cut_to_land(grid, f"land:{name}").domain for name in ("finland", "aland"))
+    assert (~aland.to_dense() | finland.to_dense()).all()
+    assert {name for pair in land.WITH.items() for name in (pair[0], *pair[1])} <= {
+        *land.read_countries()
+    }
 
 
 def test_names_are_those_of_countries_in_small_letters():

@@ -1,0 +1,103 @@
+"""Every tiny file fits the preset of its publisher and no other, and its command runs as pasted."""
+
+import json
+import shlex
+
+import pytest
+
+from geodp.cli.commands.publish import publish
+from geodp.io.read.layout.presets import presets
+from geodp.io.read.rows.inspect import inspect
+from tests.command import geodp
+from tests.io.read.official import forms, tables
+
+OWN = {
+    "zensus2011": (forms.zensus_2011,),
+    "zensus2011-atlas": (tables.zensus_atlas,),
+    "zensus2022": (
+        *(forms.zensus_1km, forms.zensus_ages, forms.zensus_excel),
+        *(tables.zensus_decades, tables.zensus_infrastructure_ages, tables.zensus_marital),
+        *(tables.zensus_religion, tables.zensus_birth, tables.zensus_citizens),
+        *(tables.zensus_citizenships, tables.zensus_adults),
+    ),
+    "zensus2022-means": (forms.zensus_mean_age, tables.zensus_shares),
+    "zensus2022-households": (tables.zensus_households, tables.zensus_families),
+    "zensus2022-dwellings": (tables.zensus_rents,),
+    "zensus2022-joined": (tables.zensus_joined,),
+    "census2021": (
+        *(forms.census_csv, forms.census_parquet, forms.census_gpkg),
+        tables.census_v3,
+    ),
+    "census2021-sdmx": (tables.census_sdmx,),
+    "geostat2011": (forms.geostat_2011,),
+    "geostat2018": (forms.geostat_2018,),
+    "cbs": (forms.cbs_csv, forms.cbs_gpkg),
+    "statpop": (forms.statpop,),
+    "lodes": (forms.lodes,),
+    "lodes-rac": (tables.lodes_rac,),
+    "lodes-wac": (tables.lodes_wac,),
+    "ghsl": (forms.ghsl,),
+    "worldpop": (forms.worldpop,),
+    "estat": (forms.estat_1km, forms.estat_250m),
+    "ksj-mesh": (forms.ksj_geojson,),
+    "mlit-flow": (forms.mlit_flow,),
+    "mobaku": (tables.mobaku,),
+    "filosofi": (
+        tables.filosofi_200m,
+        tables.filosofi_1km,
+        tables.filosofi_2017,
+        tables.filosofi_2015,
+    ),
+    "filosofi-natural": (tables.filosofi_natural,),
+    "gus2011": (tables.gus,),
+    "istat-sections": (tables.istat,),
+    "ine-indicators": (tables.ine_indicators,),
+    "ine-tracts": (tables.ine_tracts,),
+    "statcan-profile": (tables.statcan,),
+    "abs-g01": (tables.abs_g01,),
+    "abs-mesh-blocks": (tables.abs_mesh_blocks,),
+}
+FORMS = [(name, form) for name, some in OWN.items() for form in some]
+LISTS = {"blocks.csv", "sections.csv", "areas.csv", "sa1.csv", "mesh_blocks.csv"}
+BESIDE = {".shx", ".dbf", ".prj", ".cpg"}
+
+
+def write(form, folder):
+    """Write a form and return its file, without the lists of units beside it."""
+    form(folder)
+    (path,) = [
+        one for one in folder.iterdir() if one.name not in LISTS and one.suffix not in BESIDE
+    ]
+    return path
+
+
+def test_every_preset_has_a_file_and_every_new_file_a_preset():
+    assert {*OWN} == {one.name for one in presets()}
+    assert {*tables.FORMS} <= {form for _, form in FORMS}
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])
+def test_a_file_fits_its_own_preset_alone(name, form, tmp_path):
+    path = write(form, tmp_path)
+    columns = inspect(path).get("tables", [{}])[0].get("columns") or ()
+    named = [str(one["name"]) for one in columns]
+    assert [one.name for one in presets() if one.fits(path, named)] == [name]
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])
+def test_the_command_of_inspect_runs_as_pasted(name, form, tmp_path):
+    """Where nothing remains to be said; otherwise its words are options with values they take."""
+    path = write(form, tmp_path)
+    said = json.loads(geodp("inspect", path.name, "--json", cwd=tmp_path).stdout)
+    if not said["command"]:
+        refused = {one.name: one.refused for one in presets()}[name]
+        assert said["asks"] == [refused]
+        assert refused
+        return
+    assert said["preset"] == name
+    words = shlex.split(said["command"])[2:]
+    if said["asks"]:
+        publish.make_context("publish", words)
+        return
+    done = geodp("publish", *words, "--check", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
