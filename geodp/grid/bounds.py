@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.codes import CodeSystem
+from geodp.grid.crs import name_crs
 
 STEP = 0.05
 """Degrees between the points of a box's edges that are moved to another CRS."""
@@ -36,10 +37,9 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     Returns
     -------
     tuple of Fraction
-        West, south, east, north in the CRS of the system, along edges of cells, as far as they lie
-        in its public extent.
+        West, south, east, north in the CRS of the system, along edges of cells.
 
-    Raises UsageError for what is no box in degrees, or lies outside the extent.
+    Raises UsageError for what is no box in degrees, or leaves the extent.
 
     Examples
     --------
@@ -59,6 +59,17 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
         raise UsageError("The west and the east of bounds in degrees must differ.")
     east += 360 if east < west else 0
     x, y = move_points(edge_points((west, south, east, north)), system.crs)
+    if not _inside(system, x, y)[1].all():
+        row0, col0, rows, cols = system.extent
+        edges = [
+            float(system.origin[axis] + edge * system.step[axis])
+            for axis, edge in ((1, col0), (0, row0), (1, col0 + cols), (0, row0 + rows))
+        ]
+        raise UsageError(
+            f"The bounds in degrees leave the extent of {system.name}, which is "
+            f"{' '.join(f'{edge:g}' for edge in edges)} in units of {name_crs(system.crs)}: choose "
+            "a smaller box, or leave the bounds out for all of it."
+        )
     return cover_points(system, x, y, "the bounds in degrees")
 
 
@@ -99,16 +110,9 @@ def cover_points(
 
     Points outside the extent are left out; UsageError, which calls them by the name, where all are.
     """
+    at, inside = _inside(system, x, y)
     row0, col0, rows, cols = system.extent
     low, high = (row0, col0), (row0 + rows, col0 + cols)
-    with np.errstate(invalid="ignore"):
-        at = [
-            (values - float(origin)) / float(step)
-            for values, origin, step in zip((y, x), system.origin, system.step, strict=True)
-        ]
-        if system.around is not None:
-            at[1] = np.where(at[1] > high[1], at[1] - system.around, at[1])
-        inside = (at[0] >= low[0]) & (at[0] <= high[0]) & (at[1] >= low[1]) & (at[1] <= high[1])
     if not inside.any():
         raise UsageError(f"Nothing of {name} lies in the extent of {system.name}.")
     ends = [_ends(one[inside]) for one in at]
@@ -121,6 +125,23 @@ def cover_points(
     )
     edges = ((west, 1), (south, 0), (east, 1), (north, 0))
     return tuple(system.origin[axis] + edge * system.step[axis] for edge, axis in edges)
+
+
+def _inside(
+    system: CodeSystem, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
+    """Return rows and columns of points as floats, and which lie in the extent: [n] each."""
+    row0, col0, rows, cols = system.extent
+    with np.errstate(invalid="ignore"):
+        at = [
+            (values - float(origin)) / float(step)
+            for values, origin, step in zip((y, x), system.origin, system.step, strict=True)
+        ]
+        if system.around is not None:
+            at[1] = np.where(at[1] > col0 + cols, at[1] - system.around, at[1])
+        inside = (at[0] >= row0 - NEAR) & (at[0] <= row0 + rows + NEAR)
+        inside &= (at[1] >= col0 - NEAR) & (at[1] <= col0 + cols + NEAR)
+    return at, inside
 
 
 def _ends(at: NDArray[np.float64]) -> tuple[int, int]:

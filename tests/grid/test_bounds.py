@@ -58,7 +58,9 @@ def test_a_box_across_180_degrees_is_narrow(name):
         ((5, 52, 5, 53), "must differ"),
         ((5, 53, 6, 52), "south below the north"),
         ((134000, 446000, 142000, 458000), "longitudes -180 to 180"),
-        ((100, 10, 101, 11), "Nothing of the bounds in degrees lies in the extent of cbs:100m"),
+        ((100, 10, 101, 11), "leave the extent of cbs:100m, which is 0 300000 300000 700000 in"),
+        ((5, 52, 95, 53), "leave the extent"),
+        ((-180, -90, 180, 90), "leave the extent"),
     ],
 )
 def test_what_is_no_box_is_refused(box, rule):

@@ -75,6 +75,8 @@ def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeS
         found = GridDescription.of(definition, "The definition of the grid")
         if found.name != name:
             raise UsageError("The definition of the grid is of another grid.")
+    if found is None and (whole := find_description(spec)) is not None:
+        return _of_size(whole, "")
     if found is not None:
         return _of_size(found, size)
     known = [name for name in described_names() if not name.startswith("national:")]

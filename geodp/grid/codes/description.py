@@ -52,6 +52,8 @@ NEEDED = ("name", "crs", "sizes", "extent", "codes")
 NAME = r"[a-z][a-z0-9-]{0,40}(:[a-z0-9-]{1,20})?"
 LABEL = r"[A-Za-z0-9]{1,20}"
 MOST_BYTES = 1 << 20
+MOST_ENTRIES, MOST_TEXT, MOST_SPELLING = 64, 8192, 200
+"""Entries of a list or table, characters of a text and of a spelling: cards are strangers'."""
 CODE_FAMILIES = ("jis", "quadkey", "geohash", "file", "regular", "like", "units", "h3", "s2")
 """Names of grids that are no description."""
 
@@ -102,6 +104,11 @@ class GridDescription:
             if not isinstance(value, KINDS[key]):
                 allowed = " or ".join(WRITTEN[kind] for kind in KINDS[key])
                 raise UsageError(f"{where}: {key} must be {allowed}.")
+            if len(said[key]) > (MOST_TEXT if isinstance(value, str) else MOST_ENTRIES):
+                raise UsageError(
+                    f"{where}: {key} is too long; lists and tables have at most {MOST_ENTRIES} "
+                    "entries."
+                )
         if missing := [key for key in NEEDED if key not in said]:
             raise UsageError(f"{where}: {missing[0]} is missing; a grid needs {', '.join(NEEDED)}.")
         if not re.fullmatch(NAME, said["name"]):
@@ -238,7 +245,12 @@ def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[s
         several = [spellings] if isinstance(spellings, str) else spellings
         if not isinstance(several, list) or not several or not all(several):
             raise UsageError(f'{where}: codes must be spellings, such as "{{east:7}}{{north:7}}".')
-        found.append((label, tuple(_texts(several, "codes", where))))
+        texts = _texts(several, "codes", where)
+        if len(texts) > MOST_ENTRIES or max(map(len, texts)) > MOST_SPELLING:
+            raise UsageError(
+                f"{where}: a spelling of codes has at most {MOST_SPELLING} characters."
+            )
+        found.append((label, tuple(texts)))
     return tuple(found)
 
 

@@ -172,6 +172,13 @@ def exact(text: str) -> Fraction:
     return Fraction(text)
 
 
+def coordinate(text: str) -> Fraction:
+    """Read an exact number of a description, whole, decimal or a fraction."""
+    pattern = r"-?[0-9]{1,15}(/[0-9]{1,15}|\.[0-9]{1,15})?"
+    require(re.fullmatch(pattern, text) is not None, "A number of the card is none.")
+    return Fraction(text)
+
+
 def ask_counts(folder: str, card: dict[str, Any]) -> str:
     """Require counts as the card says, of cells inside the extent, once, in key order."""
     if card["schema"] == PARTS:
@@ -282,13 +289,15 @@ class Spelling:
         return found
 
     def __init__(self, definition: dict[str, Any], label: str) -> None:
-        sizes = {name: Fraction(size) for name, size in definition["sizes"].items()}
-        self.size, low = sizes[label], [Fraction(one) for one in definition["extent"][1::-1]]
+        sizes = {name: coordinate(size) for name, size in definition["sizes"].items()}
+        require(len(sizes) <= 64, "The card has too many sizes of cells.")
+        self.size, low = sizes[label], [coordinate(one) for one in definition["extent"][1::-1]]
+        require(min(sizes.values()) > 0, "A size of the card is none.")
         lcm, gcd = 1, 0  # of numerators and denominators: what all sizes divide
         for size in sizes.values():
             lcm *= size.numerator // math.gcd(lcm, size.numerator)
             gcd = math.gcd(gcd, size.denominator)
-        self.corner = [Fraction(one) for one in definition["origin"][::-1]]
+        self.corner = [coordinate(one) for one in definition["origin"][::-1]]
         turns = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
         self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, turns)]
         words = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}

@@ -16,6 +16,7 @@ from geodp.grid.codes.description import (
     read_description,
 )
 from geodp.grid.codes.pattern_grid import check_examples
+from geodp.io.verify.verify_release import Spelling
 
 OWN = """
 name = "office"
@@ -161,7 +162,19 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 def test_a_card_that_somebody_changed_is_refused():
     stated = code_system("ssb:1km").definition
-    for key, value in (("codes", {"1km": ["x"]}), ("sizes", {"1km": "0"}), ("extent", "x")):
+    for key, value in (
+        ("codes", {"1km": ["x"]}),
+        ("codes", {label: ["x" * 300 + "{north}E{east}"] for label in stated["sizes"]}),
+        ("sizes", {"1km": "0"}),
+        ("sizes", {"1km": "1e999999999"}),
+        ("sizes", {f"s{n}": str(n) for n in range(1, 100)}),
+        ("extent", "x"),
+        ("extent", ["1e99999999", "0", "1", "1"]),
+        ("crs", "EPSG:" + "1" * 10_000),
+    ):
         with pytest.raises(UsageError):
             code_system("ssb:1km", {**stated, key: value})
+        if key in ("sizes", "extent"):
+            with pytest.raises((ValueError, LookupError)):
+                Spelling({**stated, key: value}, "1km")
     assert parse_description(OWN, "here").name == "office"
