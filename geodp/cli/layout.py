@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from geodp.cli.inputs import read_named, resolve_attributes
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
+    from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
 
@@ -26,6 +28,9 @@ OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
+
+ASKS = "asks"
+"""Under which what is still asked stands beside options; no option has this name."""
 
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
@@ -62,14 +67,21 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
-    if preset is not None or _lacks_layout(options):
-        found = _propose(context, options, preset)
+    chosen = _find_preset(context, preset)
+    by = _find_attributes(options, chosen)
+    if chosen is not None or _lacks_layout({**options, **by}):
+        found = _propose(context, options, by, chosen)
         settled, asks = {**settled, **found.options}, found.asks
     elif _is_table(options):
         # What is named adds to the layout that is known, and takes nothing of it away. A file
         # that cannot be looked at is told of when it is read, after all options.
         with suppress(GeodpError, OSError):
-            settled |= _propose(context, options, None).options
+            settled |= _propose(context, options, by, None).options
+    # Once more, as columns of codes and coordinates, which are known now, are no attributes.
+    by = _find_attributes(options, chosen)
+    asks = (*asks, *by.pop(ASKS, ()))
+    _replace(context, options, by)
+    settled |= by
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
@@ -87,16 +99,67 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     return True
 
 
-def _propose(context: click.Context, options: dict[str, Any], preset: str | None) -> Proposal:
-    """Apply what the first input's layout settles, and return it."""
+def _find_preset(context: click.Context, name: str | None) -> Preset | None:
+    """Return the preset that is named, if one is; UsageError for an option that it cannot state."""
     from geodp.io.read.layout.presets import find_preset
-    from geodp.io.read.layout.propose import propose
 
-    chosen = None if preset is None else find_preset(preset)
-    if chosen is not None:
-        stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
-        _cast_all(context, stated)
-    found = propose(options["inputs"][0], _given(context, options), chosen)
+    if name is None:
+        return None
+    chosen = find_preset(name)
+    stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+    _cast_all(context, stated)
+    return chosen
+
+
+def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[str, Any]:
+    """Return the options that --by and patterns of --value stand for, and what they ask."""
+    found = resolve_attributes(options, preset)
+    if found is None:
+        return {}
+    axes = [f"{one.name}={','.join(one.labels)}" for one in found.axes]
+    columns = read_named(options["column"] or (), "--column") | {**found.columns}
+    values: Any = options["value"]
+    if isinstance(found.values, str):
+        values = (found.values,)
+    elif found.values is not None:
+        values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
+    return {
+        "axis": (*options["axis"], *axes),
+        "column": tuple(f"{name}={column}" for name, column in columns.items()),
+        "value": values,
+        "by": (),
+        "labels": (),
+        ASKS: found.asks,
+    }
+
+
+def _replace(context: click.Context, options: dict[str, Any], found: Mapping[str, Any]) -> None:
+    """Put other options in the place of those that stand for them."""
+    for name, value in found.items():
+        options[name] = context.params[name] = value
+        source = ParameterSource.DEFAULT_MAP if value else ParameterSource.DEFAULT
+        context.set_parameter_source(name, source)
+
+
+def _propose(
+    context: click.Context,
+    options: dict[str, Any],
+    by: Mapping[str, Any],
+    chosen: Preset | None,
+) -> Proposal:
+    """Apply what the first input's layout settles, and return it; ``by``: what --by stands for."""
+    from geodp.io.read.layout.propose import propose
+    from geodp.io.read.reader import convert_by
+
+    given = _given(context, options)
+    given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
+    axes = read_named(given.get("axis", ()), "--axis")
+    columns = read_named(by.get("column") or options["column"] or (), "--column")
+    if {*columns} <= {*axes, *convert_by(options["by"])}:  # they say nothing of places
+        given.pop("column", None)
+    for name in ("by", "labels"):
+        given.pop(name, None)
+    found = propose(options["inputs"][0], given, chosen)
     _apply(context, options, {_name(name): value for name, value in found.options.items()})
     return found
 
