@@ -61,13 +61,15 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
+    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
+    from geodp.io.read.rows.known_attributes import find_standard
 
     recipe, preset = options.pop("recipe"), options.pop("preset")
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
-    chosen = _find_preset(context, preset)
+    chosen, names = _find_preset(context, preset), convert_by(options["by"])
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
@@ -80,7 +82,8 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     asks = (*asks, *by.pop(ASKS, ()))
-    _replace(context, options, by)
+    if by:
+        _replace(context, options, {**by, "by": (), "labels": ()})
     settled |= by
     if asks:
         far = write_command(context, options)
@@ -88,6 +91,8 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     if not settled:
         return False
     click.echo(f"Read as: {write_command(context, options)}", err=True)
+    if any(map(find_standard, names)):
+        click.echo(SERIES_OR_ATTRIBUTE, err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
@@ -127,8 +132,6 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
         "axis": (*options["axis"], *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
-        "by": (),
-        "labels": (),
         ASKS: found.asks,
     }
 
@@ -149,14 +152,10 @@ def _propose(
 ) -> Proposal:
     """Apply what the first input's layout settles, and return it; ``by``: what --by stands for."""
     from geodp.io.read.layout.propose import propose
-    from geodp.io.read.reader import convert_by
 
     given = _given(context, options)
     given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
-    axes = read_named(given.get("axis", ()), "--axis")
-    columns = read_named(by.get("column") or options["column"] or (), "--column")
-    if {*columns} <= {*axes, *convert_by(options["by"])}:  # they say nothing of places
-        given.pop("column", None)
+    given["column"] = _columns_of_places({**options, **by}) or None
     for name in ("by", "labels"):
         given.pop(name, None)
     found = propose(options["inputs"][0], given, chosen)
@@ -230,8 +229,19 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
     if choose_reader(options).name not in ("table", "points"):
         return False
     half = (options["x"] is None) != (options["y"] is None)
-    named = any(options[name] for name in PLACES) and not half
+    places = {**options, "column": _columns_of_places(options)}
+    named = any(places[name] for name in PLACES) and not half
     return not named or (_is_table(options) and not options["value"])
+
+
+def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return columns that are given for places, and not for attributes."""
+    from geodp.io.read.reader import convert_by
+
+    named = read_named(options["axis"] or (), "--axis")
+    attributes = {*named, *convert_by(options["by"])}
+    found = read_named(options["column"] or (), "--column")
+    return tuple(f"{name}={found[name]}" for name in found if name not in attributes)
 
 
 def _is_table(options: Mapping[str, Any]) -> bool:
@@ -289,7 +299,7 @@ def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, A
             raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
         if several and not _takes_several(known[name]):
             raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
-        plain = [_text(one) for one in value] if several else value
+        plain = [_text(one) for one in parts] if several or known[name].multiple else value
         try:
             found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):

@@ -140,11 +140,16 @@ VALUE = Option(
 X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
+SERIES_OR_ATTRIBUTE = (
+    "A time that all persons pass through is a series (geodp publish-series); a label that a "
+    "person has once is an attribute (--by)."
+)
+"""The rule for a column of times: which of the two it makes."""
+
 BY = Option(
-    "Attributes by name, with commas between: sex,age,hour. Finds the columns that they are in, of "
-    "which several are asked for (--column sex=COLUMN), and takes the labels from --axis, --labels "
-    "or the layout; of hour, month, weekday and quarter they are standard. A label that a person "
-    "has once is an attribute; a time that all persons pass through is a series (publish-series).",
+    "Attributes by name, with commas between: sex,age,hour. Their columns are found by their names "
+    "(--column sex=COLUMN says which), their labels are those of --axis, --labels or the layout; "
+    f"of hour, month, weekday and quarter they are standard. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
 )

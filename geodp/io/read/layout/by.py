@@ -8,7 +8,8 @@ records, as they are a part of the public domain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -28,14 +29,6 @@ from geodp.table.source import Fact, KnownBy
 
 STAR = "*"
 """What stands for anything in a pattern of columns of counts."""
-
-SERIES_OR_ATTRIBUTE = (
-    "A time that all persons pass through, such as the hour at which each of them is somewhere, is "
-    "a series (geodp publish-series, a table for each time): a person is in every table. A label "
-    "that a person has once, such as sex, age or the month of birth, is an attribute (--by NAME): "
-    "a person is in one label."
-)
-"""The rule for a column of times: which of the two it makes."""
 
 MOST = 12
 """Columns that a question lists."""
@@ -73,6 +66,10 @@ class Named:
     attribute: str | None = None
     taken: Sequence[str] = ()
     preset: Preset | None = None
+
+    def __post_init__(self) -> None:
+        if self.labels and not self.asks:
+            raise UsageError("Labels go with the names of attributes (--by, by=).")
 
     @property
     def asks(self) -> bool:
@@ -138,6 +135,11 @@ def resolve(table: Table, named: Named) -> Resolved:
             "Attributes are given by their names, each of them once, with commas between (--by "
             "sex,age, by=['sex', 'age'])."
         )
+    if other := next((name for name in named.labels if name and name not in names), None):
+        raise UsageError(
+            f"There are labels for {printable(other)}, which is not among the attributes that are "
+            "named (--labels NAME=FILE, --by; labels=, by=)."
+        )
     headers = _headers(table)
     if has_pattern(named.values) and (met := _meet(table, named, headers)):
         return _Wide(table, named, names, headers, met).resolve()
@@ -148,8 +150,14 @@ def resolve(table: Table, named: Named) -> Resolved:
     side_by_side = next((one for one in parts.values() if {*one.names} == {*names}), None)
     if named.values is None and side_by_side and named.columns.keys().isdisjoint(names):
         pairs = dict(zip(product(*side_by_side.labels), side_by_side.columns, strict=True))
-        axes = map(Attribute, side_by_side.names, side_by_side.labels)
-        return _of_pairs(named, tuple(axes), pairs, "layout")
+        axes = tuple(map(Attribute, side_by_side.names, side_by_side.labels))
+        if other := _differs(axes, _stated_labels(named, names)):
+            raise UsageError(
+                f"In the layout of the file the labels of {printable(other.name)} are "
+                f"{_list(other.labels)}; leave other labels out (--axis, --labels; labels=), or "
+                "name the columns (--value LABEL=COLUMN, value={label: column})."
+            )
+        return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
 
 
@@ -227,10 +235,7 @@ def _find_column(
         return found[0].strip(), "file"
     known = ""
     if parts:
-        known = (
-            f" The layout of the file has {', '.join(parts)} in columns side by side, each by "
-            "itself."
-        )
+        known = f" The layout of the file has columns side by side for {', '.join(parts)}."
     asked = [one for one in (*named.taken, *named.columns.values()) if one]
     try:
         return table.columns[find_column(table, name, asked)].strip(), "file"
@@ -284,17 +289,45 @@ def _lists_of(
             found.setdefault(one.name, (one.labels, "layout"))
     left = [name for name in names if name not in found and name not in stated]
     standards = {name: known.labels for name in names if (known := find_standard(name))}
-    if "" in lists and not (len(names) == 1 and stated.get(names[0]) == lists[""]):
+    if "" in lists and lists[""] not in stated.values():
         meant = [name for name in left if name not in standards] or left
         if len(meant) != 1:
-            raise UsageError(
-                f"Nothing says which of {_list(names)} the list of labels is for; name it "
-                f"(--labels '{printable(names[0])}=FILE', labels={{{printable(names[0])!r}: ...}})."
-            )
+            raise UsageError(_ask_whose(names))
         found[meant[0]] = lists[""], "operator"
     for name, labels in standards.items():
         found.setdefault(name, (labels, "default"))
     return found
+
+
+def _stated_labels(named: Named, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels that the call states of attributes whose columns stand side by side."""
+    found = {one.name: one.labels for one in named.attributes}
+    lists = read_lists(named.labels)
+    if "" in lists and lists[""] not in found.values():
+        left = [name for name in names if name not in found and name not in lists]
+        if len(left) != 1:
+            raise UsageError(_ask_whose(names))
+        lists[left[0]] = lists[""]
+    return {**{name: lists[name] for name in names if name in lists}, **found}
+
+
+def _ask_whose(names: Sequence[str]) -> str:
+    """Return what to say of a list that does not say for which attribute it is."""
+    name = printable(names[0])
+    return (
+        f"Nothing says which of {_list(names)} the list of labels is for; name it (--labels "
+        f"'{name}=FILE', labels={{{name!r}: ...}})."
+    )
+
+
+def _differs(
+    attributes: Sequence[Attribute], stated: Mapping[str, tuple[str, ...]]
+) -> Attribute | None:
+    """Return the first attribute of which other labels are stated."""
+    for one in attributes:
+        if {*stated.get(one.name, one.labels)} != {*one.labels}:
+            return one
+    return None
 
 
 def _of_pairs(
@@ -303,19 +336,25 @@ def _of_pairs(
     pairs: Mapping[Combination, str],
     known_by: KnownBy,
 ) -> Resolved:
-    """Return what columns side by side make, on a grid that may have the attributes already."""
-    stated = {one.name: one for one in named.attributes}
-    if stated and [*stated] != [one.name for one in attributes]:
+    """Return what columns side by side make, on a grid that may have some attributes already.
+
+    These come first, in the grid's order.
+    """
+    names = [one.name for one in attributes]
+    stated = [one.name for one in named.attributes]
+    if not {*stated} <= {*names}:
         raise UsageError(
             "The grid has an attribute already, of another name; the columns of counts make all "
-            "attributes of a grid, or none."
+            "attributes of a grid."
         )
-    axes = () if stated else attributes
+    axes = tuple(one for one in attributes if one.name not in stated)
+    order = [names.index(name) for name in (*stated, *(one.name for one in axes))]
+    pairs = {tuple(labels[i] for i in order): column for labels, column in pairs.items()}
     facts = tuple(
         Fact(f"label of column {column}", ",".join(labels), known_by)
         for labels, column in pairs.items()
     )
-    return Resolved(axes, {}, dict(pairs), facts)
+    return Resolved(axes, {}, pairs, facts)
 
 
 def _meet(
@@ -384,7 +423,8 @@ def _split(pieces: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
             yield ()
         return
     for end in range(1, len(rest) + 1):
-        if star := rest[:end].strip():
+        # Marks between words are no part of a label; one behind a number is: 65-.
+        if star := rest[:end].strip().lstrip(" _-.:/").rstrip(" _.:"):
             for others in _split(pieces[1:], rest[end:]):
                 yield (star, *others)
 
@@ -409,17 +449,18 @@ class _Wide:
                 f"The pattern meets several columns: {_list([*self.met])}; name the attribute that "
                 "they make (--by NAME, by='NAME')."
             )
+        stated = _stated_labels(self.named, names)
         preset = self.named.preset or _fitting(self.table, self.headers)
         parts = {} if preset is None else preset.find_attributes(self.table.columns)
         for one in parts.values():
+            axes = tuple(map(Attribute, one.names, one.labels))
             if [*one.names] == [*names] and {*one.columns} == {*self.met}:
-                pairs = dict(zip(product(*one.labels), one.columns, strict=True))
-                return _of_pairs(
-                    self.named, tuple(map(Attribute, one.names, one.labels)), pairs, "layout"
-                )
-        pairs = self._pair(names)
+                if _differs(axes, stated):
+                    break
+                layout = dict(zip(product(*one.labels), one.columns, strict=True))
+                return _of_pairs(self.named, axes, layout, "layout")
+        pairs = self._pair(names, stated)
         labels = [_distinct(combination[i] for combination in pairs) for i in range(len(names))]
-        stated = self._stated()
         attributes = tuple(
             Attribute(name, stated.get(name, found))
             for name, found in zip(names, labels, strict=True)
@@ -441,28 +482,19 @@ class _Wide:
         named = [*self.names] or (given.split(JOINT) if given is not None else [])
         return named or [one.name for one in self.named.attributes]
 
-    def _stated(self) -> dict[str, tuple[str, ...]]:
-        """Return labels that the call states, by attributes."""
-        names = self.attributes
-        found = {one.name: one.labels for one in self.named.attributes}
-        lists = read_lists(self.named.labels)
-        if "" in lists:
-            left = [name for name in names if name not in found and name not in lists]
-            if len(left) != 1:
-                raise UsageError(
-                    f"Nothing says which of {_list(names)} the list of labels is for; name it "
-                    f"(--labels '{printable(names[0])}=FILE', "
-                    f"labels={{{printable(names[0])!r}: ...}})."
-                )
-            lists[left[0]] = lists.pop("")
-        return {**{name: lists[name] for name in names if name in lists}, **found}
-
-    def _pair(self, names: Sequence[str]) -> dict[Combination, str]:
+    def _pair(
+        self, names: Sequence[str], stated: Mapping[str, tuple[str, ...]]
+    ) -> dict[Combination, str]:
         """Return the columns by their labels, as the names beyond the pattern tell."""
-        stated = self._stated()
         pairs: dict[Combination, str] = {}
         for column, (text, splits) in self.met.items():
-            found = {one for stars in splits for one in self._labels_of(names, stated, text, stars)}
+            found: set[Combination] = set()
+            for match in (_is_label, find_label):  # a star that is a label comes before one with it
+                found = found or {
+                    one
+                    for stars in splits
+                    for one in self._labels_of(names, stated, text, stars, match)
+                }
             if len(found) != 1:
                 raise UsageError(self._refuse(column, found, names, stated))
             (labels,) = found
@@ -481,13 +513,14 @@ class _Wide:
         stated: Mapping[str, tuple[str, ...]],
         text: str,
         stars: Sequence[str],
+        match: Callable[[Sequence[str], str], str | None],
     ) -> Iterator[Combination]:
-        """Yield the labels of a column, where they are told."""
+        """Yield the labels of a column, where they are told: ``match`` finds one in a text."""
         each = len(stars) == len(names)
         found = []
         for number, name in enumerate(names):
             own = stars[number] if each else text
-            label = find_label(stated[name], own) if name in stated else own if each else None
+            label = match(stated[name], own) if name in stated else own if each else None
             if label is None:
                 return
             found.append(label)
@@ -519,6 +552,13 @@ class _Wide:
                 f"its name; write a pattern that leaves it out, or {say}."
             )
         return f"The pattern does not tell the labels of {attributes}; {say}."
+
+
+def _is_label(labels: Sequence[str], text: str) -> str | None:
+    """Return the label that a text is, but for case and the marks between its words."""
+    words = re.findall(r"[^\W_]+", fold(text))
+    found = [label for label in labels if re.findall(r"[^\W_]+", fold(label)) == words]
+    return found[0] if len(found) == 1 else None
 
 
 def _distinct(texts: Iterator[str]) -> tuple[str, ...]:
