@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from geodp.cli.inputs import read_named, resolve_attributes
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
+from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         return False
     click.echo(f"Read as: {write_command(context, options)}", err=True)
     if any(map(find_standard, names)):
-        click.echo(SERIES_OR_ATTRIBUTE, err=True)
+        click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):

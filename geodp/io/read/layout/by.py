@@ -135,10 +135,11 @@ def resolve(table: Table, named: Named) -> Resolved:
             "Attributes are given by their names, each of them once, with commas between (--by "
             "sex,age, by=['sex', 'age'])."
         )
-    if other := next((name for name in named.labels if name and name not in names), None):
+    known = {*names, *(named.attribute or "").split(JOINT)}
+    if unnamed := next((name for name in named.labels if name and name not in known), None):
         raise UsageError(
-            f"There are labels for {printable(other)}, which is not among the attributes that are "
-            "named (--labels NAME=FILE, --by; labels=, by=)."
+            f"There are labels for {printable(unnamed)}, which is not among the attributes that "
+            "are named (--labels NAME=FILE, --by; labels=, by=)."
         )
     headers = _headers(table)
     if has_pattern(named.values) and (met := _meet(table, named, headers)):
@@ -198,7 +199,7 @@ def _resolve_long(
         known = next((one for one in named.attributes if one.name == name), None)
         labels, source = lists.get(name, ((), "operator"))
         if known is not None:
-            source = source if known.labels == labels else "operator"
+            source = source if {*known.labels} == {*labels} else "operator"
         elif labels:
             axes.append(Attribute(name, labels))
         else:
@@ -272,18 +273,10 @@ def _lists_of(
 
     A list that does not say for which attribute it is is meant for the only one without another.
     """
-    found: dict[str, tuple[tuple[str, ...], KnownBy]] = {}
-    lists = read_lists(named.labels)
-    stated = {one.name: one.labels for one in named.attributes}
-    for name in names:
-        own = next((labels for other, labels in lists.items() if fold(other) == fold(name)), None)
-        if own is not None:
-            if stated.get(name, own) != own:
-                raise UsageError(
-                    f"The labels of {printable(name)} are given twice and differ (--axis, "
-                    "--labels; labels=); give one list."
-                )
-            found[name] = own, "operator"
+    lists, stated = _read_lists(named, names)
+    found: dict[str, tuple[tuple[str, ...], KnownBy]] = {
+        name: (lists[name], "operator") for name in names if name in lists
+    }
     for one in () if preset is None else preset.labelled:
         if one.name in names:
             found.setdefault(one.name, (one.labels, "layout"))
@@ -301,14 +294,34 @@ def _lists_of(
 
 def _stated_labels(named: Named, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the labels that the call states of attributes whose columns stand side by side."""
-    found = {one.name: one.labels for one in named.attributes}
-    lists = read_lists(named.labels)
+    lists, found = _read_lists(named, names)
     if "" in lists and lists[""] not in found.values():
         left = [name for name in names if name not in found and name not in lists]
         if len(left) != 1:
             raise UsageError(_ask_whose(names))
         lists[left[0]] = lists[""]
     return {**{name: lists[name] for name in names if name in lists}, **found}
+
+
+def _read_lists(
+    named: Named, names: Sequence[str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return lists by the names of attributes, and the labels that the grid has of attributes.
+
+    UsageError where they say two things of one; the grid's may be in another order.
+    """
+    stated = {one.name: one.labels for one in named.attributes}
+    known = {fold(name): name for name in names}
+    found = {}
+    for other, labels in read_lists(named.labels).items():
+        name = known.get(fold(other), other)
+        if {*stated.get(name, labels)} != {*labels}:
+            raise UsageError(
+                f"The labels of {printable(name)} are given twice and differ (--axis, --labels; "
+                "labels=); give one list."
+            )
+        found[name] = labels
+    return found, stated
 
 
 def _ask_whose(names: Sequence[str]) -> str:
