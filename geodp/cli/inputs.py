@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
+    from geodp.grid.axes import Attribute
     from geodp.grid.grid import Grid
+    from geodp.io.read.layout.by import Resolved
+    from geodp.io.read.layout.presets import Preset
     from geodp.table.public_totals import PublicTotals
 
 GRIDS: dict[str, tuple[str, ...]] = {
@@ -65,9 +69,11 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
         grid = _pairs(grid, options) if kind == "units" else grid.pairs()
-    for name, labels in read_named(options["axis"], "--axis").items():
-        grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
-    if options.get("attribute") and options["value"] and not grid.attributes:
+    for one in read_axes(options):
+        grid = grid.with_attribute(one.name, one.labels)
+    if (found := resolve_attributes(options)) is not None:
+        grid = found.extend(grid)
+    elif options.get("attribute") and options["value"] and not grid.attributes:
         from geodp.io.read.rows.pairing import with_values
 
         grid = with_values(grid, options["attribute"], options["value"])
@@ -85,6 +91,55 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
             raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=source)
     return _order(grid, options)
+
+
+def read_axes(options: Mapping[str, Any]) -> list[Attribute]:
+    """Return the attributes that --axis states, with their labels."""
+    from geodp.grid.axes import Attribute
+
+    stated = read_named(options["axis"], "--axis").items()
+    return [
+        Attribute(name, tuple(label.strip() for label in labels.split(",")))
+        for name, labels in stated
+    ]
+
+
+def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None) -> Resolved | None:
+    """Find what --by, and patterns among --value, mean in the first input's header.
+
+    None where neither is given. ``preset``: the layout that was chosen; default: the one that fits.
+    """
+    from geodp.io.read.layout.by import Named, resolve
+    from geodp.io.read.reader import convert_by, convert_labels
+    from geodp.io.read.rows.columns import open_tables
+
+    lists = convert_labels(options.get("labels"))
+    taken = [options.get(name) for name in ("code", "x", "y", "person")]
+    named = Named(
+        convert_by(options.get("by")),
+        lists,
+        read_axes(options),
+        read_named(options.get("column") or (), "--column"),
+        () if options.get("points") else options.get("value") or None,
+        options.get("attribute"),
+        [one for one in taken if one],
+        preset,
+    )
+    if not named.asks:
+        return None
+    for path in lists.values():
+        if is_input(Path(path), options["inputs"]):
+            raise UsageError("The labels are one of the inputs; a list of labels is public.")
+    opened = open_tables(
+        options["inputs"][0],
+        delimiter=options["delimiter"],
+        encoding=options["encoding"],
+        labelled=not options.get("points"),
+        layer=options["layer"],
+        scratch=options["scratch"],
+    )
+    with closing(opened):
+        return resolve(next(opened), named)
 
 
 def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals | None:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from geodp.cli.inputs import read_named, resolve_attributes
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
+from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
+    from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
 
@@ -26,6 +29,9 @@ OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
+
+ASKS = "asks"
+"""Under which what is still asked stands beside options; no option has this name."""
 
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
@@ -56,26 +62,38 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
+    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
+    from geodp.io.read.rows.known_attributes import find_standard
 
     recipe, preset = options.pop("recipe"), options.pop("preset")
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
-    if preset is not None or _lacks_layout(options):
-        found = _propose(context, options, preset)
+    chosen, names = _find_preset(context, preset), convert_by(options["by"])
+    by = _find_attributes(options, chosen)
+    if chosen is not None or _lacks_layout({**options, **by}):
+        found = _propose(context, options, by, chosen)
         settled, asks = {**settled, **found.options}, found.asks
     elif _is_table(options):
         # What is named adds to the layout that is known, and takes nothing of it away. A file
         # that cannot be looked at is told of when it is read, after all options.
         with suppress(GeodpError, OSError):
-            settled |= _propose(context, options, None).options
+            settled |= _propose(context, options, by, None).options
+    # Once more, as columns of codes and coordinates, which are known now, are no attributes.
+    by = _find_attributes(options, chosen)
+    asks = (*asks, *by.pop(ASKS, ()))
+    if by:
+        _replace(context, options, {**by, "by": (), "labels": ()})
+    settled |= by
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
     if not settled:
         return False
     click.echo(f"Read as: {write_command(context, options)}", err=True)
+    if any(map(find_standard, names)):
+        click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
@@ -87,16 +105,61 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     return True
 
 
-def _propose(context: click.Context, options: dict[str, Any], preset: str | None) -> Proposal:
-    """Apply what the first input's layout settles, and return it."""
+def _find_preset(context: click.Context, name: str | None) -> Preset | None:
+    """Return the preset that is named, if one is; UsageError for an option that it cannot state."""
     from geodp.io.read.layout.presets import find_preset
+
+    if name is None:
+        return None
+    chosen = find_preset(name)
+    stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+    _cast_all(context, stated)
+    return chosen
+
+
+def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[str, Any]:
+    """Return the options that --by and patterns of --value stand for, and what they ask."""
+    found = resolve_attributes(options, preset)
+    if found is None:
+        return {}
+    axes = [f"{one.name}={','.join(one.labels)}" for one in found.axes]
+    columns = read_named(options["column"] or (), "--column") | {**found.columns}
+    values: Any = options["value"]
+    if isinstance(found.values, str):
+        values = (found.values,)
+    elif found.values is not None:
+        values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
+    return {
+        "axis": (*options["axis"], *axes),
+        "column": tuple(f"{name}={column}" for name, column in columns.items()),
+        "value": values,
+        ASKS: found.asks,
+    }
+
+
+def _replace(context: click.Context, options: dict[str, Any], found: Mapping[str, Any]) -> None:
+    """Put other options in the place of those that stand for them."""
+    for name, value in found.items():
+        options[name] = context.params[name] = value
+        source = ParameterSource.DEFAULT_MAP if value else ParameterSource.DEFAULT
+        context.set_parameter_source(name, source)
+
+
+def _propose(
+    context: click.Context,
+    options: dict[str, Any],
+    by: Mapping[str, Any],
+    chosen: Preset | None,
+) -> Proposal:
+    """Apply what the first input's layout settles, and return it; ``by``: what --by stands for."""
     from geodp.io.read.layout.propose import propose
 
-    chosen = None if preset is None else find_preset(preset)
-    if chosen is not None:
-        stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
-        _cast_all(context, stated)
-    found = propose(options["inputs"][0], _given(context, options), chosen)
+    given = _given(context, options)
+    given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
+    given["column"] = _columns_of_places({**options, **by}) or None
+    for name in ("by", "labels"):
+        given.pop(name, None)
+    found = propose(options["inputs"][0], given, chosen)
     _apply(context, options, {_name(name): value for name, value in found.options.items()})
     return found
 
@@ -167,8 +230,19 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
     if choose_reader(options).name not in ("table", "points"):
         return False
     half = (options["x"] is None) != (options["y"] is None)
-    named = any(options[name] for name in PLACES) and not half
+    places = {**options, "column": _columns_of_places(options)}
+    named = any(places[name] for name in PLACES) and not half
     return not named or (_is_table(options) and not options["value"])
+
+
+def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return columns that are given for places, and not for attributes."""
+    from geodp.io.read.reader import convert_by
+
+    named = read_named(options["axis"] or (), "--axis")
+    attributes = {*named, *convert_by(options["by"])}
+    found = read_named(options["column"] or (), "--column")
+    return tuple(f"{name}={found[name]}" for name in found if name not in attributes)
 
 
 def _is_table(options: Mapping[str, Any]) -> bool:
@@ -226,7 +300,7 @@ def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, A
             raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
         if several and not _takes_several(known[name]):
             raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
-        plain = [_text(one) for one in value] if several else value
+        plain = [_text(one) for one in parts] if several or known[name].multiple else value
         try:
             found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):

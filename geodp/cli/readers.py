@@ -264,7 +264,7 @@ def require_known(context: click.Context) -> None:
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
     for name in given:
-        if name in needs and options[needs[name]] in (None, False):
+        if name in needs and options[needs[name]] in (None, False, ()):
             raise UsageError(f"{names[name]} goes with {names[needs[name]]} only.")
     for asked in chosen.asks():
         if asked.option.pairs:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from geodp.errors import UsageError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
+    from geodp.io.read.layout.by import Named
+    from geodp.io.read.layout.labels import Lists
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
+    from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
 CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
@@ -60,6 +64,11 @@ class Points(Reader):
     truncation: Truncation = field(default="first", metadata=asks(TRUNCATION, needs="person"))
     secret: NoiseKey | None = None
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
+    by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
+    labels: Lists = field(
+        default_factory=dict,
+        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+    )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
@@ -69,6 +78,39 @@ class Points(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
+        from geodp.io.read.layout.by import resolve
+
+        tables, named = self._open(paths), self.named()
+        if not named.asks:
+            return self._read(tables)
+        first = next(tables)
+        found = resolve(first, named)
+        columns = {**self.columns, **found.columns}
+        reader = replace(self, grid=found.extend(self.grid), columns=columns, by=(), labels={})
+        return reader._read(chain([first], tables), found.facts)
+
+    def named(self) -> Named:
+        """Return what the call says of attributes, without a look at the table."""
+        from geodp.io.read.layout.by import Named
+
+        taken = tuple(one for one in (self.x, self.y, self.person) if one is not None)
+        grid = self.grid.attributes
+        return Named(self.by, self.labels, grid, self.columns, values=(), taken=taken)
+
+    def _open(self, paths: Given) -> Iterator[Columns]:
+        """Open the tables."""
+        from geodp.io.read.rows.columns import open_tables
+
+        return open_tables(
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            layer=self.layer,
+            scratch=self.scratch,
+        )
+
+    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+        """Count the records of tables whose attributes the grid has; ``facts``: how found."""
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.survey import Survey
@@ -79,7 +121,7 @@ class Points(Reader):
         if self.person is not None:  # one half for the records, one for their cells
             share = max(share // 2, LEAST_MEMORY)
         runs, survey, persons = Runs(share, self.scratch), Survey(), self._persons(share)
-        for within, key, names, inside in self._place(paths, survey):
+        for within, key, names, inside in self._place(tables, survey, facts):
             if persons is None:
                 runs.add(key)
             else:
@@ -101,29 +143,29 @@ class Points(Reader):
         from geodp.io.read.rows.persons import name_persons
 
         assert self.person is not None
-        for within, key, names, inside in self._place(paths, survey):
+        if self.by:
+            raise UsageError(
+                "On a cluster the grid has the attributes, and columns= says where their labels "
+                "are; leave out by=."
+            )
+        for within, key, names, inside in self._place(self._open(paths), survey):
             yield name_persons(within, self.person, names, inside), key
 
     def _place(
-        self, paths: Given, survey: Survey
+        self, tables: Iterator[Columns], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Rows in the domain, their keys, the last column of all rows, and which are inside."""
         import numpy as np
 
-        from geodp.io.read.rows.columns import batches, find_column, open_tables
+        from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.fields import decimal_points
-        from geodp.io.read.rows.locators import locate
+        from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place, reasons_outside
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
-        for table in open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            layer=self.layer,
-            scratch=self.scratch,
-        ):
+        for table in tables:
+            survey.note(table.name, facts or describe_columns(self.grid, self.columns))
             locators = located or self._locators(self._geometry(table))
             names = [name for locator in locators for name in locator.columns]
             names += [] if self.person is None else [self.person]
@@ -233,6 +275,8 @@ def read_points(
     truncation: Truncation = "first",
     secret: NoiseKey | None = None,
     columns: Mapping[str, str] | None = None,
+    by: Sequence[str] = (),
+    labels: Lists | FilePath | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     allow_ballpark: bool = False,
@@ -274,6 +318,8 @@ def read_points(
         See :func:`geodp.table.contribution.truncate`.
     columns : mapping, optional
         For every attribute of the grid the column of its labels.
+    by, labels
+        Attributes by their names, and their labels, as in :func:`geodp.read_table`.
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
@@ -292,6 +338,8 @@ def read_points(
         truncation=truncation,
         secret=secret,
         columns=columns or {},
+        by=reader.convert_by(by),
+        labels=reader.convert_labels(labels),
         where=where or {},
         outside=outside,
         allow_ballpark=allow_ballpark,

@@ -7,6 +7,7 @@ from the fields, and its help is quick.
 from __future__ import annotations
 
 import dataclasses
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -92,6 +93,33 @@ def asks(
     return {"option": option, "needs": needs, "convert": convert}
 
 
+def convert_by(given: Any) -> tuple[str, ...]:
+    """Return names of attributes, of texts with commas between them."""
+    texts = [given] if isinstance(given, str) else given or ()
+    return tuple(name for text in texts for name in text.split(","))
+
+
+def convert_labels(given: Any) -> Mapping[str, Any]:
+    """Return lists of labels by attributes, of texts ``FILE`` and ``NAME=FILE``.
+
+    A file alone is under an empty name. UsageError where one is given twice.
+    """
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    found: dict[str, Any] = {}
+    for one in [given] if isinstance(given, str | os.PathLike) else given:
+        name, equals, path = os.fspath(one).partition("=")
+        alone = not equals or os.path.exists(one)
+        name, path = ("", os.fspath(one)) if alone else (name.strip(), path)
+        if name in found:
+            raise UsageError(
+                "Give one list of labels for each attribute (--labels NAME=FILE; labels=), and one "
+                "that is for several."
+            )
+        found[name] = path
+    return found
+
+
 MEMORY = Option(
     "Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. The table (16 "
     "bytes an occupied cell) comes on top.  [default: half the machine's]",
@@ -104,13 +132,33 @@ SCRATCH = Option(
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN.",
+    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN. A pattern, "
+    "'F_*', is all columns that meet it, each for the label that * stands for (with --by).",
     "--value",
     many=True,
 )
 X = Option("Column of x or longitude (tables, points).", "--x")
 Y = Option("Column of y or latitude (tables, points).", "--y")
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
+SERIES_OR_ATTRIBUTE = (
+    "A time that all persons pass through is a series (geodp publish-series); a label that a "
+    "person has once is an attribute (--by)."
+)
+"""The rule for a column of times: which of the two it makes."""
+
+BY = Option(
+    "Attributes by name, with commas between: sex,age,hour. Their columns are found by their names "
+    "(--column sex=COLUMN says which), their labels are those of --axis, --labels or the layout; "
+    f"of hour, month, weekday and quarter they are standard. {SERIES_OR_ATTRIBUTE}",
+    "--by",
+    many=True,
+)
+LABELS = Option(
+    "Public list of the labels of --by, never made from the inputs: FILE or NAME=FILE. One label a "
+    "line, a table of attribute and label or of code and name, TOML or JSON; repeatable.",
+    "--labels",
+    many=True,
+)
 WHERE = Option(
     "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
     "is written; repeatable.",
@@ -227,6 +275,12 @@ class Reader(ABC):
 
     columns : mapping
         For axes of ``grid.axis_names``: columns of indices, of an attribute's labels.
+    by : sequence of str
+        Names of attributes, whose columns are found by their names. The grid gets those that it
+        has not; `labels` states their labels (:mod:`geodp.io.read.layout.by`).
+    labels : mapping
+        For names of `by` the labels, or a file with a public list of them; under an empty name a
+        file for several. They are a part of the public domain and never taken from records.
     where : mapping
         Only rows whose columns have these values, compared as they mean: numbers as numbers, dates
         and times as moments, what is in quotation marks as it is written

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from geodp.errors import InputError, UsageError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
+    from geodp.io.read.layout.by import Named
+    from geodp.io.read.layout.labels import Lists
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.tally import Duplicates, Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+    from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
 Decimal: TypeAlias = Literal[".", ","]
@@ -75,6 +79,11 @@ class Table(Reader):
     y: str | None = field(default=None, metadata=asks(reader.Y))
     anchor: Anchor = field(default="centre", metadata=asks(ANCHOR, needs="x"))
     columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
+    by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
+    labels: Lists = field(
+        default_factory=dict,
+        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+    )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
@@ -105,13 +114,43 @@ class Table(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Read the places and the counts of every table in the files."""
+        from geodp.io.read.layout.by import resolve
+
+        tables, named = self._open(paths), self.named()
+        if not named.asks:
+            return self._read(tables)
+        first = next(tables)
+        found = resolve(first, named)
+        values: Any = self.value if found.values is None else found.values
+        columns = {**self.columns, **found.columns}
+        own = {"grid": found.extend(self.grid), "columns": columns, "value": values}
+        reader = replace(self, **own, by=(), labels={})
+        return reader._read(chain([first], tables), found.facts)
+
+    def named(self) -> Named:
+        """Return what the call says of attributes, without a look at the table."""
+        from geodp.io.read.layout.by import Named
+
+        taken = (self.code, self.x, self.y)
+        return Named(
+            self.by,
+            self.labels,
+            self.grid.attributes,
+            self.columns,
+            self.value,
+            self.attribute,
+            tuple(one for one in taken if one is not None),
+        )
+
+    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+        """Read tables whose attributes the grid has; ``facts``: how these were found."""
         import numpy as np
 
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.layout.parts import Parts, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.locators import locate
+        from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.pairing import numbers_of_labels, pair
         from geodp.io.read.rows.tally import Groups
 
@@ -122,7 +161,7 @@ class Table(Reader):
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
         groups, one_table, parts = Groups(), OneTable(), Parts()
-        for table in self._open(paths):
+        for table in tables:
             keyed = self.code is not None or located is None
             official = keyed and mesh.is_official(table, grid, self.code)
             if tally is None:
@@ -139,7 +178,8 @@ class Table(Reader):
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
-            tally.survey.note(table.name, paired.facts)
+            said = [*paired.facts, *describe_columns(grid, self.columns)]
+            tally.survey.note(table.name, facts or said)
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
@@ -355,6 +395,8 @@ def read_table(
     y: str | None = None,
     anchor: Anchor = "centre",
     columns: Mapping[str, str] | None = None,
+    by: Sequence[str] = (),
+    labels: Lists | FilePath | None = None,
     where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
     duplicates: Duplicates = "error",
@@ -388,8 +430,8 @@ def read_table(
     grid : str or Grid
         Public; a string names a code system, as in ``Grid.mesh``.
     value : str, sequence of str or mapping
-        Column of counts. Several become `attribute`, as in :func:`geodp.read_mesh`; only an
-        official mesh file with one such column needs no name.
+        Column of counts, or a pattern of several, as "F_*". Several become `attribute`, as in
+        :func:`geodp.read_mesh`; only an official mesh file with one such column needs no name.
     attribute : str, optional
         Name of the attribute that several values become.
     code : str, optional
@@ -401,6 +443,13 @@ def read_table(
         or its column and row counted from 0.
     columns : mapping, optional
         Also for "origin" and "destination": columns of codes.
+    by : sequence of str
+        Names of attributes, such as ["sex", "age"]: the columns that have their labels are found
+        by their names, and the grid gets the attributes. Of columns of counts side by side, in a
+        publisher's layout or of a pattern in `value` ("F_*"), they are what the columns make.
+    labels : mapping or path, optional
+        Labels of `by`, or files of public lists of them. Of hour (0 to 23), month, weekday (1 is
+        Monday) and quarter they are standard, and of a publisher's layout or a pattern known.
     other : str, optional
         Unit that counts codes which the grid's table of units does not have, such as "abroad".
     missing : sequence of str or number, optional
@@ -422,6 +471,8 @@ def read_table(
         y=y,
         anchor=anchor,
         columns=columns or {},
+        by=reader.convert_by(by),
+        labels=reader.convert_labels(labels),
         where=where or {},
         missing=missing,
         duplicates=duplicates,

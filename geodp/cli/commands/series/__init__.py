@@ -142,8 +142,10 @@ def publish_series(**options: Any) -> None:
         --person-in all --output out
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
-    once; FILE may be a folder or a pattern. Writes OUTPUT/public, with a folder for every
-    snapshot, and OUTPUT/restricted. Nothing that depends on the data is printed.
+    once; FILE may be a folder or a pattern. A time that all persons pass through is a series
+    (geodp publish-series); a label that a person has once is an attribute (--by). Writes
+    OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
+    the data is printed.
     """
     with pad_time(options["pad_time"]):
         with progress.show(sys.stderr):

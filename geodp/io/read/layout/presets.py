@@ -4,7 +4,8 @@ A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's c
 meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
 must meet one; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
-stand side by side and divide the people that are counted, by one attribute or by several at once;
+stand side by side and divide the people that are counted, by one attribute or by several at once,
+or ``column``, one that has a label in each row;
 ``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
 codes do not tell; ``contribution``, how often a person is counted at most in the column of
 ``value`` of one table, by the publisher's documents; ``parts``, a pattern of the column that tells
@@ -49,7 +50,12 @@ FIELDS: Mapping[str, type] = {
 }
 """What a preset may state."""
 
-OF_ATTRIBUTES: Mapping[str, type] = {"name": str, "columns": list, "labels": list}
+OF_ATTRIBUTES: Mapping[str, type] = {
+    "name": str,
+    "columns": list,
+    "column": str,
+    "labels": list,
+}
 """What one of its attributes may state."""
 
 WRITTEN: Mapping[type, str] = {
@@ -135,6 +141,43 @@ def _lists(where: str, said: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True)
+class LabelledColumn:
+    """A column that has a label of an attribute in each row.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute.
+    column : str
+        A pattern.
+    labels : tuple of str
+        All that the publisher documents.
+    """
+
+    name: str
+    column: str
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, where: str, said: Mapping[str, Any]) -> LabelledColumn:
+        """Check an entry of ``[[attributes]]`` with one column; UsageError names the preset."""
+        where = f"{where} an entry of attributes"
+        require_fields(where, said, OF_ATTRIBUTES)
+        labels = said.get("labels", [])
+        texts = [said.get("name", ""), *labels]
+        if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
+            raise UsageError(
+                f"{where} with a column has a name and labels, a list of texts, and no columns."
+            )
+        if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
+            raise UsageError(
+                f"{where} has labels, each of them once, and no comma, = or * in its name and "
+                "labels."
+            )
+        return cls(said["name"], said["column"], tuple(labels))
+
+
+@dataclass(frozen=True)
 class Preset:
     """What is known of a publisher's files; the attributes are those of the TOML file."""
 
@@ -146,6 +189,7 @@ class Preset:
     without: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     attributes: tuple[Attribute, ...] = ()
+    labelled: tuple[LabelledColumn, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
     sheets: str = ""
@@ -183,8 +227,11 @@ class Preset:
             except UsageError as error:
                 raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
-        lists["attributes"] = tuple(Attribute.of(where, one) for one in entries)
-        return cls(name, **{**said, **lists})
+        long = [one for one in entries if isinstance(one, dict) and "column" in one]
+        wide = [one for one in entries if one not in long]
+        lists["attributes"] = tuple(Attribute.of(where, one) for one in wide)
+        labelled = tuple(LabelledColumn.of(where, one) for one in long)
+        return cls(name, **{**said, **lists, "labelled": labelled})
 
     def fits(self, path: Path, columns: Sequence[str]) -> bool:
         """Whether a file of this name with these columns is one of the publisher's."""
@@ -197,6 +244,21 @@ class Preset:
         if any(match(pattern, columns) for pattern in self.without):
             return False
         return all(match(pattern, columns) for pattern in self.columns)
+
+    def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
+        """Return the attributes whose columns a table all has, by their names.
+
+        Their patterns are replaced by the names that they meet, and they have labels, which are
+        the names of the columns where the preset states none.
+        """
+        found: dict[str, Attribute] = {}
+        for one in self.attributes:
+            met = [match(pattern, names) for pattern in one.columns]
+            columns = tuple(some[0] for some in met if len({*some}) == 1)
+            if len({*columns}) == len(one.columns):
+                labels = one.labels or (tuple(column.strip() for column in columns),)
+                found.setdefault(one.name, Attribute(one.name, columns, labels))
+        return found
 
 
 def _is_stated(said: Mapping[str, Any]) -> bool:

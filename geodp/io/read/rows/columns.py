@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -118,7 +118,7 @@ def open_tables(
     labelled: bool = False,
     layer: str | None = None,
     scratch: FilePath | None = None,
-) -> Iterator[Table]:
+) -> Generator[Table]:
     """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
 
     Parameters

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
+from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import WIDE, spell
 from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
@@ -332,12 +333,17 @@ def indices(column: pa.Array) -> NDArray[np.int64]:
 
 
 def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
-    """Positions of labels among those allowed; int64[n]."""
+    """Return the positions of labels among those allowed; int64[n].
+
+    Numbers that are stored as such are labels that mean the same number: 1 is "01". Texts are
+    labels as they are written, in another spelling, or as
+    :func:`geodp.io.read.rows.known_attributes.read_label` reads them.
+    """
     plain = _plain(column)
-    if not pa.types.is_string(plain.type):
-        plain = plain.cast(pa.string())
-    plain = pc.utf8_trim_whitespace(plain)
     known = [label.strip() for label in allowed]
+    if not pa.types.is_string(plain.type):
+        plain, known = plain.cast(pa.string()), _numerals(known)
+    plain = pc.utf8_trim_whitespace(plain)
     found = pc.index_in(plain, pa.array(known, pa.string()))
     if found.null_count and (others := _spellings(plain.filter(pc.is_null(found)), known)):
         spelt, number = pa.array([*others], pa.string()), pa.array([*others.values()], pa.int32())
@@ -358,8 +364,22 @@ def _spellings(texts: pa.Array, known: Sequence[str]) -> dict[str, int]:
     """Return other spellings of labels among texts, and the number of the one that each is."""
     spelt = [spell(label) for label in known]
     numbers = {one: i for i, one in enumerate(spelt) if spelt.count(one) == 1}
-    found = {text: numbers.get(spell(text)) for text in texts.unique().drop_null().to_pylist()}
+    read = read_label(known)
+    found = {}
+    for text in texts.unique().drop_null().to_pylist():
+        own = spell(text)
+        found[text] = numbers.get(own, numbers.get(read(own)))
     return {text: number for text, number in found.items() if number is not None}
+
+
+def _numerals(labels: Sequence[str]) -> list[str]:
+    """Return labels as a column of numbers writes them: without zeros in front of whole numbers.
+
+    As they are where two of them are the same number.
+    """
+    whole = re.compile("[0-9]+")
+    plain = [str(int(one)) if whole.fullmatch(one) else one for one in labels]
+    return plain if len({*plain}) == len(plain) else [*labels]
 
 
 def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.units import has_units, index_of_units
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
+from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
 """How far, in cells, a coordinate may lie from the centre or corner that it states."""
@@ -68,6 +69,15 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
         else:
             found.append(Locator((column,), (axis,), _label_reader(grid, axis - first)))
     return found
+
+
+def describe_columns(grid: Grid, columns: Mapping[str, str]) -> list[Fact]:
+    """Return which column the call says has the labels of each attribute."""
+    return [
+        Fact(f"column of attribute {one.name}", columns[one.name], "operator")
+        for one in grid.attributes
+        if one.name in columns
+    ]
 
 
 def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = None) -> None:

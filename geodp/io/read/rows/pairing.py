@@ -202,14 +202,14 @@ def _by_names(grid: Grid, columns: Sequence[str]) -> list[Combination] | None:
     """Return the labels that are in the names; None where one is in doubt."""
     found = []
     for column in columns:
-        labels = [_only(attribute.labels, column) for attribute in grid.attributes]
+        labels = [find_label(attribute.labels, column) for attribute in grid.attributes]
         if any(label is None for label in labels):
             return None
         found.append(tuple(label for label in labels if label is not None))
     return found if len({*found}) == len(found) else None
 
 
-def _only(labels: Sequence[str], column: str) -> str | None:
+def find_label(labels: Sequence[str], column: str) -> str | None:
     """Return the one label that a name has in it; None where it has several or none."""
     text = _fold(column)
     spans = [

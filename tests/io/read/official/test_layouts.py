@@ -6,8 +6,8 @@ import shlex
 import pytest
 
 from geodp.cli.commands.publish import publish
+from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import presets
-from geodp.io.read.rows.inspect import inspect
 from tests.command import geodp
 from tests.io.read.official import forms, tables
 

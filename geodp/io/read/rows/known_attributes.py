@@ -1,0 +1,172 @@
+"""Attributes that are known by name: words for them, and standard lists of their labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from unicodedata import normalize
+
+from geodp.io.read.rows.names import fold
+
+WORDS = {
+    "sex": "sex sexe sexo sesso geschlecht gender gênero género geslacht kön køn kjønn "
+    "kyn sukupuoli płeć plec pohlaví pohlavi pohlavie nem spol sugu dzimums lytis пол стать "
+    "φύλο cinsiyet sexul 性別 男女 男女別 男女の別 性别 성별 "
+    "giớitính jeniskelamin เพศ الجنس लिंग",
+    "age": "age ages agegroup agegr ageclass ageband âge edad idade età eta alter altersgruppe "
+    "altersklasse lebensalter leeftijd ålder alder aldur ikä ikäryhmä wiek věk vek kor életkor "
+    "dob starost vanus vecums amžius возраст вік ηλικία yaş yas vârsta 年齢 年令 年代 年龄 年齡 "
+    "연령 나이 tuổi umur usia อายุ العمر आयु",
+    "hour": "hour hours hourofday hr hh stunde stunden tagesstunde uhrzeit heure heures hora horas "
+    "ora uur timme tunti godzina hodina óra ura tund stunda valanda час година ώρα saat 時 "
+    "時刻 時間 時間帯 时 小时 小時 時段 시 시각 시간 시간대 giờ jam ชั่วโมง الساعة",
+    "month": "month months monthofyear mm monat monate mois mes mese mês maand månad måned "
+    "mánuður kuukausi miesiąc miesiac měsíc mesic mesiac hónap mjesec kuu mēnesis mėnuo месяц "
+    "місяць μήνας ay lună mesec 月 月份 월 tháng bulan เดือน الشهر महीना",
+    "weekday": "weekday dayofweek dow wday wochentag joursemaine jourdelasemaine jourdesemaine "
+    "diasemana díasemana díadelasemana diadasemana giornosettimana giornodellasettimana weekdag "
+    "veckodag ukedag ugedag viikonpäivä dzieńtygodnia dentýdne hétnapja деньнедели haftanıngünü "
+    "曜日 星期 周几 요일",
+    "quarter": "quarter quarters quarterofyear qtr quartal trimestre trimester kwartaal kvartal "
+    "vuosineljännes kwartał čtvrtletí negyedév квартал τρίμηνο çeyrek 四半期 季度 분기",
+}
+"""Words by the attribute that they mean, in the languages of official statistics."""
+
+PART_OF_NAME = (
+    *("group", "groups", "grp", "class", "classes", "classe", "klasse", "gruppe", "groupe"),
+    *("grupo", "gruppo", "fascia", "band", "bands", "bracket", "brackets", "category", "cat"),
+    *("code", "codes", "cd", "id", "key", "name", "label", "labels", "range", "interval"),
+    *("years", "year", "yrs", "yr", "attr", "attribute", "dim", "var"),
+)
+"""Words beside one of these in the name of a column which do not make it another: AGE_GROUP."""
+
+ENDS = (
+    *("階級区分", "各歳", "区分", "階級", "階層", "コード", "名称", "別"),
+    *("代码", "分组", "组", "구분"),
+)
+"""The same as ends of words in scripts that write no blanks: 年齢階級."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Labels that everybody counts by.
+
+    Attributes
+    ----------
+    labels : tuple of str
+    rule : str
+        What they are, in words.
+    spelling : Pattern
+        How records may write one; its group is the number.
+    """
+
+    labels: tuple[str, ...]
+    rule: str
+    spelling: re.Pattern[str]
+
+
+def _numbered(first: int, last: int, rule: str, spelling: str) -> Standard:
+    return Standard(tuple(map(str, range(first, last + 1))), rule, re.compile(spelling))
+
+
+STANDARD = {
+    "hour": _numbered(
+        0, 23, "hours 0 to 23, also written 08 or 08:00", "([0-9]{1,2})(?::00(?::00)?|[.]0+|時|h)?"
+    ),
+    "month": _numbered(1, 12, "months 1 to 12, also written 05", "([0-9]{1,2})(?:[.]0+|月)?"),
+    "weekday": _numbered(1, 7, "days of the week 1 to 7, Monday is 1 (ISO)", "0?([0-9])(?:[.]0+)?"),
+    "quarter": _numbered(1, 4, "quarters 1 to 4, also written Q1", "[Qq]?0?([0-9])(?:[.]0+)?"),
+}
+"""Standard lists by the attribute that they are for."""
+
+
+def find_attribute(name: str) -> str | None:
+    """Return the attribute that a name means; None for one that no word means.
+
+    Examples
+    --------
+    >>> find_attribute("Geschlecht"), find_attribute("AGE_GROUP"), find_attribute("年齢（5歳階級）")
+    ('sex', 'age', 'age')
+    >>> find_attribute("average_age") is None
+    True
+    """
+    keys = (fold(name), _key(name))
+    return next((known for key in keys for known in WORDS if key in _folded(known)), None)
+
+
+def find_standard(name: str) -> Standard | None:
+    """Return the standard list of an attribute of this name, if there is one."""
+    known = find_attribute(name)
+    return None if known is None else STANDARD.get(known)
+
+
+def find_columns_of(name: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns that the name of an attribute may mean: those of the surest kind only.
+
+    Those of the very name come first, then other spellings of it, then words for the same
+    attribute, then names that have such a word beside words for groups and codes.
+
+    Examples
+    --------
+    >>> find_columns_of("age", ["AGE_GROUP", "n"]), find_columns_of("sex", ["Sexe", "Gender"])
+    (['AGE_GROUP'], ['Sexe', 'Gender'])
+    """
+    known = find_attribute(name)
+    words = frozenset([fold(name)]) if known is None else _folded(known)
+    key = _key(name)
+    kinds: tuple[Callable[[str], bool], ...] = (
+        lambda column: column.strip() == name.strip(),
+        lambda column: fold(column) == fold(name),
+        lambda column: fold(column) in words,
+        lambda column: _key(column) in words or _key(column) == key,
+    )
+    for kind in kinds:
+        if found := [column for column in columns if column.strip() and kind(column)]:
+            return found
+    return []
+
+
+def read_label(labels: Sequence[str]) -> Callable[[str], str]:
+    """Return how a text of a record becomes one of these labels, where it is none as it stands.
+
+    Of a standard list its numbers are read as their rule says; of every other list a whole number
+    with a fraction of zeros, as programs write it beside blanks.
+
+    Examples
+    --------
+    >>> read_label(STANDARD["hour"].labels)("08:00"), read_label(["1", "2"])("2.0")
+    ('8', '2')
+    """
+    pattern = re.compile("([0-9]+)[.]0+")
+    standard = next((one for one in STANDARD.values() if one.labels == tuple(labels)), None)
+    if standard is not None:
+        pattern = standard.spelling
+
+    def read(text: str) -> str:
+        found = pattern.fullmatch(text)
+        if found is None:
+            return text
+        return found.group(1) if standard is None else str(int(found.group(1)))
+
+    return read
+
+
+@cache
+def _folded(known: str) -> frozenset[str]:
+    return frozenset(map(fold, WORDS[known].split()))
+
+
+def _key(name: str) -> str:
+    """Return the words of a name without numbers, and without words for groups and codes."""
+    text = re.sub("(?<=[a-z])(?=[A-Z])", "_", normalize("NFKC", name))
+    text = re.sub(r"[(（].*?[)）]", " ", text)
+    words = [fold(word) for word in re.findall(r"[^\W\d_]+", text)]
+    key = "".join([word for word in words if word not in PART_OF_NAME] or words)
+    while not any(key in _folded(known) for known in WORDS):
+        end = next((one for one in map(fold, ENDS) if key.endswith(one) and key != one), "")
+        if not end:
+            break
+        key = key.removesuffix(end)
+    return key

@@ -1,0 +1,428 @@
+"""Attributes by their names: columns by words and patterns, labels from public lists alone."""
+
+import io
+import json
+import shlex
+import tomllib
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
+from tests.command import geodp as command
+
+GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
+CODES = ("53394611", "53394526")
+COMMON = ("--grid", "jis:basic", "--primary", 5339, "--contribution", 1, "--epsilon", 1)
+
+LONG = "code,SEX,AGE_GROUP,n\n" + "".join(
+    f"{code},{sex},{age},{number}\n"
+    for code in CODES
+    for number, (sex, age) in enumerate((s, a) for s in "mf" for a in ("0-64", "65+"))
+)
+WIDE = "code,M_old,F_young,M_young,F_old\n" + "".join(f"{code},1,2,3,4\n" for code in CODES)
+LISTS = {"sex": ["m", "f"], "age": ["0-64", "65+"]}
+ESTAT = (
+    "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001,T002,T003\n"
+    ",,,,人口（総数）,人口（総数）　男,人口（総数）　女\n"
+    + "".join(f"{code},0,,,5,2,3\n" for code in CODES)
+)
+
+
+def people(table):
+    """Return the people of every combination of labels."""
+    index = table.grid.decode(table.key)
+    found = {}
+    for column, count in enumerate(table.count.tolist()):
+        labels = tuple(
+            one.labels[index[len(index) - len(table.grid.attributes) + number, column]]
+            for number, one in enumerate(table.grid.attributes)
+        )
+        found[labels] = found.get(labels, 0) + count
+    return found
+
+
+def facts(table, field=""):
+    return {
+        one.field: (one.value, one.known_by)
+        for one in table.reading.sources[0].facts
+        if one.field.startswith(field)
+    }
+
+
+def rows(name, values, column="hour"):
+    return pd.DataFrame(
+        {"code": [CODES[0]] * len(values), column: values, "n": range(1, 1 + len(values))}
+    )
+
+
+@pytest.fixture(params=["csv", "parquet", "xlsx", "frame", "stream"])
+def long(request, tmp_path):
+    """The long table in every form."""
+    frame = pd.read_csv(io.StringIO(LONG), dtype={"code": str})
+    if request.param == "frame":
+        return frame
+    if request.param == "stream":
+        return pa.Table.from_pandas(frame).to_reader()
+    path = tmp_path / f"long.{request.param}"
+    if request.param == "csv":
+        path.write_text(LONG)
+    elif request.param == "parquet":
+        pq.write_table(pa.Table.from_pandas(frame), path)
+    else:
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    return path
+
+
+def test_columns_are_found_and_labels_stated_in_every_form(long):
+    found = geodp.read_table(
+        long, grid=GRID, code="code", value="n", by=["sex", "age"], labels=LISTS
+    )
+    assert [(one.name, one.labels) for one in found.grid.attributes] == [
+        ("sex", ("m", "f")),
+        ("age", ("0-64", "65+")),
+    ]
+    assert people(found) == {("m", "65+"): 2, ("f", "0-64"): 4, ("f", "65+"): 6}
+    assert facts(found, "column of") == {
+        "column of attribute sex": ("SEX", "file"),
+        "column of attribute age": ("AGE_GROUP", "file"),
+    }
+    assert facts(found, "labels of")["labels of attribute sex"] == ("m,f", "operator")
+
+
+def test_labels_are_never_taken_from_records():
+    frame = pd.read_csv(io.StringIO(LONG), dtype={"code": str})
+    with pytest.raises(UsageError) as refused:
+        geodp.read_table(frame, grid=GRID, code="code", value="n", by="sex,age")
+    text = str(refused.value)
+    assert "sex as its column SEX writes them and age as its column AGE_GROUP" in text
+    assert "--axis 'sex=LABEL,LABEL,...' --axis 'age=LABEL,LABEL,...'" in text
+    assert "0-64" not in text
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "rule"),
+    [
+        ("SEXE,Gender", {}, "Several columns may be sex: SEXE, Gender; say .*--column 'sex=SEXE'"),
+        ("a,b", {}, "No column is named 'sex'; there are code, a, b, n. Say which column is sex"),
+        ("sex,sex", {}, "Several columns may be sex: sex, sex"),
+        ("sex,a", {"by": ["sex", "sex"]}, "each of them once"),
+        ("sex,a", {"by": ["sex*age"]}, "Attributes are given by their names"),
+        ("sex,a", {"labels": {"sex": "mf", "job": ["x"]}}, "labels for job, which is not among"),
+        ("sex,a", {"by": ()}, "Labels go with the names of attributes"),
+        ("sex,a", {"by": ["sex", "Geschlecht"]}, "The column sex would be two attributes"),
+        ("sex,a", {"columns": {"sex": "q"}}, "No column is named 'q'"),
+    ],
+)
+def test_what_is_in_doubt_is_asked_with_the_candidates(header, options, rule):
+    text = f"code,{header},n\n{CODES[0]},m,f,3\n"
+    path = io.StringIO(text)
+    table = pa.Table.from_pandas(pd.read_csv(path, dtype=str, header=None, skiprows=1))
+    table = table.rename_columns(text.splitlines()[0].split(","))
+    lists = {"sex": ["m", "f"]} | (
+        {"Geschlecht": ["m", "f"]} if "Geschlecht" in str(options) else {}
+    )
+    given = {"by": ["sex"], "labels": lists, **options}
+    if isinstance(given["labels"].get("sex"), str):
+        given["labels"] = {"sex": ["m", "f"], "job": ["x"]}
+    with pytest.raises((UsageError, InputError), match=rule):
+        geodp.read_table(table, grid=GRID, code="code", value="n", **given)
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [("SEXE,Gender", {"sex": "Gender"}), ("sex,gender", {}), ("Gender,a", {}), ("性別,a", {})],
+)
+def test_the_surest_name_counts_and_a_stated_column_comes_first(header, columns):
+    first = header.split(",")[0]
+    stated = columns.get("sex", first)
+    table = pa.table(
+        {
+            "code": [CODES[0]],
+            **{n: ["m" if n == stated else "?"] for n in header.split(",")},
+            "n": [3],
+        }
+    )
+    found = geodp.read_table(
+        table, grid=GRID, code="code", value="n", by="sex", labels={"sex": ["m", "f"]},
+        columns=columns,
+    )  # fmt: skip
+    assert people(found) == {("m",): 3}
+    who = "operator" if columns else "file"
+    assert facts(found, "column of")["column of attribute sex"] == (stated, who)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[8, 9], [8.0, 9.0], ["8", "9"], ["08", "09"], ["08:00", "9"], pd.Categorical(["08", "9"])],
+)
+def test_hours_are_standard_however_they_are_stored(values):
+    found = geodp.read_table(rows("hour", values), grid=GRID, code="code", value="n", by="hour")
+    assert found.grid.attributes[0].labels == tuple(map(str, range(24)))
+    assert people(found) == {("8",): 1, ("9",): 2}
+    assert facts(found, "labels of")["labels of attribute hour"][1] == "default"
+
+
+@pytest.mark.parametrize(
+    "values", [[8, 24], [8.0, 8.5], ["8", "08:30"], ["8", ""], ["8", None], ["8", "T"]]
+)
+def test_one_odd_record_is_refused_with_its_row(values):
+    with pytest.raises(InputError, match="labels of the attribute") as refused:
+        geodp.read_table(rows("hour", values), grid=GRID, code="code", value="n", by="hour")
+    assert refused.value.row == 2
+
+
+def test_unknown_is_a_label_where_the_list_has_it():
+    table = rows("sex", ["m", "unknown"], "sex")
+    lists = {"sex": ["m", "f"]}
+    given = {"grid": GRID, "code": "code", "value": "n", "by": "sex"}
+    with pytest.raises(InputError, match="the labels of the attribute are m, f"):
+        geodp.read_table(table, **given, labels=lists)
+    found = geodp.read_table(table, **given, labels={"sex": ["m", "f", "unknown"]})
+    assert people(found) == {("m",): 1, ("unknown",): 2}
+
+
+def test_a_list_without_a_name_is_for_the_attribute_that_has_no_other(tmp_path):
+    path = tmp_path / "ages.txt"
+    path.write_text("0-64\n65+\n")
+    frame = pd.read_csv(io.StringIO(LONG), dtype={"code": str})
+    given = {"code": "code", "value": "n", "by": "sex,age"}
+    grid = GRID.with_attribute("sex", ["f", "m"])
+    found = geodp.read_table(frame, grid=grid, **given, labels=path)
+    assert [one.labels for one in found.grid.attributes] == [("f", "m"), ("0-64", "65+")]
+    with pytest.raises(UsageError, match="Nothing says which of sex, age the list of labels is"):
+        geodp.read_table(frame, grid=GRID, **given, labels=path)
+    with pytest.raises(UsageError, match="The labels of sex are given twice and differ"):
+        geodp.read_table(frame, grid=grid, **given, labels={"sex": ["m", "w"]})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "by", "labels", "found"),
+    [
+        ("*_young", "sex", {}, {("F",): 4, ("M",): 6}),
+        ("M_*", "age", {}, {("old",): 2, ("young",): 6}),
+        ("M_*", "age", {"age": ["young", "old"]}, {("young",): 6, ("old",): 2}),
+        ("m_*", "age", {}, {("old",): 2, ("young",): 6}),
+        ("Ｍ_*", "age", {}, {("old",): 2, ("young",): 6}),
+        (
+            "*_*", "sex,age", {},
+            {("M", "old"): 2, ("M", "young"): 6, ("F", "old"): 8, ("F", "young"): 4},
+        ),
+        (
+            ["M_*", "F_*"], "sex,age", {"sex": ["f", "m"], "age": ["young", "old"]},
+            {("f", "young"): 4, ("f", "old"): 8, ("m", "young"): 6, ("m", "old"): 2},
+        ),
+        (
+            "*_*", "sex,age", {"sex": ["f", "m"]},
+            {("f", "young"): 4, ("f", "old"): 8, ("m", "young"): 6, ("m", "old"): 2},
+        ),
+    ],
+)  # fmt: skip
+def test_a_pattern_pairs_columns_by_their_names_and_never_by_order(
+    pattern, by, labels, found, tmp_path
+):
+    path = tmp_path / "wide.csv"
+    path.write_text(WIDE)
+    table = geodp.read_table(path, grid=GRID, code="code", value=pattern, by=by, labels=labels)
+    assert people(table) == found
+    assert {who for _, who in facts(table, "label of column").values()} == {"file"}
+    assert len(facts(table, "label of column")) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "rule"),
+    [
+        (
+            "F_0_4 F_5_9 F_total",
+            {"labels": {"age": ["0-4", "5-9"]}},
+            "F_total meets the pattern and",
+        ),
+        ("F_0_4 F_5_9", {"labels": {"age": ["0-4", "5-9", "10+"]}}, r"pattern is for 10\+; there"),
+        ("F_0_4 F_5_9", {"by": ()}, "meets several columns: F_0_4, F_5_9; name the attribute"),
+        ("F_0_4 F_5_9", {"value": "*"}, "The pattern . says nothing about the columns"),
+        ("F_0_4 F_5_9", {"value": "F_**"}, "says nothing about the columns"),
+        ("F_0_4 F_5_9", {"value": "Z*"}, "No column is named 'Z.'; there are code, F_0_4"),
+        ("M_0_4 F_0_4", {"value": "*_*", "by": "sex,age"}, "M_0_4 meets the pattern in several"),
+        ("M_a M_b F_a", {"value": "*_*", "by": "sex,age"}, "pattern is for F,b; there are M_a"),
+        ("F_a F_b", {"by": "sex,age"}, "does not tell the labels of sex, age; write"),
+        ("F_a F-a", {"value": "F*"}, "The columns F_a and F-a would both be for a"),
+        ("F_a F_b", {"attribute": "sex"}, "Name the attribute once"),
+        ("F_a F_b", {"labels": {"sex": ["a"]}}, "labels for sex, which is not among"),
+    ],
+)
+def test_a_pattern_that_does_not_tell_each_label_is_refused(header, options, rule):
+    columns = {name: [1, 2] for name in header.split()}
+    table = pa.table({"code": CODES, **columns})
+    given = {"value": "F_*", "by": "age", **options}
+    with pytest.raises((UsageError, InputError), match=rule):
+        geodp.read_table(table, grid=GRID, code="code", **given)
+
+
+def test_the_very_name_comes_before_the_pattern():
+    table = pa.table({"code": CODES, "n*": [1, 2], "n2": [5, 5]})
+    assert geodp.read_table(table, grid=GRID, code="code", value="n*").count.sum() == 3
+    table = pa.table({"code": CODES, "people_2020": [1, 2]})
+    assert geodp.read_table(table, grid=GRID, code="code", value="people*").count.sum() == 3
+
+
+def test_columns_of_codes_meet_no_pattern():
+    table = pa.table({"MESH": CODES, "M_a": [1, 2], "M_b": [3, 4]})
+    found = geodp.read_table(table, grid=GRID, code="MESH", value="M*", by="age")
+    assert people(found) == {("a",): 3, ("b",): 7}
+
+
+@pytest.mark.parametrize(
+    ("options", "who"),
+    [
+        ({}, "layout"),
+        ({"value": "人口（総数）*"}, "layout"),
+        ({"value": "人口（総数）*", "labels": {"sex": ["女", "男"]}}, "file"),
+        ({"labels": {"sex": ["男", "女"]}}, "layout"),
+    ],
+)
+def test_a_layout_with_columns_side_by_side_has_its_labels(options, who, tmp_path):
+    path = tmp_path / "estat.txt"
+    path.write_text(ESTAT, encoding="cp932")
+    found = geodp.read_table(path, grid=GRID, by="sex", **options)
+    assert people(found) == {("男",): 4, ("女",): 6}
+    assert {known for _, known in facts(found, "label of column").values()} <= {who, "file"}
+    with pytest.raises(UsageError, match="In the layout of the file the labels of sex are 男, 女"):
+        geodp.read_table(path, grid=GRID, by="sex", labels={"sex": ["m", "f"]})
+
+
+def test_points_have_attributes_by_name_too():
+    frame = pd.DataFrame(
+        {"who": ["a", "b", "c"], "lon": 139.711, "lat": 35.661, "sexe": ["m", "f", "f"]}
+    )
+    given = {"grid": GRID, "x": "lon", "y": "lat", "person": "who", "by": "sex"}
+    found = geodp.read_points(frame, **given, labels={"sex": ["m", "f"]})
+    assert people(found) == {("m",): 1, ("f",): 2}
+    assert facts(found, "column of") == {"column of attribute sex": ("sexe", "file")}
+    with pytest.raises(UsageError, match="Say all labels of sex as its column sexe writes them"):
+        geodp.read_points(frame, **given)
+
+
+@pytest.fixture
+def office(tmp_path, monkeypatch):
+    """A folder with tables and lists, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.csv").write_text(LONG)
+    (tmp_path / "wide.csv").write_text(WIDE)
+    (tmp_path / "estat.txt").write_text(ESTAT, encoding="cp932")
+    (tmp_path / "lists.csv").write_text("attribute,label\nsex,m\nsex,f\nage,0-64\nage,65+\n")
+    return tmp_path
+
+
+def shown(done):
+    """Return the words of the command that is shown, without the program and the output."""
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("Read as: ")]
+    return shlex.split(line.removeprefix("Read as: geodp publish "))
+
+
+@pytest.mark.parametrize(
+    ("given", "stands_for"),
+    [
+        (
+            "long.csv --value n --by sex,age --labels lists.csv",
+            "--axis sex=m,f --axis age=0-64,65+ --column sex=SEX --column age=AGE_GROUP",
+        ),
+        (
+            "long.csv --value n --by age,sex --labels lists.csv --axis sex=f,m",
+            "--axis sex=f,m --axis age=0-64,65+ --column age=AGE_GROUP --column sex=SEX",
+        ),
+        (
+            "wide.csv --value *_* --by sex,age",
+            "--axis sex=M,F --axis age=old,young --value M,old=M_old --value M,young=M_young "
+            "--value F,old=F_old --value F,young=F_young",
+        ),
+        (
+            "wide.csv --value F_* --axis age=young,old",
+            "--axis age=young,old --value young=F_young --value old=F_old",
+        ),
+        (
+            "estat.txt --by sex",
+            "--axis sex=男,女 --value 男=人口（総数）　男 --value 女=人口（総数）　女",
+        ),
+    ],
+)
+def test_the_options_that_they_stand_for_are_shown_and_kept(office, given, stands_for):
+    done = command("publish", *shlex.split(given), *COMMON, "--output", "a")
+    assert done.returncode == 0, done.stderr
+    words = shown(done)
+    expected = stands_for.split(" --")
+    flags = " ".join(words)
+    assert all(f"--{one.removeprefix('--')}" in flags for one in expected)
+    assert "--by" not in words
+    assert "--labels" not in words
+    again = command("publish", *words[:-1], "b")
+    assert again.returncode == 0, again.stderr
+    cards = [json.loads((office / one / "public/release.json").read_text()) for one in "ab"]
+    assert cards[0]["domain"] == cards[1]["domain"]
+    kept = tomllib.loads((office / "a/restricted/recipe.toml").read_text())["options"]
+    assert {"by", "labels"}.isdisjoint(kept)
+    recipe = ("--recipe", "a/restricted/recipe.toml", "--contribution", 1, "--epsilon", 1)
+    assert command("publish", given.split()[0], *recipe, "--output", "c").returncode == 0
+
+
+def test_all_that_is_missing_is_asked_in_one_sentence(office):
+    done = command(
+        "publish", "long.csv", "--value", "n", "--by", "sex,age", "--epsilon", 1, "--output", "a"
+    )
+    assert done.returncode == 2
+    assert "--contribution 1" in done.stderr
+    assert "sex as its column SEX writes them and age as its column AGE_GROUP" in done.stderr
+    assert "So far: " in done.stderr
+    assert not (office / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("long.csv --value n --by sex --labels long.csv", "The labels are one of the inputs"),
+        ("long.csv --value n --labels lists.csv", "--labels goes with --by only"),
+        ("long.csv --value n --by sex --labels lists.csv --labels long.csv", "Give one list of"),
+        ("estat.txt --value T* --by sex", "the total stands beside its parts"),
+        ("x.tif --by sex", "Not for a raster: --by"),
+    ],
+)
+def test_what_cannot_be_is_refused_on_the_command_line(office, given, rule):
+    done = command("publish", *given.split(), *COMMON, "--output", "a")
+    assert done.returncode == 2, done.stderr
+    assert rule in done.stderr
+
+
+def test_other_commands_find_them_too(office):
+    more = ("--code", "code", "--value", "n", "--by", "sex,age", "--labels", "lists.csv")
+    done = command("evaluate", "long.csv", *more, *COMMON, "--methods", "parts", "--trials", 1)
+    assert done.returncode == 0, done.stderr
+    (office / "ages.txt").write_text("0-64\n65+\n")
+    more = (*more[:-1], "ages.txt", "--axis", "sex=m,f")
+    done = command("evaluate", "long.csv", *more, *COMMON, "--methods", "parts", "--trials", 1)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_preset_of_ones_own_states_a_column_of_labels(office):
+    (office / "own.toml").write_text(
+        'title = "Ours"\n[options]\ncode = "code"\nvalue = "n"\n'
+        '[[attributes]]\nname = "sex"\ncolumn = "SEX|KJ"\nlabels = ["f", "m"]\n'
+    )
+    more = ("--preset", "own.toml", "--by", "sex", "--where", "AGE_GROUP=65+")
+    done = command("publish", "long.csv", *more, *COMMON, "--output", "a")
+    assert done.returncode == 0, done.stderr
+    assert "--axis sex=f,m" in done.stderr
+    assert "--column sex=SEX" in done.stderr
+
+
+def test_the_rule_for_times_is_told_where_there_are_any(office):
+    (office / "hours.csv").write_text(f"code,hour,n\n{CODES[0]},08,3\n{CODES[1]},9,1\n")
+    done = command("publish", "hours.csv", "--value", "n", "--by", "hour", *COMMON, "--output", "a")
+    assert done.returncode == 0, done.stderr
+    assert SERIES_OR_ATTRIBUTE in done.stderr
+    for name in ("publish", "publish-series"):
+        text = " ".join(command(name, "--help").stdout.split())
+        assert SERIES_OR_ATTRIBUTE in text

@@ -1,0 +1,78 @@
+"""Public lists of labels: tables, one label a line, TOML and JSON."""
+
+import pytest
+
+from geodp.errors import InputError, UsageError
+from geodp.io.read.layout.labels import read_lists
+
+
+def written(folder, name, text, encoding="utf-8"):
+    path = folder / name
+    path.write_text(text, encoding=encoding)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lists"),
+    [
+        ("a.txt", "0-4\n5-9\n10+\n", {"": ("0-4", "5-9", "10+")}),
+        ("a.txt", "01\n02", {"": ("01", "02")}),
+        ("a.txt", "label\nm\nf\n", {"": ("m", "f")}),
+        ("a.csv", "attribute,label\nsex,m\nage,0-4\nsex,f\n", {"sex": ("m", "f"), "age": ("0-4",)}),
+        ("a.csv", "属性,ラベル\n性別,男\n性別,女\n", {"性別": ("男", "女")}),
+        ("a.csv", "code;name\nM;men\nF;women, girls\n", {"": ("M", "F")}),
+        ("a.csv", "name,code\nmen,1\nwomen,2\n", {"": ("1", "2")}),
+        ("a.csv", "Notation,Order\nA,2\nB,1\n", {"": ("A", "B")}),
+        ("a.csv", "dimension,id,name\nSEX,M,Male\nSEX,F,Female\n", {"SEX": ("M", "F")}),
+        ("a.toml", 'sex = ["m", "f"]\nhour = [1, 2]', {"sex": ("m", "f"), "hour": ("1", "2")}),
+        ("a.toml", '[labels]\nsex = ["m", "f"]', {"sex": ("m", "f")}),
+        ("a.json", '{"sex": {"1": "men", "2": "women"}}', {"sex": ("1", "2")}),
+        ("a.json", '["m", "f"]', {"": ("m", "f")}),
+    ],
+)
+def test_every_form_of_a_list_is_read(name, text, lists, tmp_path):
+    assert read_lists({"": written(tmp_path, name, text)}) == lists
+
+
+def test_a_list_from_a_spreadsheet_in_japan_is_read(tmp_path):
+    assert read_lists({"": written(tmp_path, "a.txt", "男\n女\n", "cp932")}) == {"": ("男", "女")}
+
+
+def test_a_file_may_be_for_one_attribute(tmp_path):
+    several = written(tmp_path, "a.csv", "attribute,label\nsex,m\nsex,f\nage,0-4\n")
+    one = written(tmp_path, "b.txt", "0-4\n5+\n")
+    assert read_lists({"sex": several, "age": one}) == {"sex": ("m", "f"), "age": ("0-4", "5+")}
+    assert read_lists({"sex": [" m", "f"], "hour": (1, 2)}) == {
+        "sex": ("m", "f"),
+        "hour": ("1", "2"),
+    }
+    with pytest.raises(UsageError, match="has no list for hour"):
+        read_lists({"hour": several})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("a.txt", "m\nm\n", "m is there twice"),
+        ("a.csv", "a,b,c\n1,2,3\n", "none of the columns of a list"),
+        ("a.csv", "attribute,label\nsex,m\n,f\n", "without the name of its attribute"),
+        ("a.csv", 'code,name\n"a,b",x\n', "has a comma"),
+        ("a.toml", "sex = 3", "is no list of labels"),
+        ("a.toml", "sex = [true]", "is no list of labels"),
+        ("a.toml", "sex = []", "is no list of labels"),
+        ("a.toml", "sex =", "no TOML document"),
+        ("a.json", "{", "no JSON document"),
+        ("a.json", '{"sex": [["m"]]}', "is no list of labels"),
+    ],
+)
+def test_what_is_no_list_is_refused(name, text, rule, tmp_path):
+    with pytest.raises(UsageError, match=rule):
+        read_lists({"": written(tmp_path, name, text)})
+
+
+def test_a_list_that_is_not_there_or_is_given_in_two_ways_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_lists({"": tmp_path / "none.txt"})
+    both = written(tmp_path, "a.toml", 'sex = ["m", "f"]')
+    with pytest.raises(UsageError, match="given twice and differ"):
+        read_lists({"": both, "sex": ["m", "w"]})
