@@ -13,7 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
-from geodp.io.read.layout.evidence import SAMPLE, Verdict, choose, judge
+from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.rows.columns import Rows, Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name

@@ -1,6 +1,6 @@
 """Which column of a table holds what: by its name where that tells, otherwise by its first values.
 
-Only the form is inferred, by the fixed rule of :mod:`geodp.io.read.layout.evidence`: never bounds,
+Only the form is inferred, by the fixed rule of :mod:`geodp.io.read.layout.verdicts`: never bounds,
 labels or who is counted. A name decides where one column has one of words.toml, as names are
 public. Values decide otherwise, and one record cannot change what they decide, only whether.
 """
@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from geodp.grid.codes.recognise import count_others
-from geodp.io.read.layout.evidence import (
+from geodp.io.read.layout.verdicts import (
     MOST_ODD,
     Verdict,
     choose,

@@ -75,7 +75,10 @@ ASKED = {
     "a grid of two sizes": ({"a": DUTCH[:2] * 2, "n": COUNTS[:2] * 2}, "cbs:500m, cbs:100m"),
     "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
     "one odd code": ({"a": (*MESHES, "?"), "n": (*COUNTS, "1")}, "--code.*: a"),
-    "one odd count": ({"a": (*MESHES, "53394613"), "n": (*COUNTS, "many")}, "--value.*: n"),
+    "one odd count": (
+        {"a": (*MESHES, "53394613"), "n": (*COUNTS, "many"), "w": ("x", "y", "z", "u")},
+        "--value.*: n",
+    ),
 }
 
 

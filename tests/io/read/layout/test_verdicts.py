@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.io.read.layout.evidence import (
+from geodp.io.read.layout.verdicts import (
     Verdict,
     choose,
     is_blank,
