@@ -41,6 +41,7 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
         click.echo(f"raster: {_line(found['raster'])}")
     for table in found.get("tables", ()):
         name, columns = table.pop("name"), table.pop("columns")
+        roles = _roles(table)
         click.echo(f"table: {printable(name)}")
         click.echo(f"  {_line(table)}")
         if columns is None:
@@ -50,7 +51,8 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
         for column in columns:
             label, kind = column.get("label", ""), column.get("type", "")
             more = quote(label) if label else printable(kind)
-            click.echo(f"    {quote(column['name'])}  {more}".rstrip())
+            role = roles.get(column["name"], "")
+            click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
     if proposed["preset"]:
         click.echo(f"preset: {proposed['preset']}")
     for name, labels in proposed["attributes"].items():
@@ -97,9 +99,40 @@ def _areas(options: dict[str, Any]) -> list[str]:
     return [*list_areas(code_system(named))]
 
 
+ROLES = {
+    "key": "(codes)",
+    "keys": "(codes?)",
+    "origin": "(origin)",
+    "destination": "(destination)",
+    "x": "(longitude)",
+    "y": "(latitude)",
+    "count": "(counts)",
+    "counts": "(counts?)",
+    "times": "(time)",
+    "persons": "(persons)",
+}
+"""What columns hold, in words: with a question mark where several may."""
+
+
+def _roles(table: dict[str, Any]) -> dict[str, str]:
+    """Take the roles of columns out of a description, and return them by name."""
+    found: dict[str, str] = {}
+    for role, words in ROLES.items():
+        held = table.pop(role)
+        for name in held if isinstance(held, list) else [held]:
+            found.setdefault(name, words)
+    if table["grid"] is not None:
+        table.pop("grids")
+    return found
+
+
 def _line(values: dict[str, Any]) -> str:
     return "  ".join(
-        f"{name}={quote(value) if isinstance(value, str) else value}"
+        f"{name}={quote(_text(value)) if isinstance(value, str | list) else value}"
         for name, value in values.items()
-        if value not in (None, "")
+        if value not in (None, "", [])
     )
+
+
+def _text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ",".join(value)

@@ -144,14 +144,12 @@ class Table(Reader):
 
     def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: how these were found."""
-        import numpy as np
-
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.layout.parts import Parts, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import describe_columns, locate
-        from geodp.io.read.rows.pairing import numbers_of_labels, pair
+        from geodp.io.read.rows.pairing import pair
         from geodp.io.read.rows.tally import Groups
 
         paired = pair(self.grid, self.attribute, self.value)
@@ -160,6 +158,7 @@ class Table(Reader):
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
+        said = facts or [*paired.facts, *describe_columns(grid, self.columns)]
         groups, one_table, parts = Groups(), OneTable(), Parts()
         for table in tables:
             keyed = self.code is not None or located is None
@@ -178,8 +177,9 @@ class Table(Reader):
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
-            said = [*paired.facts, *describe_columns(grid, self.columns)]
-            tally.survey.note(table.name, facts or said)
+            tally.survey.note(
+                table.name, facts or [*paired.facts, *describe_columns(grid, self.columns)]
+            )
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
@@ -198,8 +198,7 @@ class Table(Reader):
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
                     if wide:
-                        labels = np.unravel_index(number, numbers_of_labels(grid))
-                        index[-len(grid.attributes) :] = np.array(labels)[:, None]
+                        _set_labels(grid, index, number)
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
                     tally.add(rows, index, count, sizes, None if number else part_of)
@@ -365,6 +364,16 @@ def _count(
             found.append(counting.numbers(array))
         survey.miss(rows.table.name, counting.count_missing(array, found[-1]))
     return found
+
+
+def _set_labels(grid: Grid, index: NDArray[np.int64], column: int) -> None:
+    """Set the labels that a column of counts is for, by its number, in indices of cells."""
+    import numpy as np
+
+    from geodp.io.read.rows.pairing import numbers_of_labels
+
+    labels = np.unravel_index(column, numbers_of_labels(grid))
+    index[-len(grid.attributes) :] = np.array(labels)[:, None]
 
 
 def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:

@@ -13,8 +13,8 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
-from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.layout.recognise import Column, Roles, recognise
+from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.rows.columns import Rows, Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds

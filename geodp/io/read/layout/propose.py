@@ -97,7 +97,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     named = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or _fitting(path, named)
-    parts = {} if chosen is None else _attributes(chosen, [*named, *labels])
+    parts = {} if chosen is None else chosen.find_attributes([*named, *labels])
     divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
     asks: list[str] = []
@@ -135,18 +135,6 @@ def _system_of(grid: Any) -> str | None:
         return None if grid is None else code_system(str(grid)).name
     except UsageError:
         return ""
-
-
-def _attributes(preset: Preset, names: Sequence[str]) -> dict[str, Attribute]:
-    """Return attributes whose columns are all there, with names for patterns; labels always."""
-    found: dict[str, Attribute] = {}
-    for one in preset.attributes:
-        met = [match(pattern, names) for pattern in one.columns]
-        columns = tuple(some[0] for some in met if len({*some}) == 1)
-        if len({*columns}) == len(one.columns):
-            labels = one.labels or (tuple(column.strip() for column in columns),)
-            found.setdefault(one.name, Attribute(one.name, columns, labels))
-    return found
 
 
 def _written(one: Attribute) -> tuple[str, ...]:
