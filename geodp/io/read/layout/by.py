@@ -20,7 +20,8 @@ from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import Lists, read_lists
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.rows.columns import Table, find_column
+from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
+from geodp.io.read.rows.delimited import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
 from geodp.io.read.rows.names import fold, spell
@@ -402,7 +403,24 @@ def _meet(
             find_column(table, one, [name for name in named.taken if name])  # tells what there is
         for column, text, splits in met:
             found.setdefault(column, (text, splits))
+    _require_header(table, named, [*found])
     return found
+
+
+def _require_header(table: Table, named: Named, met: Sequence[str]) -> None:
+    """Raise InputError where the columns that meet a pattern may be values of a first row of data.
+
+    Messages and the command that is shown quote them.
+    """
+    there = {fold(name) for name in table.columns}
+    known = {*map(fold, named.taken), *WELL_KNOWN}
+    if not all(map(is_name, met)) and there.isdisjoint(known):
+        raise InputError(
+            "the first row looks like data, and a header with names is needed; if it is the "
+            "header, name its column of codes (--code, code=).",
+            file=table.name,
+            row=1,
+        )
 
 
 def _labels(table: Table) -> Sequence[str]:
@@ -502,11 +520,12 @@ class _Wide:
         pairs: dict[Combination, str] = {}
         for column, (text, splits) in self.met.items():
             found: set[Combination] = set()
-            for match in (_is_label, find_label):  # a star that is a label comes before one with it
+            # A star that is a label comes first, then one with a label in it, then the whole name.
+            for match, whole in ((_is_label, False), (find_label, False), (find_label, True)):
                 found = found or {
                     one
                     for stars in splits
-                    for one in self._labels_of(names, stated, text, stars, match)
+                    for one in self._labels_of(names, stated, text, () if whole else stars, match)
                 }
             if len(found) != 1:
                 raise UsageError(self._refuse(column, found, names, stated))

@@ -263,6 +263,18 @@ def test_a_pattern_that_does_not_tell_each_label_is_refused(header, options, rul
         geodp.read_table(table, grid=GRID, code="code", **given)
 
 
+def test_a_first_row_of_data_is_never_quoted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{CODES[0]},12,13\n{CODES[1]},14,15\n")
+    with pytest.raises(InputError, match="first row looks like data") as refused:
+        geodp.read_table(path, grid=GRID, value="1*", by="age")
+    assert "12" not in str(refused.value)
+    path.write_text(f"mesh,0-4,5-9\n{CODES[0]},1,2\n")
+    given = {"value": ["0*", "5*"], "by": "age", "labels": {"age": ["0-4", "5-9"]}}
+    found = geodp.read_table(path, grid=GRID, code="mesh", **given)
+    assert people(found) == {("0-4",): 1, ("5-9",): 2}
+
+
 def test_the_very_name_comes_before_the_pattern():
     table = pa.table({"code": CODES, "n*": [1, 2], "n2": [5, 5]})
     assert geodp.read_table(table, grid=GRID, code="code", value="n*").count.sum() == 3
