@@ -177,9 +177,7 @@ class Table(Reader):
             wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
-            tally.survey.note(
-                table.name, facts or [*paired.facts, *describe_columns(grid, self.columns)]
-            )
+            tally.survey.note(table.name, said)
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
@@ -366,7 +364,7 @@ def _count(
     return found
 
 
-def _set_labels(grid: Grid, index: NDArray[np.int64], column: int) -> None:
+def _set_labels(grid: Grid, index: NDArray[Any], column: int) -> None:
     """Set the labels that a column of counts is for, by its number, in indices of cells."""
     import numpy as np
 
