@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,6 +61,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
+    from geodp.io.read.layout.propose import RefusedLayoutError
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
 
@@ -78,8 +78,12 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     elif _is_table(options):
         # What is named adds to the layout that is known, and takes nothing of it away. A file
         # that cannot be looked at is told of when it is read, after all options.
-        with suppress(GeodpError, OSError):
+        try:
             settled |= _propose(context, options, by, None).options
+        except RefusedLayoutError:
+            raise
+        except (GeodpError, OSError):
+            pass
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     asks = (*asks, *by.pop(ASKS, ()))

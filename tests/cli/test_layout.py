@@ -233,3 +233,17 @@ def test_what_of_an_input_is_said_twice_is_refused(path, tmp_path):
         assert words in done.stderr
     done = geodp("publish", path, *GIVEN, "--epsilon", 2, "--output", tmp_path / "a")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):
+    path = tmp_path / "Zensus2022_Durchschnittsalter_1km-Gitter.csv"
+    head = "GITTER_ID_1km;x_mp_1km;y_mp_1km;Durchschnittsalter\n"
+    path.write_text(f"{head}CRS3035RES1000mN2689000E4337000;4337500;2689500;43\n")
+    options = ("--grid", "inspire:1km", "--code", "GITTER_ID_1km", "--value", "Durchschnittsalter")
+    done = geodp(
+        *("publish", path, *options, "--contribution", 1, "--epsilon", 1),
+        *("--output", tmp_path / "out"),
+    )
+    assert done.returncode == 2
+    assert "means or shares" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -121,18 +121,13 @@ def _roles(table: dict[str, Any]) -> dict[str, str]:
         held = table.pop(role)
         for name in held if isinstance(held, list) else [held]:
             found.setdefault(name, words)
-    if table["grid"] is not None:
-        table.pop("grids")
+    table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return found
 
 
 def _line(values: dict[str, Any]) -> str:
     return "  ".join(
-        f"{name}={quote(_text(value)) if isinstance(value, str | list) else value}"
+        f"{name}={quote(value) if isinstance(value, str) else value}"
         for name, value in values.items()
         if value not in (None, "", [])
     )
-
-
-def _text(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else ",".join(value)

@@ -66,7 +66,9 @@ def test_names_labels_and_delimiters_are_printed_to_be_pasted(tmp_path, delimite
 
 def test_the_encoding_can_be_named(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes("code,Bevölkerung,Männer\n1kmN2599E4695,3,1\n1kmN2599E4696,2,2\n".encode("cp1252"))
+    path.write_bytes(
+        "code,Bevölkerung,Männer\n1kmN2599E4695,3,1\n1kmN2599E4696,2,2\n".encode("cp1252")
+    )
     found = CliRunner().invoke(inspect, [str(path)])
     assert "--encoding" in str(found.exception)
     printed = run(path, "--encoding", "cp1252").output

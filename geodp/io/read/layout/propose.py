@@ -48,6 +48,10 @@ MOST = 12
 """Names that a question lists."""
 
 
+class RefusedLayoutError(UsageError):
+    """A file of a layout that its preset refuses, whatever else is said."""
+
+
 @dataclass(frozen=True)
 class Proposal:
     """What of a call is settled, and what is not.
@@ -194,7 +198,7 @@ def _of_preset(
     `divided`, the columns of an attribute that the preset knows, take the place of its value.
     """
     if preset.refused:
-        raise UsageError(preset.refused)
+        raise RefusedLayoutError(preset.refused)
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
     for name in OF_COLUMNS:
         if name in options:
@@ -215,8 +219,19 @@ def _of_preset(
     if not PLACES.isdisjoint(given):
         dropped |= PLACES
     options = {name: value for name, value in options.items() if name not in dropped}
-    asks = [words for words in preset.asks if {*_flags(words)}.isdisjoint(given)]
+    asks = [words for words in preset.asks if not _is_said(words, given)]
     return options, [f"say {words}" for words in asks]
+
+
+def _is_said(words: str, given: Mapping[str, Any]) -> bool:
+    """Whether an option that a sentence asks for is given; if counts are added up, all its terms.
+
+    Otherwise a term that is left out shows by cells that are there twice, which are refused.
+    """
+    asked = {*re.findall(r"--where ([^\s=]+)=", words)}
+    if asked and given.get("duplicates") == "sum":
+        return asked <= {str(term).partition("=")[0] for term in given.get("where", ())}
+    return not {*_flags(words)}.isdisjoint(given)
 
 
 def _flags(words: str) -> list[str]:

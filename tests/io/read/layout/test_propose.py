@@ -251,3 +251,14 @@ def test_what_is_named_takes_nothing_of_a_layout_away(write):
         assert rest == {name: value for name, value in found.items() if name not in given}
     assert "bounds" not in propose(path, {"grid": "regular:2x2"}).options
     assert "code" not in propose(path, {"x": "x_mp_1km", "y": "y_mp_1km"}).options
+
+
+def test_rows_of_totals_are_selected_away_wherever_counts_are_added_up(write):
+    """Terms that a preset asks for are all needed then: a total is a row beside its parts."""
+    header = "date,time,area,residence,age,gender,population\n"
+    path = write(f"{header}20240101,0100,5339452411,-1,-1,-1,9\n")
+    given = {"grid": "jis:quarter", "contribution": 1, "where": ("date=20240101", "time=0100")}
+    assert propose(path, given).asks == ()
+    assert "residence=-1" in propose(path, {**given, "duplicates": "sum"}).asks[0]
+    every = (*given["where"], "residence=-1", "age=-1", "gender=-1")
+    assert propose(path, {**given, "duplicates": "sum", "where": every}).asks == ()
