@@ -250,6 +250,25 @@ def gus(folder):
 GUS = ("MALE_0_14", "MALE_15_64", "MALE_65__", "FEM_0_14", "FEM_15_64", "FEM_65__")
 
 
+def ssb(folder):
+    codes = ("22450006449000", "22460006450000")
+    parts = zip(codes, (5, 7), (5, 3), (0, 4), strict=True)
+    _write(
+        folder,
+        "Ruter1000m_beftett_2023.csv",
+        [("SSBID1000M", "pop_tot", "pop_mal", "pop_fem"), *parts],
+        delimiter=";",
+    )
+
+
+def ibge(folder):
+    """Cells of 200 m in a town and one of 1 km."""
+    squares = [("200ME53002N96008", "1KME5300N9600", 2), ("200ME53004N96008", "1KME5300N9600", 3)]
+    squares += [("1KME5301N9601", "1KME5301N9601", 7)]
+    rows = [(cell, square, count, 0, count) for cell, square, count in squares]
+    _write(folder, "grade_id45.csv", [("ID_UNICO", "nome_1KM", "MASC", "FEM", "POP"), *rows])
+
+
 def istat(folder):
     codes = (580911000001, 580911000002)
     rows = [
@@ -371,6 +390,6 @@ FORMS = (
     *(zensus_citizens, zensus_citizenships, zensus_adults, zensus_households, zensus_families),
     *(zensus_rents, zensus_shares, zensus_joined, zensus_atlas, census_v3, census_sdmx),
     *(filosofi_200m, filosofi_1km, filosofi_2017, filosofi_2015, filosofi_natural, gus, istat),
-    *(ine_indicators, ine_tracts, statcan, abs_g01, abs_mesh_blocks),
+    *(ssb, ibge, ine_indicators, ine_tracts, statcan, abs_g01, abs_mesh_blocks),
     *(lodes_rac, lodes_wac, mobaku),
 )

@@ -50,6 +50,8 @@ OWN = {
     ),
     "filosofi-natural": (tables.filosofi_natural,),
     "gus2011": (tables.gus,),
+    "ssb": (tables.ssb,),
+    "ibge": (tables.ibge,),
     "istat-sections": (tables.istat,),
     "ine-indicators": (tables.ine_indicators,),
     "ine-tracts": (tables.ine_tracts,),
