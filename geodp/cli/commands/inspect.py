@@ -27,8 +27,17 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
     publishes it, and what must still be said.
     """
     from geodp.io.read.layout.inspect import inspect as run
+    from geodp.io.read.rows.forms.folder import find_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
+    if (release := find_release(file)) is not None:
+        commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
+        if as_json:
+            click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
+            return
+        click.echo("format: release of geodp, whose counts are protected already")
+        click.echo("\n".join(["to read it, check it and draw it:", *commands]))
+        return
     with fetch_urls(file) as path:
         found = run(path, encoding=encoding)
         proposed = _propose(path, encoding)

@@ -40,6 +40,28 @@ UNFINISHED = ("_temporary", ".spark-staging-*")
 _PATTERN = re.compile(r"[*?\[]")
 
 
+CARDS = ("release.json", "series.json")
+"""Files that tell a release or a series of geodp."""
+
+RELEASE = (
+    "This is a release of geodp, whose counts are protected already; give the table that it was "
+    "made from. geodp explain and geodp verify read a release."
+)
+
+
+def find_release(path: str | os.PathLike[str]) -> str | None:
+    """Return the folder of a written release or series that a path is, or is the card of."""
+    given = Path(path)
+    if given.name in CARDS and _has_card(given.parent):
+        return str(given.parent)
+    return str(given) if _has_card(given) or _has_card(given / "public") else None
+
+
+def _has_card(folder: Path) -> bool:
+    cards = any((folder / card).is_file() for card in CARDS)
+    return cards and (folder / "SHA256SUMS").is_file()
+
+
 def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     """Return the files that a path stands for, in the order of their names.
 
@@ -52,11 +74,13 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     Raises
     ------
     InputError
-        A URL, a folder or pattern without a table, a folder with tables of several forms, a
-        link that leads out of the folder, or out of that in which a pattern begins, and a pipe or
-        a device among the files.
+        A URL, a release of geodp, a folder or pattern without a table, a folder with tables of
+        several forms, a link that leads out of the folder, or out of that in which a pattern
+        begins, and a pipe or a device among the files.
     """
     text = os.fspath(path)
+    if find_release(path) is not None:
+        raise InputError(RELEASE, file=text)
     if os.path.isdir(path):
         return [*_tables(Path(path), text)]
     if os.path.lexists(path):
