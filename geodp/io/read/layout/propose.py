@@ -20,6 +20,7 @@ from geodp.grid.codes import code_system
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
 from geodp.io.read.rows.forms.url import Fetched
+from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
@@ -43,6 +44,9 @@ NO_SQUARES = (
 ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
+
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
+"""Options that say how a file is opened."""
 
 MOST = 12
 """Names that a question lists."""
@@ -89,7 +93,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     InputError
         A file that cannot be read.
     """
-    texts = {name: given.get(name) for name in ("encoding", "delimiter", "layer")}
+    texts = {name: given.get(name) for name in OF_FILE}
     given = {name: value for name, value in given.items() if value is not None}
     system = _system_of(given.get("grid"))
     found = inspect(path, **texts, grid=system)
@@ -106,7 +110,9 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not named:
-        more = {}, ["the first row looks like data; the file needs a header with names"]
+        row = table.get("header_row")
+        said = "the file needs a header with names" if row is None else point_to(row).rstrip(".")
+        more = {}, [f"the first row looks like data; {said}"]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
