@@ -41,8 +41,8 @@ EXPERT = (
         "domain_is_public",
     ),
     *("suppressed", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
-    *("layer", "band", "raster_unit", "memory", "scratch", "simulate", "records", "pad_time"),
-    *("resume", "allow_empty", "check", "profile"),
+    *("layer", "header_row", "member", "band", "raster_unit", "memory", "scratch", "simulate"),
+    *("records", "pad_time", "resume", "allow_empty", "check", "profile"),
     *("cluster", "workers", "key_folder", "trust_cluster"),
 )
 """Parameters whose group their place does not tell; of the others it does."""

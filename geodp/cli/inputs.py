@@ -136,6 +136,8 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
         encoding=options["encoding"],
         labelled=not options.get("points"),
         layer=options["layer"],
+        header_row=options["header_row"],
+        member=options["member"],
         scratch=options["scratch"],
     )
     with closing(opened):

@@ -195,7 +195,7 @@ def test_the_grid_of_a_code_is_told_by_the_code():
     codes = ["CRS3035RES1000mN2599000E4695000", "10kmN259E469", "53394611"]
     decoded = json.loads(geodp("mesh", "decode", "--json", *codes).stdout)
     assert [row["grid"] for row in decoded] == ["inspire:1km", "inspire:10km", "jis:basic"]
-    assert geodp("mesh", "decode", "3kmN1E1").returncode == 3
+    assert geodp("mesh", "decode", "3kmN1E1").returncode == 5
 
 
 def test_an_unforeseen_error_shows_its_place_and_no_message(tmp_path):

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file")
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
+@click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
+@click.option("--member", help="Of a zip archive, or a pattern of several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def inspect(file: str, encoding: str | None, as_json: bool) -> None:
+def inspect(
+    file: str, encoding: str | None, header_row: int | None, member: str | None, as_json: bool
+) -> None:
     """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
 
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
@@ -38,9 +42,10 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
         click.echo("format: release of geodp, whose counts are protected already")
         click.echo("\n".join(["to read it, check it and draw it:", *commands]))
         return
+    said: dict[str, Any] = {"encoding": encoding, "header_row": header_row, "member": member}
     with fetch_urls(file) as path:
-        found = run(path, encoding=encoding)
-        proposed = _propose(path, encoding)
+        found = run(path, **said)
+        proposed = _propose(path, {name: one for name, one in said.items() if one is not None})
     if as_json:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -77,12 +82,11 @@ def inspect(file: str, encoding: str | None, as_json: bool) -> None:
 COMMANDS = (inspect,)
 
 
-def _propose(file: FilePath, encoding: str | None) -> dict[str, Any]:
+def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
     """Return the preset that fits, what remains to be said, and the command that publishes."""
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
 
-    given = {} if encoding is None else {"encoding": encoding}
     try:
         found = propose(file, given)
     except UsageError as error:  # a file that no command publishes

@@ -75,6 +75,8 @@ class Points(Reader):
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
+    header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    member: str | None = field(default=None, metadata=asks(reader.MEMBER))
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
@@ -106,6 +108,8 @@ class Points(Reader):
             delimiter=self.delimiter,
             encoding=self.encoding,
             layer=self.layer,
+            header_row=self.header_row,
+            member=self.member,
             scratch=self.scratch,
         )
 
@@ -284,6 +288,8 @@ def read_points(
     encoding: str | None = None,
     decimal: Decimal | None = None,
     layer: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
@@ -323,7 +329,8 @@ def read_points(
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
-    where, outside, delimiter, encoding, decimal, layer, memory, scratch
+    where, outside, delimiter, encoding, decimal, layer, header_row, member
+    memory, scratch
     """
     from geodp.grid.grid import Grid
 
@@ -347,6 +354,8 @@ def read_points(
         encoding=encoding,
         decimal=decimal,
         layer=layer,
+        header_row=header_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

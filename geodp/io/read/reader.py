@@ -195,6 +195,17 @@ DECIMAL = Option(
     type=(".", ","),
 )
 LAYER = Option("Of a GeoPackage with several; or sheet of a workbook.", "--layer")
+HEADER_ROW = Option(
+    "Line of a text, or row of a sheet, that holds the names, counted from 1, where titles stand "
+    "above it; these are not read. Default: the first that is not blank.",
+    "--header-row",
+    type=int,
+)
+MEMBER = Option(
+    "Of a zip archive: name of the table that is meant, or a pattern such as '*_pop.csv' of "
+    "several; default: all, if their columns are the same.",
+    "--member",
+)
 ATTRIBUTE = Option(
     "Name of the axis that several --value columns make; needs a --contribution, as columns may "
     "count a person several times. Of a preset that knows them without --value: sex, 'sex*age'.",
@@ -300,6 +311,13 @@ class Reader(ABC):
         separates thousands.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names of the columns, counted from 1. What
+        stands above it is not read. Default: the first one that is not blank.
+    member : str, optional
+        Name of a zip archive's member, with its folders or without, or a pattern of several.
+        Default: all texts, where their columns are the same; texts without columns, such as
+        readmes, are none.
     rounding : {"nearest", "stochastic"}, optional
         For counts that are no whole numbers, as models give them: the nearest, or up as often as
         the fraction says. The contribution is asked for, as a person may change a little of many

@@ -94,6 +94,8 @@ class Table(Reader):
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
+    header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    member: str | None = field(default=None, metadata=asks(reader.MEMBER))
     rounding: Rounding | None = field(default=None, metadata=asks(reader.ROUND))
     secret: NoiseKey | None = None
 
@@ -247,6 +249,8 @@ class Table(Reader):
             encoding=self.encoding,
             labelled=True,
             layer=self.layer,
+            header_row=self.header_row,
+            member=self.member,
             scratch=self.scratch,
         )
 
@@ -414,6 +418,8 @@ def read_table(
     encoding: str | None = None,
     decimal: Decimal | None = None,
     layer: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
     rounding: Rounding | None = None,
     secret: NoiseKey | None = None,
     memory: int | str | None = None,
@@ -464,8 +470,8 @@ def read_table(
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, duplicates, outside, delimiter, encoding, decimal, layer
-    rounding, secret, memory, scratch
+    where, duplicates, outside, delimiter, encoding, decimal, layer, header_row
+    member, rounding, secret, memory, scratch
     """
     from geodp.grid.grid import Grid
 
@@ -490,6 +496,8 @@ def read_table(
         encoding=encoding,
         decimal=decimal,
         layer=layer,
+        header_row=header_row,
+        member=member,
         rounding=rounding,
         secret=secret,
         memory=memory,

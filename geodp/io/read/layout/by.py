@@ -21,7 +21,7 @@ from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import Lists, read_lists
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
-from geodp.io.read.rows.delimited import is_name
+from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
 from geodp.io.read.rows.names import fold, spell

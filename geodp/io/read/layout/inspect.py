@@ -15,9 +15,10 @@ from pyproj.exceptions import CRSError
 from geodp.errors import UsageError
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
-from geodp.io.read.rows.columns import Rows, Table, open_tables
-from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.columns import Rows, Table, guess_header_of, open_tables
+from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
+from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.mesh_columns import require_one_header
 from geodp.io.read.rows.parquet import ParquetTable
@@ -36,6 +37,8 @@ def inspect(
     key: str | None = None,
     delimiter: str | None = None,
     layer: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
 ) -> dict[str, Any]:
     """Describe a file by its header.
 
@@ -55,6 +58,10 @@ def inspect(
         Of a text. Default: as found in the header.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    member : str, optional
+        Name of an archive's member, or a pattern of several.
 
     Returns
     -------
@@ -67,8 +74,9 @@ def inspect(
         ``times`` and ``persons``, names of all that may be it; ``grid``, the name of a code system,
         or None where it is not certain, and ``grids``, all that it may be; ``digits`` of all codes,
         or None; ``geometry``, the CRS of geometries, or None, and ``points``, whether all of them
-        are points; ``protected``, whether columns tell of hidden values; and of a text ``encoding``
-        and ``delimiter``.
+        are points; ``protected``, whether columns tell of hidden values; of a text ``encoding``
+        and ``delimiter``; and where the first row looks like data ``header_row``, another one that
+        looks like the header, or None.
 
     Raises
     ------
@@ -82,7 +90,15 @@ def inspect(
         raise UsageError("Only a text has an encoding (--encoding, encoding=).")
     if kind in RASTER:
         return {"format": "raster", "raster": _raster(path)}
-    opened = open_tables(path, delimiter=delimiter, encoding=encoding, labelled=True, layer=layer)
+    opened = open_tables(
+        path,
+        delimiter=delimiter,
+        encoding=encoding,
+        labelled=True,
+        layer=layer,
+        header_row=header_row,
+        member=member,
+    )
     tables = [_table(table, grid, key) for table in opened]
     return {"format": kind, "tables": tables}
 
@@ -107,6 +123,7 @@ def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
         shape = {"geometry": _crs_of(table), "points": False}
+        found["header_row"] = guess_header_of(table)
         return found | shape | _roles(titles, Roles(), [])
     found["columns"] = [
         {"name": name, kind: more} for name, more in zip(titles, second, strict=True)

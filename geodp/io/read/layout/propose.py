@@ -20,6 +20,7 @@ from geodp.grid.codes import code_system
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
 from geodp.io.read.rows.forms.url import Fetched
+from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
@@ -43,6 +44,9 @@ NO_SQUARES = (
 ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
+
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
+"""Options that say how a file is opened."""
 
 MOST = 12
 """Names that a question lists."""
@@ -93,11 +97,11 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     InputError
         A file that cannot be read.
     """
-    texts = {name: given.get(name) for name in ("encoding", "delimiter", "layer")}
+    texts = {name: given.get(name) for name in OF_FILE}
     given = {name: value for name, value in given.items() if value is not None}
     system = _system_of(given.get("grid"))
     found = inspect(path, **texts, grid=system)
-    table = found.get("tables", [{}])[0]
+    table = _only_table(found.get("tables", [{}]))
     named = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or _fitting(path, named)
@@ -110,7 +114,9 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not named:
-        more = {}, ["the first row looks like data; the file needs a header with names"]
+        row = table.get("header_row")
+        said = "the file needs a header with names" if row is None else point_to(row).rstrip(".")
+        more = {}, [f"the first row looks like data; {said}"]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
@@ -123,7 +129,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
-            table = inspect(path, **texts, grid=system, key=key)["tables"][0]
+            table = _only_table(inspect(path, **texts, grid=system, key=key)["tables"])
         more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
@@ -131,6 +137,12 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     if any("--contribution" in one for one in asks):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
+
+
+def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the one member of an archive that has several columns; else the first."""
+    wide = [table for table in tables if len(table.get("columns") or ()) > 1]
+    return wide[0] if len(wide) == 1 else tables[0]
 
 
 def _system_of(grid: Any) -> str | None:

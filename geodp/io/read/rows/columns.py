@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
-from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.url import fetch_urls
+from geodp.io.read.rows.headers import is_name, point_to
 from geodp.io.read.rows.input_files import (
+    NO_ARCHIVE,
     VECTOR,
     ArrowStream,
     FilePath,
@@ -43,8 +45,12 @@ MOST_NAMES = 20
 """Names of columns that an error lists."""
 
 MEMBER = (
-    " If this member of the archive is no table, or not the one that is meant, unpack the archive "
-    "and give the tables alone."
+    " If this member of the archive is no table, or not the one that is meant, name the one that "
+    "is (--member, member=)."
+)
+ROWS_ABOVE = (
+    "Only texts and workbooks have rows above their header (--header-row, header_row=); leave the "
+    "option out."
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
@@ -117,6 +123,8 @@ def open_tables(
     encoding: str | None = None,
     labelled: bool = False,
     layer: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
     scratch: FilePath | None = None,
 ) -> Generator[Table]:
     """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
@@ -130,6 +138,11 @@ def open_tables(
         Whether a second header row with labels may follow, whose first field is empty.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names, counted from 1; what stands above is not
+        read. Default: the first one that is not blank.
+    member : str, optional
+        Name of an archive's member, or a pattern of several.
     scratch : path, optional
         Folder for what is fetched from URLs.
     """
@@ -152,7 +165,13 @@ def open_tables(
                 "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
                 "encoding=)."
             )
+    if header_row is not None and header_row < 1:
+        raise UsageError("Rows are counted from 1 (--header-row, header_row=).")
     if isinstance(paths, ArrowStream):
+        if header_row is not None:
+            raise UsageError(ROWS_ABOVE)
+        if member is not None:
+            raise UsageError(NO_ARCHIVE)
         progress.begin("Reading", None)
         yield ArrowTable.open(paths)
         progress.begin("Sorting")
@@ -160,28 +179,36 @@ def open_tables(
     with fetch_urls(paths, scratch) as given:
         files = list_paths(given)
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
-        for file in input_files(files):
+        for file in input_files(files, member, header_row):
             if file.kind == "text":
-                yield _open_text(file, delimiter, encoding, labelled)
+                yield _open_text(file, delimiter, encoding, labelled, header_row)
             else:
-                yield _open(file, encoding, layer)
+                yield _open(file, encoding, layer, header_row)
             progress.advance(file.size)
     progress.begin("Sorting")
 
 
 def _open_text(
-    file: InputFile, delimiter: str | None, encoding: str | None, labelled: bool
+    file: InputFile,
+    delimiter: str | None,
+    encoding: str | None,
+    labelled: bool,
+    header_row: int | None,
 ) -> TextTable:
     """Open a text; of one in an archive, an error says that it may be none of the tables."""
     try:
-        return TextTable.open(file, delimiter, encoding, labelled)
+        return TextTable.open(file, delimiter, encoding, labelled, header_row)
     except InputError as error:
         rule, row = error.rule, error.row
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
-def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
+def _open(
+    file: InputFile, encoding: str | None, layer: str | None, header_row: int | None
+) -> Table:
     """Open what is no text."""
+    if header_row is not None and file.kind != "xlsx":
+        raise UsageError(ROWS_ABOVE)
     if file.kind == "parquet":
         return ParquetTable.open(file)
     if file.kind in VECTOR:
@@ -191,7 +218,7 @@ def _open(file: InputFile, encoding: str | None, layer: str | None) -> Table:
     if file.kind == "xlsx":
         from geodp.io.read.rows.forms.workbook import SheetTable
 
-        return SheetTable.open(file, layer)
+        return SheetTable.open(file, layer, header_row)
     from geodp.io.read.rows.forms.json import JsonTable
 
     return JsonTable.open(file)
@@ -217,7 +244,7 @@ def batches(
         for column, value in (where or {}).items()
     }
     if isinstance(table, FileTable):
-        survey.note(table.name, table.partition_facts)
+        survey.note(table.name, table.facts_around)
         stated = dict(table.stated_twice)
         if not _is_meant(table, terms, survey):
             for _ in _arrays(table, [], stated):
@@ -314,11 +341,15 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
             raise InputError(
                 f"Several columns are named '{wanted}'; give each a name of its own in the file.",
                 file=table.name,
-                row=1,
+                row=_header_row(table),
             )
-    raise InputError(
-        f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}", file=table.name, row=1
-    )
+    rule = f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+    raise InputError(rule, file=table.name, row=_header_row(table))
+
+
+def _header_row(table: Table) -> int:
+    """Return the row of the names: 1 where a table is no text and no sheet."""
+    return int(getattr(table, "header_row", 1))
 
 
 def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
@@ -327,12 +358,11 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
     known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
     all_names = all(map(is_name, table.columns))
     if (row := _find_header(table, [wanted, *asked])) is not None:
-        return (
-            f"row {row} looks like the header, and titles or notes above it are no part of a "
-            "table: delete the rows above it, and notes below the last row."
-        )
+        return point_to(row)
     if all_names and known and (other := tell_apart(wanted, table.columns)):
         return other
+    if not (all_names and known) and (row := guess_header_of(table)) is not None:
+        return point_to(row)
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
         return f"the first row looks like data, and a header with names is needed.{remedy}"
@@ -352,7 +382,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
 
 
 def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
-    """Return a row below the first that has all names which are wanted, where one of texts has."""
+    """Return another row that has all names which are wanted, where one of texts or sheets has."""
     names = {fold(name) for name in wanted}
 
     def is_header(fields: Sequence[str]) -> bool:
@@ -363,3 +393,10 @@ def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
     if isinstance(table, TextTable | SheetTable):
         return table.find_header(is_header)
     return None
+
+
+def guess_header_of(table: Table) -> int | None:
+    """Return another row of a text or sheet that looks like its header; None where none does."""
+    from geodp.io.read.rows.forms.workbook import SheetTable
+
+    return table.guess_header() if isinstance(table, TextTable | SheetTable) else None

@@ -20,6 +20,16 @@ from geodp import progress
 from geodp.errors import InputError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
+from geodp.io.read.rows.headers import (
+    ABOVE,
+    AFTER_LAST,
+    BLANK,
+    DELIMITERS,
+    HEAD_ROWS,
+    guess_header,
+    is_number,
+    point_to,
+)
 from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
@@ -59,6 +69,14 @@ UNEQUAL = (
     "The two header rows must have as many columns as each other; add the delimiters that one of "
     "them lacks."
 )
+FAR = (
+    f"The line with the names does not end within the first {HEAD:,} bytes; delete what stands "
+    "above it."
+)
+SAYS_DELIMITER = (
+    "This line says the delimiter and holds no names; name the one below that has them "
+    "(--header-row, header_row=)."
+)
 ANOTHER = (
     "The first line says that the delimiter is another than --delimiter (delimiter=); leave the "
     "option out."
@@ -67,11 +85,6 @@ ARRAY = (
     "This is a JSON array, which is no table; write one object a line (.jsonl), such as by "
     "jq -c '.[]', or CSV."
 )
-
-HEAD_ROWS = 50
-"""Rows in which a header is looked for that is not the first one, for an error."""
-
-DELIMITERS = (",", ";", "\t", "|")
 
 _SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
 """The first line by which Excel is told a file's delimiter."""
@@ -86,8 +99,10 @@ class TextTable(FileTable):
     header, titles : tuple of str
         Of the header's one or two rows, stripped; without a second row titles are empty.
     delimiter, encoding : str
+    header_row : int
+        Line of the names, counted from 1.
     head_lines : int
-        Lines of the file that the header takes.
+        Lines of the file down to the last of the header.
     facts : tuple of Fact
         Encoding and delimiter, and who says them; once it was read, also whether its last line has
         an end, and how many rows have line breaks in fields.
@@ -98,6 +113,7 @@ class TextTable(FileTable):
     titles: tuple[str, ...]
     delimiter: str
     encoding: str
+    header_row: int
     head_lines: int
     _stated: tuple[Fact, ...]
     _met: list[Fact] = field(default_factory=list, repr=False, compare=False)
@@ -119,11 +135,16 @@ class TextTable(FileTable):
 
     @classmethod
     def open(
-        cls, file: InputFile, delimiter: str | None, encoding: str | None, labelled: bool
+        cls,
+        file: InputFile,
+        delimiter: str | None,
+        encoding: str | None,
+        labelled: bool,
+        header_row: int | None = None,
     ) -> TextTable:
-        """Read the header."""
-        given = encoding
-        file, encoding, text = _open_head(file, encoding)
+        """Read the header, of the first line that is not blank or of the one that was named."""
+        given, named = encoding, header_row is not None
+        file, encoding, text = _open_head(file, encoding, header_row)
         known: KnownBy = "values" if delimiter is None else "operator"
         above = 0
         if said := _SEP.match(text):
@@ -131,19 +152,25 @@ class TextTable(FileTable):
                 raise InputError(ANOTHER, file=file.name, row=1)
             delimiter, known = said[1], "file"
             text, above = text[said.end() :], said[0].count("\n")
+        if header_row is None:
+            header_row = above + 1 + text[: len(text) - len(text.lstrip("\r\n"))].count("\n")
+        else:
+            text, above = _from_line(text, header_row, above, file.name), header_row - 1
         line = _first_line(text, file.name)
         delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
         marked = encoding == "utf-8-sig" or file.share is _unknown
-        facts = (
+        facts: tuple[Fact, ...] = (
             Fact("format", "delimited text", "values"),
             Fact("delimiter", delimiter, known),
             Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
         )
-        labels = labels or [""] * len(names)
-        return cls(file, tuple(names), tuple(labels), delimiter, encoding, above + lines, facts)
+        if named:
+            facts += (Fact("header row", str(header_row), "operator"),)
+        titles, end = tuple(labels or [""] * len(names)), above + lines
+        return cls(file, tuple(names), titles, delimiter, encoding, header_row, end, facts)
 
     def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as strings; a row of another length is refused."""
@@ -200,14 +227,31 @@ class TextTable(FileTable):
         return self._find(lambda number, _: number == record)
 
     def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first line after the header whose fields are wanted, None if none soon is."""
-        text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
-        for number, line in enumerate(text.split("\n")[:HEAD_ROWS]):
-            for delimiter in DELIMITERS if number >= self.head_lines else ():
-                with suppress(csv.Error, StopIteration):
-                    if wanted(next(csv.reader([line], delimiter=delimiter))):
-                        return number + 1
+        """Return the first other line whose fields are wanted, None if none soon is."""
+        for delimiter in DELIMITERS:
+            for number, fields in enumerate(self._head_rows(delimiter), 1):
+                if number not in range(self.header_row, self.head_lines + 1) and wanted(fields):
+                    return number
         return None
+
+    def guess_header(self) -> int | None:
+        """Return the first other line that looks like a header of more columns, None if none."""
+        wider = sum(map(bool, self.names))
+        for delimiter in DELIMITERS:
+            found = guess_header(self._head_rows(delimiter), wider)
+            if found is not None and found + 1 != self.header_row:
+                return found + 1
+        return None
+
+    def _head_rows(self, delimiter: str) -> list[list[str]]:
+        """Fields of the first lines of the file, each for itself."""
+        text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
+        found: list[list[str]] = []
+        for line in text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]:
+            found.append([])
+            with suppress(csv.Error, StopIteration):
+                found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+        return found
 
     def _read(self, chosen: Sequence[int], step: Callable[[], T]) -> T | None:
         """Carry out a step of reading, None at the end; a quote is the first to be blamed."""
@@ -261,6 +305,9 @@ class TextTable(FileTable):
 
     def _explain_ragged(self) -> InputError:
         width = len(self.names)
+        if (row := self.guess_header()) is not None:
+            rule = f"Rows have more columns than the header ({width}); {point_to(row)}"
+            return InputError(rule, file=self.name, row=self.header_row)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
             "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
@@ -315,31 +362,7 @@ def _read_titles(
     return names, labels, lines, ""
 
 
-def is_number(text: str) -> bool:
-    """Whether a name in a header looks like a value of a row instead."""
-    return text.strip().translate(_NUMBER_MARKS).isdecimal()
-
-
-def is_name(text: str) -> bool:
-    """Whether a field of a header looks like a name, or is blank, and not like a value.
-
-    >>> [is_name(text) for text in ("T001", "人口（総数）", "2020-01-05", "1kmN2599E4695")]
-    [True, True, False, False]
-    >>> is_name("1_Person"), is_name("2020_01")
-    (True, False)
-    """
-    text = text.strip()
-    named = text[:1].isalpha() or text[:1] == "_" or _NUMBERED.match(text) is not None
-    return not text or (named and not _VALUE.search(text))
-
-
-_NUMBERED = re.compile(r"[0-9]{1,2}_[A-Za-z]")
-"""A small number in front of a word, as in columns of sizes: "1_Person"."""
-_VALUE = re.compile(
-    r"[][{}<>@]|\([^)]*\d|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+"
-)
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
-_NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
 
 class _Recoded(io.RawIOBase):
@@ -392,7 +415,9 @@ def _head_of(file: InputFile) -> bytes:
         return stream.read(HEAD)
 
 
-def _open_head(file: InputFile, encoding: str | None) -> tuple[InputFile, str, str]:
+def _open_head(
+    file: InputFile, encoding: str | None, header_row: int | None
+) -> tuple[InputFile, str, str]:
     """Return the file in an encoding that is read, that encoding, and its head."""
     head = guard(file.name, partial(_head_of, file))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -402,12 +427,31 @@ def _open_head(file: InputFile, encoding: str | None) -> tuple[InputFile, str, s
         )
         head = guard(file.name, partial(_head_of, file))
     if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
-        encoding = _encoding(head, file.name)
+        encoding = _encoding(head, file.name, header_row or 1)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    if header_row is not None and len(head) == HEAD and text.count("\n") < header_row:
+        raise InputError(FAR, file=file.name, row=header_row)
     if "\n" not in text.lstrip("\r\n") and len(head) == HEAD:
         _first_line(text, file.name)
         raise InputError(LONG_HEADER, file=file.name, row=1)
     return file, encoding, text.removeprefix("\ufeff")
+
+
+def _from_line(text: str, line: int, above: int, name: str) -> str:
+    """Return a head from a line on that holds names; ``above`` lines are not in it any more."""
+    lines = text.split("\n", line - above - 1) if line > above else []
+    rule = ""
+    if not lines:
+        rule = SAYS_DELIMITER
+    elif len(lines) < line - above or not lines[-1]:
+        rule = AFTER_LAST
+    elif not lines[-1].partition("\n")[0].strip():
+        rule = BLANK
+    elif lines[-1].partition("\n")[0].strip() in map(str.strip, lines[:-1]):
+        rule = ABOVE
+    if rule:
+        raise InputError(rule, file=name, row=line)
+    return lines[-1]
 
 
 def _first_line(text: str, name: str) -> str:
@@ -427,7 +471,7 @@ def _first_line(text: str, name: str) -> str:
     return line
 
 
-def _encoding(head: bytes, name: str) -> str:
+def _encoding(head: bytes, name: str, header_row: int) -> str:
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if b"\0" in head:
@@ -440,7 +484,7 @@ def _encoding(head: bytes, name: str) -> str:
             continue
         # Western text often passes for CP932, but with characters for private use in it, or with
         # a kanji in the middle of a word: "Fernw舐me".
-        header = text.partition("\n")[0]
+        header = "".join(text.split("\n", header_row)[:header_row])
         western = any(category(letter) == "Co" for letter in header)
         if not western and not (encoding == "cp932" and _AMID.search(header)):
             return encoding

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import pyarrow as pa
@@ -25,6 +25,8 @@ from geodp.io.opening import require_regular
 from geodp.io.read.rows.complete.archive import check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files, partition_values
 from geodp.io.read.rows.forms.url import refuse_url
+from geodp.io.read.rows.members import choose_members
+from geodp.table.source import Fact
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -41,9 +43,6 @@ Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream
 """What tables are read from: files, or a table in memory."""
 
 T = TypeVar("T")
-
-TABLES = (".txt", ".csv", ".tsv")
-"""Endings of the members of an archive that are read."""
 
 _KINDS = {
     b"PK\x03\x04": "zip",
@@ -80,6 +79,7 @@ DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 DAMAGED = "The file is truncated or damaged; fetch or write it again."
 
 
+NO_ARCHIVE = "Only zip archives have members (--member, member=); leave the option out."
 VOLUME = (
     "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
     "as 7z x FILE), and give what it holds."
@@ -108,6 +108,8 @@ class InputFile:
         The file, for libraries that open it by its path.
     partitions : mapping of str to str or None
         Columns that the names of its folders stand for, those in an archive too.
+    facts : tuple of Fact
+        Which member of an archive it is, and which are not read.
     """
 
     name: str
@@ -118,25 +120,30 @@ class InputFile:
     member: str = ""
     path: str = ""
     partitions: Mapping[str, str | None] = field(default_factory=dict, compare=False)
+    facts: tuple[Fact, ...] = ()
 
 
-def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
-    """Open the tables inside files, in the order given; of an archive, all of its tables.
+def input_files(
+    paths: FilePath | Sequence[FilePath], member: str | None = None, header_row: int | None = None
+) -> Iterator[InputFile]:
+    """Open the tables inside files, in the order given; of an archive, those that are meant.
 
-    Hidden members and those that do not end in .txt, .csv or .tsv are passed over.
+    ``member`` names one or is a pattern: :func:`geodp.io.read.rows.members.choose_members`.
 
     Raises
     ------
     UsageError
         No path at all.
     InputError
-        A path that is no file, an empty or damaged file, an archive without a table, and
-        formats that are no table.
+        A path that is no file, an empty or damaged file, an archive without a table or with
+        several of different columns, and formats that are no table.
     """
     for path in list_paths(paths):
         kind = kind_of(path)
         name = str(path)
         folders = partition_values(name)
+        if member is not None and kind != "zip":
+            raise InputError(NO_ARCHIVE, file=name)
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
             check_archive(path, archive)
@@ -156,15 +163,17 @@ def input_files(paths: FilePath | Sequence[FilePath]) -> Iterator[InputFile]:
                     partitions=folders,
                 )
                 continue
-            members = _members(archive, name)
-            for member in members:
-                opens = partial(archive.open, member)  # it stays open as long as its tables do
-                share = partial(_read, size=member.file_size)
-                label = f"{name} ({printable(member.filename)})"
-                inner = member.filename if len(members) > 1 else ""
-                folders = partition_values(Path(name).parent / member.filename)
-                size = member.compress_size
-                yield InputFile(label, "text", opens, size, share, inner, partitions=folders)
+            members, facts = choose_members(archive, name, member, header_row)
+            for one in members:
+                opens = partial(archive.open, one)  # it stays open as long as its tables do
+                share = partial(_read, size=one.file_size)
+                label = f"{name} ({printable(one.filename)})"
+                inner = one.filename if len(members) > 1 else ""
+                folders = partition_values(Path(name).parent / one.filename)
+                size = one.compress_size
+                yield InputFile(
+                    label, "text", opens, size, share, inner, partitions=folders, facts=facts
+                )
         elif kind == "gzip":
             check_blocks(path)
             size = os.path.getsize(path)
@@ -281,30 +290,6 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     except DAMAGES:
         rule = damaged
     raise InputError(rule, file=name)
-
-
-def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
-    infos = [info for info in archive.infolist() if not info.is_dir()]
-    tables = [
-        info
-        for info in infos
-        if info.filename.lower().endswith(TABLES) and not _is_hidden(info.filename)
-    ]
-    if any(info.flag_bits & 1 for info in tables):
-        raise InputError("The archive is encrypted; unpack it first.", file=name)
-    if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
-        raise InputError("The archive holds further archives; unpack it first.", file=name)
-    if not tables:
-        raise InputError(
-            "The archive holds no .txt, .csv or .tsv table; unpack it and give the table.",
-            file=name,
-        )
-    return tables
-
-
-def _is_hidden(member: str) -> bool:
-    parts = PurePosixPath(member).parts
-    return any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
 def _read(stream: IO[bytes], size: int) -> float:

@@ -39,6 +39,9 @@ class Locator:
     read: Callable[..., Sequence[NDArray[np.int64]]]
 
 
+NO_CELL = "A row of totals, units or notes is no cell: delete it."
+
+
 def locate(
     grid: Grid, rows: Rows, locators: Sequence[Locator], arrays: Sequence[pa.Array]
 ) -> NDArray[np.int64]:
@@ -155,8 +158,10 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
         return lattice.parse(fields.codes(codes, as_text=as_text))
     except CodeError as error:
         position, rule = error.position, error.rule
-    broken = pa.types.is_string(codes.type) and "\n" in (codes[position].as_py() or "")
-    raise CodeError(position, fields.BROKEN if broken else rule)
+    text = str(codes[position].as_py() or "") if pa.types.is_string(codes.type) else "0"
+    if text.strip() and not any(map(str.isdigit, text)):
+        rule = f"{rule}. {NO_CELL}"
+    raise CodeError(position, fields.BROKEN if "\n" in text else rule)
 
 
 def _read_units(

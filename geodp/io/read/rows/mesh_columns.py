@@ -16,7 +16,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.rows.arrow import largest_byte
 from geodp.io.read.rows.columns import Rows, Table
-from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.delimited import TextTable
+from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.names import fold
 
 KEY = "KEY_CODE"

@@ -88,12 +88,13 @@ class FileTable(ABC):
         }
 
     @property
-    def partition_facts(self) -> tuple[Fact, ...]:
-        """What the names of the folders say."""
-        return tuple(
+    def facts_around(self) -> tuple[Fact, ...]:
+        """What its archive and the names of its folders say."""
+        folders = (
             Fact(f"partition {name}", "missing" if value is None else value, "file")
             for name, value in self.file.partitions.items()
         )
+        return (*self.file.facts, *folders)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of chosen columns: of the file, or of one value."""

@@ -146,7 +146,7 @@ FIRST = {
         *("jis:half", "population"),
     ),
 }
-GRIDS_ASKED = {"CBS"}
+GRIDS_ASKED = {"CBS without sizes"}
 """Tables whose codes, without a grid, are of two: then both are named in the question."""
 
 

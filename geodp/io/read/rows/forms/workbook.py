@@ -13,7 +13,15 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.delimited import HEAD_ROWS
+from geodp.io.read.rows.headers import (
+    ABOVE,
+    AFTER_LAST,
+    BLANK,
+    HEAD_ROWS,
+    guess_header,
+    point_to,
+    trim,
+)
 from geodp.io.read.rows.input_files import DAMAGES, InputFile
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
@@ -51,19 +59,22 @@ NO_WORKBOOK = (
 
 @dataclass(frozen=True)
 class SheetTable(FileTable):
-    """One sheet whose first row that is not blank has the names of its columns; rows count from 1.
+    """One sheet: a row has the names of its columns, and below it are its rows; they count from 1.
 
     Attributes
     ----------
     header : tuple of str
-    first : int
-        Rows above that one.
+    header_row : int
+        The row of the names.
+    named : bool
+        Whether the operator says that it is this one.
     """
 
     file: InputFile
     sheet: str
     header: tuple[str, ...]
-    first: int
+    header_row: int
+    named: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,8 +82,11 @@ class SheetTable(FileTable):
         return self.header
 
     @classmethod
-    def open(cls, file: InputFile, sheet: str | None) -> SheetTable:
-        """Read the first row; InputError where there are several sheets and none was chosen."""
+    def open(cls, file: InputFile, sheet: str | None, header_row: int | None) -> SheetTable:
+        """Read the names, in the first row that is not blank or in the one that is named.
+
+        InputError where there are several sheets and none was chosen.
+        """
         book = _load(file)
         try:
             names = [one.title for one in book.worksheets]
@@ -81,21 +95,27 @@ class SheetTable(FileTable):
                 rule = f"Choose one of the sheets (--layer, layer=): {shown}."
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
-            first, header = 0, list[str]()
-            for number, row in enumerate(_rows(book[chosen], file.name)):
-                if any(map(_is_there, row)):
-                    first, header = number, [*map(_text, row)]
+            found, header = header_row or 1, list[str]()
+            for number, row in enumerate(_rows(book[chosen], file.name, found), found):
+                found, header = number, trim([*map(_text, row)])
+                if header or header_row is not None:
                     break
+            else:
+                if header_row is not None:
+                    raise InputError(AFTER_LAST, file=file.name, row=header_row)
+            above = book[chosen].iter_rows(max_row=found - 1, values_only=True) if found > 1 else ()
+            if header and any(trim([*map(_text, map(_cell, row))]) == header for row in above):
+                raise InputError(ABOVE, file=file.name, row=found)
         finally:
             book.close()
-        while header and not header[-1].strip():
-            header.pop()
+        if not header and header_row is not None:
+            raise InputError(BLANK, file=file.name, row=header_row)
         if not header:
             raise InputError(
                 "The sheet holds no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
             )
-        return cls(file, chosen, tuple(name.strip() for name in header), first)
+        return cls(file, chosen, tuple(header), found, header_row is not None)
 
     def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; blank rows at the end are none.
@@ -106,22 +126,17 @@ class SheetTable(FileTable):
         held: list[list[Cell]] = [[] for _ in chosen]
         try:
             blank = 0
-            for number, row in enumerate(_rows(book[self.sheet], self.name)):
-                if number <= self.first:
-                    continue
+            below = self.header_row + 1
+            for number, row in enumerate(_rows(book[self.sheet], self.name, below), below):
                 if any(map(_is_there, row[width:])):
-                    rule = (
-                        "The row has more columns than the header; give each a name in the first "
-                        "row, or delete what is beside the table."
-                    )
-                    raise InputError(rule, file=self.name, row=number + 1)
+                    raise InputError(self._explain_wide(), file=self.name, row=number)
                 if not any(map(_is_there, row)):
                     blank += 1
                     continue
                 for column, cells in zip(chosen, held, strict=True):
                     cell = row[column] if column < len(row) else None
                     if isinstance(cell, int) and abs(cell) >= KEPT:
-                        raise InputError(LOST, file=self.name, row=number + 1)
+                        raise InputError(LOST, file=self.name, row=number)
                     cells.extend([None] * blank)
                     cells.append(cell)
                 blank = 0
@@ -132,25 +147,44 @@ class SheetTable(FileTable):
             yield [column.slice(start, BATCH) for column in columns]
 
     def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first row below the first whose cells are wanted, None if none soon is."""
+        """Return the first other row whose cells are wanted, None if none soon is."""
+        for number, row in enumerate(self._head_rows(), 1):
+            if number != self.header_row and wanted(row):
+                return number
+        return None
+
+    def guess_header(self) -> int | None:
+        """Return the first other row that looks like a header of more columns, None if none."""
+        found = guess_header(self._head_rows(), sum(map(bool, self.names)))
+        return None if found is None or found + 1 == self.header_row else found + 1
+
+    def _head_rows(self) -> list[list[str]]:
+        """Cells of the first rows as texts."""
         book = _load(self.file)
         try:
             rows = islice(_rows(book[self.sheet], self.name), HEAD_ROWS)
-            for number, row in enumerate(rows):
-                if number > self.first and wanted([*map(_text, row)]):
-                    return number + 1
+            return [[*map(_text, row)] for row in rows]
         finally:
             book.close()
-        return None
+
+    def _explain_wide(self) -> str:
+        if (row := self.guess_header()) is not None:
+            return f"The row has more columns than the header; {point_to(row)}"
+        return (
+            f"The row has more columns than the header; give each a name in row {self.header_row}, "
+            "or delete what is beside the table."
+        )
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What the workbook says."""
-        return (Fact("format", "xlsx", "file"), Fact("layer", self.sheet, "file"))
+        found = (Fact("format", "xlsx", "file"), Fact("layer", self.sheet, "file"))
+        said = Fact("header row", str(self.header_row), "operator")
+        return (*found, said) if self.named else found
 
     def line(self, record: int) -> int:
         """Row of the sheet."""
-        return self.first + record + 2
+        return self.header_row + record + 1
 
 
 def _load(file: InputFile) -> Any:
@@ -172,11 +206,10 @@ def _load(file: InputFile) -> Any:
     raise InputError(NO_WORKBOOK, file=file.name)
 
 
-def _rows(sheet: Any, name: str) -> Iterator[list[Cell]]:
-    """Yield the cells of every row."""
+def _rows(sheet: Any, name: str, first: int = 1) -> Iterator[list[Cell]]:
+    """Yield the cells of every row from the first one on."""
     sheet.reset_dimensions()  # what the file says of its size may be wrong
-    rows = sheet.iter_rows()
-    number = 0
+    rows, number = sheet.iter_rows(min_row=first), first - 1
     while True:
         number += 1
         row: Any = None

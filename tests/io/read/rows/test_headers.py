@@ -1,0 +1,141 @@
+"""Headers below titles: the row that is named, in texts and workbooks alike."""
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from geodp.errors import InputError, UsageError
+from geodp.io.read.points import read_points
+from geodp.io.read.rows.headers import guess_header
+from geodp.io.read.table import read_table
+
+ROWS = (("code", "n"), ("53394611", 5), ("53394612", 6))
+TITLES = {
+    "a title": [("Population",)],
+    "a title and a blank row": [("Population",), ()],
+    "titles as wide as the table": [("Population", "2020"), ("by", "cell")],
+    "titles that are wider": [("Population", "by", "cell", "2020")],
+    "groups of columns": [(None, "People")],
+    "a note with numbers": [("53394611", 1), ("53394612", 2)],
+}
+
+
+def written(folder, rows, form):
+    """Write rows as a text or as a workbook."""
+    path = folder / f"a.{form}"
+    if form == "xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(list(row))
+        book.save(path)
+    else:
+        lines = [",".join("" if one is None else str(one) for one in row) for row in rows]
+        path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def read(path, **given):
+    return read_table(path, **{"grid": "jis:basic", "code": "code", "value": "n"} | given)
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+@pytest.mark.parametrize("titles", TITLES.values(), ids=TITLES)
+def test_what_stands_above_the_named_row_is_not_read(titles, form, tmp_path):
+    path, row = written(tmp_path, [*titles, *ROWS], form), len(titles) + 1
+    found = read(path, header_row=row)
+    assert found.count.tolist() == [5, 6]
+    (source,) = found.reading.sources
+    said = [fact for fact in source.facts if fact.field == "header row"]
+    assert [(fact.value, fact.known_by) for fact in said] == [(str(row), "operator")]
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    ("rows", "header_row", "rule", "row"),
+    [
+        ([("T",), *ROWS], 1, "row 2 looks like the header.*--header-row 2, header_row=2", None),
+        ([("T",), *ROWS], 3, "row 2 looks like the header", 3),
+        ([("T",), (), *ROWS], 2, "is blank", 2),
+        ([("T",), *ROWS], 9, "ends above that line", 9),
+        ([("T",), *ROWS], 5, "ends above that line", 5),
+        ([*ROWS, ROWS[0], ("53394613", 1)], 4, "names stand above", 4),
+        ([("T",), *ROWS, ("Total", 11)], 2, "row of totals, units or notes is no cell", 5),
+        ([("T",), ROWS[0], (None, "persons"), *ROWS[1:]], 2, "row that is a note or a part", 3),
+        ([("T",), *ROWS, ("Source: an office", None)], 2, "delete", 5),
+        ([("T",), ("code", "n", "n"), ("53394611", 1, 2)], 2, "Several columns are named", 2),
+    ],
+)
+def test_rows_that_are_no_part_of_the_table_are_told(rows, header_row, rule, row, form, tmp_path):
+    with pytest.raises(InputError, match=rule) as caught:
+        read(written(tmp_path, rows, form), header_row=header_row)
+    assert row in (None, caught.value.row)
+    assert "53394611" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_count_alike_in_all_encodings(encoding, end, tmp_path):
+    lines = ["人口、メッシュ別", "", "code;人口", "53394611;5", ""]
+    (tmp_path / "a.csv").write_bytes(end.join(lines).encode(encoding))
+    given = {"value": "人口", "header_row": 3}
+    assert read(tmp_path / "a.csv", **given).count.tolist() == [5]
+    (tmp_path / "a.csv").write_bytes(end.join([*lines[:-1], "53394612;x", ""]).encode(encoding))
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "a.csv", **given)
+    assert caught.value.row == 5
+
+
+def test_a_line_that_says_the_delimiter_counts_and_is_applied(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("sep=:\nPopulation, in 2020\ncode:n\n53394611:5\n")
+    assert read(path, header_row=3).count.tolist() == [5]
+    with pytest.raises(InputError, match="says the delimiter and holds no names"):
+        read(path, header_row=1)
+
+
+def test_names_that_lie_too_far_down_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x" * (1 << 18) + "\ncode,n\n53394611,5\n")
+    with pytest.raises(InputError, match="does not end within the first"):
+        read(path, header_row=2)
+
+
+def test_formulas_above_the_named_row_are_not_read(tmp_path):
+    path = written(tmp_path, [("=1+1",), *ROWS], "xlsx")
+    assert read(path, header_row=2).count.tolist() == [5, 6]
+
+
+def test_points_have_titles_too(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Pings\nlon,lat\n139.7,35.7\n")
+    found = read_points(path, grid="jis:basic", x="lon", y="lat", header_row=2)
+    assert found.count.tolist() == [1]
+
+
+def test_what_has_no_rows_above_its_header_refuses_the_option(tmp_path):
+    table = pa.table({"code": ["53394611"], "n": [5]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    for given in (table, tmp_path / "a.parquet"):
+        with pytest.raises(UsageError, match="Only texts and workbooks"):
+            read(given, header_row=1)
+    for row in (0, -1):
+        with pytest.raises(UsageError, match="counted from 1"):
+            read(table, header_row=row)
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([["Population"], [""], ["code", "n"], ["1", "5"]], 2),
+        ([["code", "2020", "2021"], ["1", "5", "6"]], None),
+        ([["T"], ["code", "2020", "2021"], ["a1", "5", "6"]], None),
+        ([["T"], ["code", "2020", "2021"], ["1", "5", "6"]], 1),
+        ([["T"], ["code", "code"], ["1", "5"]], None),
+        ([["A title"], ["and prose, of words"]], None),
+        ([], None),
+    ],
+)
+def test_a_header_is_told_by_the_row_below_it(rows, found):
+    assert guess_header(rows, 1) == found if found is not None else True
+    assert found is not None or guess_header(rows, len(rows[0]) if rows else 1) is None
