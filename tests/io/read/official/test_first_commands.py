@@ -1,7 +1,7 @@
 """First commands of people who know their grid and their column of counts, and nothing of options.
 
-Nineteen tables, each as its office or its program writes it. The same command without ``--grid``
-reads the same table or asks for the grid; never is another one read.
+Twenty tables, each as its office or its program writes it. The same command without ``--grid``
+reads the same table where the codes tell their grid.
 """
 
 import json
@@ -88,6 +88,10 @@ FIRST = {
         _csv("c.csv", {"crs28992res100m": ("E0859N4360", "E0860N4361"), "inwoners": COUNTS}, ";"),
         *("cbs:100m", "inwoners"),
     ),
+    "CBS, a program's table": (
+        _csv("v.csv", {"vak": ("E85900N436000", "E86000N436100"), "inwoners": COUNTS}, ";"),
+        *("cbs:100m", "inwoners"),
+    ),
     "STATPOP": (
         _csv("s.csv", {"RELI": (60002000, 60012001), "B22BTOT": COUNTS}, ";"),
         *("statpop:100m", "B22BTOT"),
@@ -146,8 +150,6 @@ FIRST = {
         *("jis:half", "population"),
     ),
 }
-GRIDS_ASKED = {"CBS without sizes"}
-"""Tables whose codes, without a grid, are of two: then both are named in the question."""
 
 
 def _check(path: Path, *words: str):
@@ -162,17 +164,21 @@ def test_a_first_command_publishes(what, tmp_path):
     done = _check(tmp_path / name, "--grid", grid, "--value", value)
     assert done.returncode == 0, done.stderr
     checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())
-    assert checked["people"] == sum(COUNTS)
+    assert checked["counted_people"] == sum(COUNTS)
 
 
 @pytest.mark.parametrize("what", FIRST)
-def test_without_its_grid_it_is_the_same_or_the_grid_is_asked_for(what, tmp_path):
+def test_without_its_grid_it_is_the_same(what, tmp_path):
     (name, write), grid, value = FIRST[what]
     write(tmp_path)
     done = _check(tmp_path / name, "--value", value)
-    if what in GRIDS_ASKED:
-        assert done.returncode == 2
-        assert grid in done.stderr
-    else:
-        assert done.returncode == 0, done.stderr
-        assert f"--grid {grid}" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert f"--grid {grid}" in done.stderr
+
+
+def test_a_grid_that_codes_do_not_tell_is_asked_for_with_all_that_they_may_be_of(tmp_path):
+    _, write = _csv("v.csv", {"vak": ("E85500N436000", "E86000N436500"), "n": COUNTS})
+    write(tmp_path)
+    done = _check(tmp_path / "v.csv", "--value", "n")
+    assert done.returncode == 2
+    assert "cbs:500m, cbs:100m" in done.stderr
