@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 from geodp.errors import UsageError
-from geodp.io.read.reader import MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
+from geodp.io.read.reader import MEMBER, MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -44,6 +44,7 @@ class Raster(Reader):
     unit: float | None = field(default=None, metadata=asks(UNIT))
     missing: Sequence[float] = field(default=(), metadata=asks(MISSING, convert=_numbers))
     outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
+    member: str | None = field(default=None, metadata=asks(MEMBER))
     rounding: Rounding | None = field(default=None, metadata=asks(ROUND))
     secret: NoiseKey | None = None
 
@@ -59,9 +60,12 @@ class Raster(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Read the pixels of the one raster."""
+        from contextlib import ExitStack
+
         import numpy as np
 
         from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.forms.packed import unpack
         from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.input_files import list_paths
         from geodp.io.read.rows.pixels import align_parts
@@ -80,12 +84,14 @@ class Raster(Reader):
             scratch=self.scratch,
         )
         rounded = None if self.rounding is None else rounder(self.rounding, self.secret)
-        with fetch_urls(paths, self.scratch) as given:
+        with ExitStack() as held:
+            given = held.enter_context(fetch_urls(paths, self.scratch))
             (path, *others) = list_paths(given)
             if others:
                 raise UsageError("Give one raster at a time.")
             place = self.grid.places[0]
-            for part in align_parts(path, place, self.band, unit=self.unit, missing=self.missing):
+            here = held.enter_context(unpack(path, self.scratch, self.member))
+            for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored
                 pixels = int(np.count_nonzero(part.valid))
                 tally.survey.note(part.lines.name, part.lines.facts)
@@ -114,6 +120,7 @@ def read_raster(
     band: int | None = None,
     missing: Sequence[float] = (),
     outside: Outside = "error",
+    member: str | None = None,
     rounding: Rounding | None = None,
     secret: NoiseKey | None = None,
     memory: int | str | None = None,
@@ -141,7 +148,7 @@ def read_raster(
         Counted from 1; needed where there are several.
     missing : sequence of float, optional
         Stored values that mean nobody besides nodata, such as -200.
-    outside, rounding, secret, memory, scratch
+    outside, member, rounding, secret, memory, scratch
     """
     from geodp.io.read.rows.forms.url import fetch_urls
 
@@ -152,6 +159,7 @@ def read_raster(
             band=band,
             missing=missing,
             outside=outside,
+            member=member,
             rounding=rounding,
             secret=secret,
             memory=memory,

@@ -253,8 +253,11 @@ class Call:
     given: Mapping[str, Any]
 
     def ends_in(self, *endings: str) -> bool:
-        """Whether the name of any file ends so, in letters of either case."""
-        return any(path.suffix.lower() in endings for path in self.paths)
+        """Whether the name of any file, or of what a zip holds, ends so, in letters of any case."""
+        from geodp.io.read.rows.members import ending_of
+
+        member = self.given.get("member")
+        return any(ending_of(path, member) in endings for path in self.paths)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.rows.columns import Rows, Table, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
+from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.mesh_columns import require_one_header
@@ -85,22 +86,22 @@ def inspect(
     InputError
         A file that is none of these, or damaged; a header that is repeated in a row.
     """
-    kind = kind_of(path)
-    if encoding is not None and kind in (*RASTER, "parquet"):
-        raise UsageError("Only a text has an encoding (--encoding, encoding=).")
-    if kind in RASTER:
-        return {"format": "raster", "raster": _raster(path)}
-    opened = open_tables(
-        path,
-        delimiter=delimiter,
-        encoding=encoding,
-        labelled=True,
-        layer=layer,
-        header_row=header_row,
-        member=member,
-    )
-    tables = [_table(table, grid, key) for table in opened]
-    return {"format": kind, "tables": tables}
+    with unpack(path, None, member) as here:
+        kind = kind_of(here)
+        if encoding is not None and kind in (*RASTER, "parquet"):
+            raise UsageError("Only a text has an encoding (--encoding, encoding=).")
+        if kind in RASTER:
+            return {"format": "raster", "raster": _raster(here)}
+        opened = open_tables(
+            here,
+            delimiter=delimiter,
+            encoding=encoding,
+            labelled=True,
+            layer=layer,
+            header_row=header_row,
+            member=member,
+        )
+        return {"format": kind, "tables": [_table(table, grid, key) for table in opened]}
 
 
 def _raster(path: FilePath) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
+from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.forms.url import fetch_urls
 from geodp.io.read.rows.headers import is_name, point_to
 from geodp.io.read.rows.input_files import (
@@ -176,14 +177,15 @@ def open_tables(
         yield ArrowTable.open(paths)
         progress.begin("Sorting")
         return
-    with fetch_urls(paths, scratch) as given:
-        files = list_paths(given)
+    with fetch_urls(paths, scratch) as given, ExitStack() as held:
+        found = list_paths(given)
+        files = [held.enter_context(unpack(one, scratch, member)) for one in found]
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files, member, header_row):
             if file.kind == "text":
                 yield _open_text(file, delimiter, encoding, labelled, header_row)
             else:
-                yield _open(file, encoding, layer, header_row)
+                yield _open_named(file, encoding, layer, header_row)
             progress.advance(file.size)
     progress.begin("Sorting")
 
@@ -201,6 +203,19 @@ def _open_text(
     except InputError as error:
         rule, row = error.rule, error.row
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
+
+
+def _open_named(
+    file: InputFile, encoding: str | None, layer: str | None, header_row: int | None
+) -> Table:
+    """Open what is no text; errors call it by its name, also where it lies in another place."""
+    try:
+        return _open(file, encoding, layer, header_row)
+    except InputError as error:
+        if error.file != file.path:
+            raise
+        rule, row = error.rule, error.row
+    raise InputError(rule, file=file.name, row=row)
 
 
 def _open(

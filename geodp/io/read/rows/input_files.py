@@ -25,7 +25,7 @@ from geodp.io.opening import require_regular
 from geodp.io.read.rows.complete.archive import check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files, partition_values
 from geodp.io.read.rows.forms.url import refuse_url
-from geodp.io.read.rows.members import choose_members
+from geodp.io.read.rows.members import Unpacked, choose_members, is_named
 from geodp.table.source import Fact
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -142,15 +142,19 @@ def input_files(
         kind = kind_of(path)
         name = str(path)
         folders = partition_values(name)
-        if member is not None and kind != "zip":
-            raise InputError(NO_ARCHIVE, file=name)
+        facts: tuple[Fact, ...] = ()
+        if isinstance(path, Unpacked):
+            folders = partition_values(Path(path.archive).parent / path.member)
+            facts = path.facts
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
             check_archive(path, archive)
             shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
+            shapes = [one for one in shapes if member is None or is_named(one, member)]
             if shapes:
                 if len(shapes) > 1:
-                    rule = "The archive holds several shapefiles; unpack them."
+                    shown = ", ".join(map(printable, shapes))
+                    rule = f"Choose one of the shapefiles (--member, member=): {shown}."
                     raise InputError(rule, file=name)
                 opens, size = partial(_open_plain, path), os.path.getsize(path)
                 yield InputFile(
@@ -194,7 +198,9 @@ def input_files(
             size = os.path.getsize(path)
             opens, share = partial(_open_plain, path), partial(_read, size=size)
             where = os.fspath(path)
-            yield InputFile(name, kind, opens, size, share, path=where, partitions=folders)
+            yield InputFile(
+                name, kind, opens, size, share, path=where, partitions=folders, facts=facts
+            )
 
 
 def list_paths(paths: Given) -> list[FilePath]:

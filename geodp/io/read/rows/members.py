@@ -13,15 +13,27 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from geodp.errors import InputError, printable
+from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, guess_header, is_name, trim
 from geodp.io.read.rows.names import fold
 from geodp.table.source import Fact
 
 TABLES = (".txt", ".csv", ".tsv")
-"""Endings of the members that are read."""
+"""Endings of the members that are read as texts."""
+
+PACKED = (
+    *(".gpkg", ".fgb", ".geojson", ".geojsonl", ".jsonl", ".ndjson", ".parquet", ".geoparquet"),
+    *(".xlsx", ".xlsm", ".tif", ".tiff", ".nc", ".asc"),
+)
+"""Endings of the members that are unpacked, as libraries read them by their path."""
+
+SEVERAL = (
+    "The archive holds several tables; name the one that is meant (--member, member=), or unpack "
+    "it: "
+)
 
 DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError)
 
@@ -30,6 +42,67 @@ START = 1 << 16
 
 MOST = 20
 """Names of members that an error lists."""
+
+
+class Unpacked(Fetched):
+    """A member of an archive in a private folder, which messages call ``"FILE (member)"``.
+
+    Parameters
+    ----------
+    archive, member : str
+    path : str
+        Where it is.
+    facts : tuple of Fact
+        Which member was named, and which are not read.
+    """
+
+    def __init__(self, archive: str, member: str, path: str, facts: tuple[Fact, ...]) -> None:
+        super().__init__(f"{archive} ({printable(member)})", path)
+        self.archive, self.member, self.facts = archive, member, facts
+
+
+def ending_of(path: Path, wanted: str | None = None) -> str:
+    """Return how a file's name ends, in small letters; of a zip, how that of its packed members.
+
+    ``wanted``: name or pattern of the members that are meant.
+    """
+    ending = path.suffix.lower()
+    if ending != ".zip":
+        return ending
+    with suppress(*DAMAGES), zipfile.ZipFile(path) as archive:
+        names = [one.filename for one in _visible(archive)]
+        meant = [one for one in names if wanted is None or is_named(one, wanted)]
+        packed = {PurePosixPath(one).suffix.lower() for one in meant}.intersection(PACKED)
+        return packed.pop() if len(packed) == 1 else ending
+    return ending
+
+
+def choose_packed(
+    archive: zipfile.ZipFile, name: str, wanted: str | None
+) -> tuple[zipfile.ZipInfo | None, tuple[Fact, ...]]:
+    """Return the member that must be unpacked to be read, and what is said of that.
+
+    None where texts or a shapefile are meant. Raises InputError where several tables may be meant,
+    and for an encrypted archive.
+    """
+    infos = _visible(archive)
+    if wanted is None and any(one.filename.lower().endswith(".shp") for one in infos):
+        return None, ()
+    meant = [one for one in infos if wanted is None or is_named(one.filename, wanted)]
+    packed = [one for one in meant if one.filename.lower().endswith(PACKED)]
+    if not packed:
+        return None, ()
+    if any(one.flag_bits & 1 for one in packed):
+        raise InputError("The archive is encrypted; unpack it first.", file=name)
+    texts = [one for one in meant if one.filename.lower().endswith(TABLES)]
+    tables = [
+        one
+        for one in texts
+        if not one.filename.lower().endswith(".txt") or _has_table(_start_of(archive, one))
+    ]
+    if len(packed) + len(tables) > 1:
+        raise InputError(f"{SEVERAL}{_listed([*packed, *tables])}.", file=name)
+    return packed[0], _facts(wanted, [one for one in infos if one != packed[0]])
 
 
 def choose_members(
@@ -44,10 +117,10 @@ def choose_members(
     InputError
         No such member or no table, several tables whose headers differ, or an encrypted archive.
     """
-    infos = [one for one in archive.infolist() if not one.is_dir() and not _is_hidden(one.filename)]
+    infos = _visible(archive)
     tables = [one for one in infos if one.filename.lower().endswith(TABLES)]
     if wanted is not None:
-        tables = [one for one in infos if _is_named(one.filename, wanted)]
+        tables = [one for one in infos if is_named(one.filename, wanted)]
         if not tables:
             raise InputError(
                 "The archive holds no member of that name (--member, member=); there are "
@@ -65,12 +138,13 @@ def choose_members(
         )
     if wanted is None and len(tables) > 1:
         tables = _ask_tables(archive, name, tables, header_row)
-    facts = []
-    if wanted is not None:
-        facts.append(Fact("member", wanted, "operator"))
-    if others := [one for one in infos if one not in tables]:
-        facts.append(Fact("members that are not read", _listed(others), "values"))
-    return tables, tuple(facts)
+    return tables, _facts(wanted, [one for one in infos if one not in tables])
+
+
+def _facts(wanted: str | None, others: Sequence[zipfile.ZipInfo]) -> tuple[Fact, ...]:
+    named = () if wanted is None else (Fact("member", wanted, "operator"),)
+    unread = Fact("members that are not read", _listed(others), "values")
+    return (*named, unread) if others else named
 
 
 def _ask_tables(
@@ -141,9 +215,15 @@ def _split(line: str, delimiter: str) -> list[str]:
     return []
 
 
-def _is_named(member: str, wanted: str) -> bool:
+def is_named(member: str, wanted: str) -> bool:
+    """Whether a member has this name, with its folders or without, or meets this pattern."""
     names = (member, PurePosixPath(member).name)
     return wanted in names or any(fnmatchcase(one, wanted) for one in names)
+
+
+def _visible(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    every = archive.infolist()
+    return [one for one in every if not one.is_dir() and not _is_hidden(one.filename)]
 
 
 def _is_hidden(member: str) -> bool:

@@ -21,7 +21,9 @@ from geodp.grid.lattice import Lattice, whole_turn
 from geodp.io.opening import RASTERS, open_raster, require_regular
 from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.forms.ascii_grid import require_numbers
+from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.io.read.rows.members import Unpacked
 from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
 from geodp.table.source import Fact
 from geodp.table.stored import Stored
@@ -61,8 +63,8 @@ def grid_like(path: FilePath) -> Grid:
 
     Raises InputError for a raster that no transform places.
     """
-    with open_raster_file(path) as raster:
-        header = RasterHeader(raster, path)
+    with unpack(path) as here, open_raster_file(here) as raster:
+        header = RasterHeader(raster, here)
         header.require_affine()
         crs = None if header.crs is None else name_plane(header.crs)
         return Grid.regular(raster.shape, crs=crs, transform=raster.transform)
@@ -146,8 +148,8 @@ def align_parts(
         A raster that is not aligned, is damaged, has several bands of which none was chosen, or
         whose numbers are no counts.
     """
-    with open_raster_file(path) as raster:
-        name = str(path)
+    with unpack(path) as here, open_raster_file(here) as raster:
+        name, around = str(here), here.facts if isinstance(here, Unpacked) else ()
         if band is None and raster.count != 1:
             raise InputError(
                 f"The raster has {raster.count} bands; choose one (--band, band=), or write it "
@@ -157,14 +159,16 @@ def align_parts(
         chosen = band or 1
         if not 1 <= chosen <= raster.count:
             raise InputError(f"The raster has the bands 1 to {raster.count}.", file=name)
-        header = RasterHeader(raster, path)
+        header = RasterHeader(raster, here)
         stored = header.stored(chosen, unit, missing, counted=counted)
         slack = header.require_affine()
         rows, cols = _align(header, lattice, slack)
         if raster.driver == "AAIGrid":
-            require_numbers(path, raster.width * raster.height)
-        said = guard(name, partial(check_pixels, path, kind_of(path)), NO_RASTER)
-        lines = Lines(name, raster.width, (*header.facts(chosen, stored, unit, missing), *said))
+            require_numbers(here, raster.width * raster.height)
+        said = guard(name, partial(check_pixels, here, kind_of(here)), NO_RASTER)
+        lines = Lines(
+            name, raster.width, (*around, *header.facts(chosen, stored, unit, missing), *said)
+        )
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)

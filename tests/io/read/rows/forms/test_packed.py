@@ -1,0 +1,162 @@
+"""Archives of what libraries open by its path: unpacked, read, and gone."""
+
+import zipfile
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet
+import pyogrio
+import pytest
+import rasterio
+import shapely
+
+import geodp
+from geodp.errors import InputError, OutputError
+from geodp.io.read.layout.inspect import inspect
+from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.forms import packed
+from geodp.io.read.rows.pixels import grid_like
+from geodp.io.read.table import read_table
+
+TABLE = {"code": ["53394611", "53394612"], "n": [5, 6]}
+CSV = "code,n\n53394611,5\n53394612,6\n"
+BESIDE = {"readme.txt": "Made by an office.\nCC BY\n", "meta.xml": "<m/>", "guide.pdf": b"%PDF"}
+
+
+def features(path):
+    """Write the table as features, in the form that the ending says."""
+    points = shapely.to_wkb([shapely.Point(0, 0)] * 2)
+    fields = [np.array(column) for column in TABLE.values()]
+    pyogrio.raw.write(path, points, fields, [*TABLE], geometry_type="Point", crs="EPSG:4326")
+    return path.read_bytes()
+
+
+def parquet(path):
+    pyarrow.parquet.write_table(pa.table(TABLE), path)
+    return path.read_bytes()
+
+
+def workbook(path, *titles):
+    book = openpyxl.Workbook()
+    for row in [*titles, [*TABLE], *zip(*TABLE.values(), strict=True)]:
+        book.active.append([*row])
+    book.save(path)
+    return path.read_bytes()
+
+
+def raster(path):
+    place = rasterio.transform.from_origin(4000000, 3000000, 1000, 1000)
+    kinds = {"driver": "GTiff", "height": 1, "width": 2, "count": 1, "dtype": "int32"}
+    with rasterio.open(path, "w", crs="EPSG:3035", transform=place, **kinds) as made:
+        made.write(np.array([[[5, 6]]], np.int32))
+    return path.read_bytes()
+
+
+def zipped(folder, members):
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return folder / "a.zip"
+
+
+def read(path, **given):
+    return read_table(path, **{"grid": "jis:basic", "code": "code", "value": "n"} | given)
+
+
+FORMS = {
+    "p.gpkg": features,
+    "p.fgb": features,
+    "p.geojson": features,
+    "p.parquet": parquet,
+    "p.xlsx": workbook,
+}
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    yield tmp_path / "scratch"
+    assert not [*(tmp_path / "scratch").iterdir()], "what is unpacked goes"
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("folder", ["", "data/", "month=1/"])
+def test_the_one_table_of_an_archive_is_read(name, folder, tmp_path, scratch):
+    data = FORMS[name](tmp_path / name)
+    path = zipped(tmp_path, {**BESIDE, folder + name: data})
+    found = read(path, scratch=scratch, where={"month": "1"} if "month" in folder else {})
+    assert found.count.tolist() == [5, 6]
+    (source,) = found.reading.sources
+    assert source.name == f"{path} ({folder}{name})"
+    told = {fact.field: fact.value for fact in source.facts}
+    assert told["members that are not read"] == ", ".join(BESIDE)
+
+
+def test_a_raster_with_what_stands_beside_it(tmp_path, scratch):
+    path = zipped(tmp_path, {**BESIDE, "x/r.tif": raster(tmp_path / "r.tif")})
+    found = geodp.read(path, grid_like(path), scratch=scratch)
+    assert sorted(found.count.tolist()) == [5, 6]
+    assert found.reading.sources[0].name == f"{path} (x/r.tif)"
+    assert inspect(path)["raster"]["shape"] == [1, 2]
+    beside = {"x/r.tif": (tmp_path / "r.tif").read_bytes(), "x/r.tfw": "1000\n0\n0\n-1000\n0\n0\n"}
+    with pytest.raises(InputError, match=r"\(x/r\.tif\)"):
+        grid_like(zipped(tmp_path, beside))
+
+
+def test_several_tables_are_asked_with_their_names(tmp_path, scratch):
+    data = {"p.gpkg": features(tmp_path / "p.gpkg"), "a.csv": CSV, "r.tif": raster(tmp_path / "r")}
+    path = zipped(tmp_path, {**BESIDE, **data})
+    with pytest.raises(InputError, match=r"--member, member=\).*p\.gpkg, r\.tif, a\.csv"):
+        read(path, scratch=scratch)
+    for member in ("p.gpkg", "a.csv", "*.gpkg"):
+        assert read(path, member=member, scratch=scratch).count.tolist() == [5, 6]
+    grid = grid_like(zipped(tmp_path / "scratch", {"r.tif": data["r.tif"]}))
+    (tmp_path / "scratch" / "a.zip").unlink()
+    found = geodp.read(path, grid, member="r.tif", scratch=scratch)
+    assert sorted(found.count.tolist()) == [5, 6]
+    with pytest.raises(InputError, match="Only zip archives have members"):
+        read_raster(tmp_path / "r", grid=grid, member="r.tif")
+
+
+def test_shapefiles_of_an_archive_are_chosen(tmp_path, scratch):
+    features(tmp_path / "p.shp")
+    parts = {each.name: each.read_bytes() for each in tmp_path.glob("p.*")}
+    several = {f"{folder}/{name}": data for folder in "xy" for name, data in parts.items()}
+    path = zipped(tmp_path, several)
+    with pytest.raises(InputError, match=r"--member, member=\): x/p\.shp, y/p\.shp"):
+        read(path, scratch=scratch)
+    assert read(path, member="y/p.shp", scratch=scratch).count.tolist() == [5, 6]
+
+
+def test_titles_in_a_workbook_of_an_archive(tmp_path, scratch):
+    path = zipped(tmp_path, {"p.xlsx": workbook(tmp_path / "p.xlsx", ["Population"], [])})
+    assert read(path, header_row=3, scratch=scratch).count.tolist() == [5, 6]
+
+
+def test_damage_is_told_of_the_archive(tmp_path, scratch, monkeypatch):
+    data = features(tmp_path / "p.gpkg")
+    with pytest.raises(InputError, match=r"a\.zip \(p\.gpkg\).*shorter") as caught:
+        read(zipped(tmp_path, {"p.gpkg": data[:5000]}), scratch=scratch)
+    assert "scratch" not in str(caught.value)
+    path = zipped(tmp_path, {"p.gpkg": data})
+    changed = bytearray(path.read_bytes())
+    changed[200] ^= 255
+    path.write_bytes(changed)
+    with pytest.raises(InputError, match="truncated or damaged"):
+        read(path, scratch=scratch)
+    monkeypatch.setattr(packed.shutil, "disk_usage", lambda _: type("Disk", (), {"free": 1}))
+    with pytest.raises(OutputError, match="no room"):
+        read(zipped(tmp_path, {"p.gpkg": data}), scratch=scratch)
+
+
+@pytest.mark.parametrize("name", ["/p: x.parquet", "a/b\\..\\p.parquet", "人口.v1.parquet"])
+def test_names_become_those_that_every_disk_takes(name, tmp_path, scratch):
+    path = zipped(tmp_path, {name: parquet(tmp_path / "p.parquet")})
+    assert read(path, scratch=scratch).count.tolist() == [5, 6]
+
+
+def test_members_that_would_leave_the_folder_are_not_read(tmp_path, scratch):
+    path = zipped(tmp_path, {"../../p.parquet": parquet(tmp_path / "p.parquet")})
+    with pytest.raises(InputError, match="holds no"):
+        read(path, scratch=scratch)
