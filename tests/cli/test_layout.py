@@ -3,6 +3,7 @@
 import json
 import shlex
 import tomllib
+import zipfile
 
 import pytest
 
@@ -233,3 +234,21 @@ def test_what_of_an_input_is_said_twice_is_refused(path, tmp_path):
         assert words in done.stderr
     done = geodp("publish", path, *GIVEN, "--epsilon", 2, "--output", tmp_path / "a")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_row_of_the_header_and_the_member_are_in_the_recipe(tmp_path):
+    text = "Population\n\nmesh;n\n53394611;5\n53394612;6\n"
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("a.csv", text)
+        archive.writestr("b.csv", text.replace("n\n", "men\n"))
+    path, out = tmp_path / "in.zip", tmp_path / "a"
+    given = ("--header-row", 3, "--member", "a.csv", "--grid", "jis:basic", "--value", "n")
+    known = ("--primary", 5339, "--contribution", 1, "--epsilon", 1)
+    done = geodp("publish", path, *given, *known, "--output", out)
+    assert done.returncode == 0, done.stderr
+    recipe = out / "restricted" / "recipe.toml"
+    said = tomllib.loads(recipe.read_text())["options"]
+    assert (said["header-row"], said["member"]) == (3, "a.csv")
+    again = geodp("publish", path, "--recipe", recipe, *known[2:], "--output", tmp_path / "b")
+    assert again.returncode == 0, again.stderr
+    assert people(out) == people(tmp_path / "b") == 11

@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from geodp.cli.commands.inspect import inspect
 from geodp.cli.output import quote
+from geodp.errors import InputError
 from tests.io.files import tiff
 
 STRANGE = [
@@ -96,3 +98,17 @@ def test_parquet_and_rasters_are_described(tmp_path):
     raw = tmp_path / "raw.csv"
     raw.write_text("533900001,7\n")
     assert "the first row looks like data; names are not shown" in run(raw).output
+
+
+def test_titles_and_members_are_shown_and_settled(tmp_path):
+    text = "Population\n\nmesh,n\n53394611,5\n53394612,6\n"
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("a.csv", text)
+        archive.writestr("b.csv", "x,y,z\n1,2,3\n")
+    with pytest.raises(InputError, match=r"--member, member=\): a\.csv, b\.csv"):
+        run(tmp_path / "in.zip")
+    with pytest.raises(InputError, match="--header-row 3"):
+        run(tmp_path / "in.zip", "--member", "a.csv")
+    shown = run(tmp_path / "in.zip", "--member", "a.csv", "--header-row", 3).output
+    assert "    mesh\n    n\n" in shown
+    assert "--header-row 3 --member a.csv" in shown.splitlines()[-1]
