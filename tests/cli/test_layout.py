@@ -3,6 +3,7 @@
 import json
 import shlex
 import tomllib
+import zipfile
 
 import pytest
 
@@ -235,6 +236,7 @@ def test_what_of_an_input_is_said_twice_is_refused(path, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+<<<<<<< HEAD
 def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):
     path = tmp_path / "Zensus2022_Durchschnittsalter_1km-Gitter.csv"
     head = "GITTER_ID_1km;x_mp_1km;y_mp_1km;Durchschnittsalter\n"
@@ -247,3 +249,21 @@ def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):
     assert done.returncode == 2
     assert "means or shares" in done.stderr
     assert not (tmp_path / "out").exists()
+=======
+def test_the_row_of_the_header_and_the_member_are_in_the_recipe(tmp_path):
+    text = "Population\n\nmesh;n\n53394611;5\n53394612;6\n"
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        archive.writestr("a.csv", text)
+        archive.writestr("b.csv", text.replace("n\n", "men\n"))
+    path, out = tmp_path / "in.zip", tmp_path / "a"
+    given = ("--header-row", 3, "--member", "a.csv", "--grid", "jis:basic", "--value", "n")
+    known = ("--primary", 5339, "--contribution", 1, "--epsilon", 1)
+    done = geodp("publish", path, *given, *known, "--output", out)
+    assert done.returncode == 0, done.stderr
+    recipe = out / "restricted" / "recipe.toml"
+    said = tomllib.loads(recipe.read_text())["options"]
+    assert (said["header-row"], said["member"]) == (3, "a.csv")
+    again = geodp("publish", path, "--recipe", recipe, *known[2:], "--output", tmp_path / "b")
+    assert again.returncode == 0, again.stderr
+    assert people(out) == people(tmp_path / "b") == 11
+>>>>>>> h-books

@@ -34,7 +34,10 @@ ENGINE = (
 
 
 WKB = b"geoarrow.wkb"
-"""The extension type of GeoArrow whose values are read."""
+"""The extension type of GeoArrow for geometries of any kind."""
+
+NATIVE = ("point", "polygon", "multipolygon")
+"""Kinds of geometries that are read where they stand as coordinates, one column of one kind."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class ArrowTable:
 
     @property
     def geometry(self) -> tuple[str, str | None] | None:
-        """Name of the column of geometries, as WKB, and its CRS; None where there is not one.
+        """Name of the column of geometries and its CRS; None where there is not one.
 
         Raises InputError for geometries in another encoding of GeoArrow.
         """
@@ -91,7 +94,10 @@ class ArrowTable:
         if len(known) != 1:
             return None
         ((name, (encoding, metadata)),) = known.items()
-        if encoding != WKB:
+        if (
+            encoding != WKB
+            and encoding.decode(errors="replace").removeprefix("geoarrow.") not in NATIVE
+        ):
             rule = f"The column {name} holds geometries in another encoding; give them as WKB."
             raise InputError(rule, file=self.name)
         try:

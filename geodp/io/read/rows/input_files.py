@@ -1,6 +1,7 @@
 """Opening what people give: plain files, gzip, zstd, zip archives with stray members, folders.
 
-An input file is one stream of bytes with the name that errors show. Nothing is unpacked to disk.
+An input file is one stream of bytes with the name that errors show; texts in archives are read as
+streams too, and other members are unpacked before (:mod:`geodp.io.read.rows.forms.packed`).
 """
 
 from __future__ import annotations
@@ -79,6 +80,16 @@ DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 DAMAGED = "The file is truncated or damaged; fetch or write it again."
 
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How old workbooks begin, and new ones with a password."""
+
+OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis."
+"""What is at the beginning of a spreadsheet of OpenDocument, a zip archive."""
+
+OTHER_WORKBOOK = (
+    "This is a workbook of another form (ods, xls, xlsb), or one with a password; save it as xlsx "
+    "without a password, or as CSV."
+)
 NO_ARCHIVE = "Only zip archives have members (--member, member=); leave the option out."
 VOLUME = (
     "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
@@ -147,37 +158,7 @@ def input_files(
             folders = partition_values(Path(path.archive).parent / path.member)
             facts = path.facts
         if kind == "zip":
-            archive = guard(name, partial(zipfile.ZipFile, path))
-            check_archive(path, archive)
-            shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
-            shapes = [one for one in shapes if member is None or is_named(one, member)]
-            if shapes:
-                if len(shapes) > 1:
-                    shown = ", ".join(map(printable, shapes))
-                    rule = f"Choose one of the shapefiles (--member, member=): {shown}."
-                    raise InputError(rule, file=name)
-                opens, size = partial(_open_plain, path), os.path.getsize(path)
-                yield InputFile(
-                    name,
-                    "zipped shapefile",
-                    opens,
-                    size,
-                    member=shapes[0],
-                    path=os.fspath(path),
-                    partitions=folders,
-                )
-                continue
-            members, facts = choose_members(archive, name, member, header_row)
-            for one in members:
-                opens = partial(archive.open, one)  # it stays open as long as its tables do
-                share = partial(_read, size=one.file_size)
-                label = f"{name} ({printable(one.filename)})"
-                inner = one.filename if len(members) > 1 else ""
-                folders = partition_values(Path(name).parent / one.filename)
-                size = one.compress_size
-                yield InputFile(
-                    label, "text", opens, size, share, inner, partitions=folders, facts=facts
-                )
+            yield from _of_archive(path, member, header_row)
         elif kind == "gzip":
             check_blocks(path)
             size = os.path.getsize(path)
@@ -201,6 +182,33 @@ def input_files(
             yield InputFile(
                 name, kind, opens, size, share, path=where, partitions=folders, facts=facts
             )
+
+
+def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> Iterator[InputFile]:
+    """Open the shapefile of a zip archive, or its texts that are meant."""
+    name, where = str(path), os.fspath(path)
+    archive = guard(name, partial(zipfile.ZipFile, path))
+    check_archive(path, archive)
+    shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
+    shapes = [one for one in shapes if member is None or is_named(one, member)]
+    if len(shapes) > 1:
+        shown = ", ".join(map(printable, shapes))
+        rule = f"Choose one of the shapefiles (--member, member=): {shown}."
+        raise InputError(rule, file=name)
+    if shapes:
+        opens, size = partial(_open_plain, path), os.path.getsize(path)
+        folders, kind = partition_values(name), "zipped shapefile"
+        yield InputFile(name, kind, opens, size, member=shapes[0], path=where, partitions=folders)
+        return
+    members, facts = choose_members(archive, name, member, header_row)
+    for one in members:
+        opens = partial(archive.open, one)  # it stays open as long as its tables do
+        share = partial(_read, size=one.file_size)
+        label = f"{name} ({printable(one.filename)})"
+        inner = one.filename if len(members) > 1 else ""
+        folders = partition_values(Path(name).parent / one.filename)
+        size = one.compress_size
+        yield InputFile(label, "text", opens, size, share, inner, partitions=folders, facts=facts)
 
 
 def list_paths(paths: Given) -> list[FilePath]:
@@ -255,6 +263,9 @@ def kind_of(path: FilePath) -> str:
             "which are never opened: give the files that it names. Others, such as KML and GML, "
             "are to be converted first, to GeoPackage or GeoTIFF."
         )
+    other = start.startswith(OLE) or OPEN_DOCUMENT in start
+    if other or (start and name.lower().endswith(".xlsb")):
+        rule = OTHER_WORKBOOK
     if rule:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")

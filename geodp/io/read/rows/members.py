@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from geodp.errors import InputError, printable
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, guess_header, is_name, trim
+from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, trim
 from geodp.io.read.rows.names import fold
 from geodp.table.source import Fact
 
@@ -39,6 +40,8 @@ DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedErro
 
 START = 1 << 16
 """Bytes of a member that are looked at."""
+
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}\b)")
 
 MOST = 20
 """Names of members that an error lists."""
@@ -184,19 +187,18 @@ def _start_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
 
 
 def _has_table(text: str) -> bool:
-    """Whether a text may hold a table: a first line with names, or a header further down.
+    """Whether a text may hold a table: a line of its start has fields, or it is empty.
 
-    In prose a blank follows a comma.
+    In prose a blank follows a mark, or it separates thousands. No record makes a table prose, as
+    its header has fields.
     """
     lines = [line.rstrip("\r") for line in text.split("\n")][:HEAD_ROWS]
-    first = next((line for line in lines if line.strip()), "")
-    for delimiter in DELIMITERS:
-        rows = [_split(line, delimiter) for line in lines]
-        fields = _split(first, delimiter)
-        tight = len(trim(fields)) > 1 and not any(one[:1] == " " for one in fields[1:])
-        if (tight and all(map(is_name, fields))) or guess_header(rows) is not None:
-            return True
-    return not first
+    for line in lines:
+        plain = _THOUSANDS.sub("", line)
+        for fields in (_split(plain, delimiter) for delimiter in DELIMITERS):
+            if sum(map(bool, trim(fields))) > 1 and not any(one[:1] == " " for one in fields[1:]):
+                return True
+    return not any(map(str.strip, lines))
 
 
 def _columns_of(text: str, header_row: int | None) -> frozenset[str]:

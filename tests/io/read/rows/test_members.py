@@ -29,6 +29,7 @@ NO_TABLES = {
     "LICENSE.txt": "CC BY 4.0\n\nYou may share it.\n",
     "x/liesmich.txt": "Über\nZellen".encode("utf-16"),
     "説明.txt": "この表は、統計局が、作成。\n".encode("cp932"),
+    "thousands.txt": "It holds 1,234 people, of 2,345,678.\n",
     "commas.txt": "Contains code, and n, of 2020.\n",
     "metadata.xml": "<metadata/>",
     "paper.pdf": b"%PDF-1.4\0",
@@ -94,3 +95,11 @@ def test_what_is_no_archive_has_no_members(tmp_path):
         read(tmp_path / "a.csv", member="a.csv")
     with pytest.raises(UsageError, match="Only zip archives have members"):
         read(pa.table({"code": ["53394611"], "n": [5]}), member="a.csv")
+
+
+@pytest.mark.parametrize("row", ["x", "53394613", "53394613,6,7", "53394613;8", ""])
+def test_no_record_makes_a_table_one_that_is_not_read(row, tmp_path):
+    """What a text is goes by its header: an odd row is refused, and its table never left out."""
+    text = f"T\n\ncode,men\n{row}\n53394614,5\n"
+    with pytest.raises(InputError, match=r"a\.csv, b\.txt"):
+        read(zipped(tmp_path, {"a.csv": TABLE, "b.txt": text}))

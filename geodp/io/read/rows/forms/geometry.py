@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
-from geodp.io.read.rows.arrow import ArrowTable
+from geodp.io.read.rows.arrow import NATIVE, ArrowTable
 from geodp.io.read.rows.columns import Table, own_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
@@ -23,6 +24,9 @@ from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.projection import transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
+DEPTH_OF_PARTS = 3
+"""Lists around the coordinates of polygons of several parts: parts, rings, points."""
+
 NO_GEOMETRY = (
     "The table has no geometries; name the columns that say where a row is (--code, or --x and "
     "--y; code=, or x= and y=)."
@@ -31,7 +35,7 @@ NO_GEOMETRY = (
 
 @dataclass(frozen=True)
 class Geometry:
-    """A column of geometries as WKB, and its CRS (whatever pyproj reads)."""
+    """A column of geometries, as WKB or coordinates, and its CRS (whatever pyproj reads)."""
 
     name: str
     crs: str | None
@@ -63,13 +67,13 @@ def plain_columns(table: Table) -> dict[int, str]:
 
 
 def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
-    """Return the primary column of GeoParquet 1.x."""
+    """Return the primary column of GeoParquet 1.x, as WKB or in a native encoding."""
     try:
         said: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
         name = str(said["primary_column"])
         column = said["columns"][name]
         crs = column.get("crs", CRS84)
-        if column["encoding"] != "WKB" or name not in table.columns:
+        if column["encoding"] not in ("WKB", *NATIVE) or name not in table.columns:
             return None
         return name, crs if crs is None or isinstance(crs, str) else json.dumps(crs)
     except (KeyError, ValueError, TypeError, AttributeError):
@@ -162,14 +166,51 @@ def _shapes(column: pa.Array) -> NDArray[Any]:
 
 
 def _read_shapes(column: pa.Array) -> NDArray[Any]:
-    """Return geometries of WKB, None where there is none."""
+    """Return geometries of WKB or of coordinates in lists, None where there is none."""
     import shapely
 
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if pa.types.is_nested(column.type):
+        return _of_coordinates(column)
     found: NDArray[Any] = shapely.from_wkb(
         column.to_numpy(zero_copy_only=False), on_invalid="ignore"
     )
+    return found
+
+
+def _of_coordinates(column: pa.Array) -> NDArray[Any]:
+    """Return points, polygons or polygons of several parts, told by how deep their lists are."""
+    import shapely
+
+    empty, inner, offsets = column.is_null().to_numpy(zero_copy_only=False), column, []
+    while pa.types.is_list(inner.type) or pa.types.is_large_list(inner.type):
+        lengths = pc.fill_null(pc.list_value_length(inner), 0).to_numpy(zero_copy_only=False)
+        offsets.append(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        inner = inner.flatten()  # nulls have no parts
+    if pa.types.is_struct(inner.type):
+        axes = [pc.struct_field(inner, name) for name in ("x", "y")]
+        points = np.stack([one.to_numpy(zero_copy_only=False) for one in axes], axis=1)
+    else:
+        width = inner.type.list_size
+        flat = inner.values.slice(inner.offset * width, len(inner) * width)
+        points = flat.to_numpy(zero_copy_only=False).reshape(-1, width)[:, :2]
+    points = points.astype(np.float64)
+    found: NDArray[Any]
+    if not offsets:
+        found = shapely.points(points)
+        empty = empty | np.isnan(points).any(axis=1)
+    else:
+        kind = shapely.GeometryType.POLYGON
+        if len(offsets) == DEPTH_OF_PARTS:
+            kind = shapely.GeometryType.MULTIPOLYGON
+        try:
+            found = shapely.from_ragged_array(kind, points, tuple(reversed(offsets)))
+        except (ValueError, shapely.errors.GEOSException):  # of rings that do not close
+            if len(column) == 1:
+                return np.array([None], object)
+            return np.concatenate([_of_coordinates(column.slice(i, 1)) for i in range(len(column))])
+    found[empty] = None
     return found
 
 

@@ -178,3 +178,18 @@ def test_rows_above_the_header_that_are_blank_count(tmp_path):
     with pytest.raises(InputError, match="mark") as caught:
         read(book(tmp_path / "a.xlsx", rows))
     assert caught.value.row == 5
+
+
+@pytest.mark.parametrize("name", ["a.ods", "a.xls", "a.xlsx", "a.xlsb"])
+def test_workbooks_of_other_forms_and_with_passwords_are_told(name, tmp_path):
+    path = tmp_path / name
+    if name == "a.ods":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+            archive.writestr("content.xml", "<x/>")
+    elif name == "a.xlsb":
+        book(path, [("mesh", "n"), (53394611, 5)])
+    else:
+        path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
+    with pytest.raises(InputError, match="save it as xlsx without a password, or as CSV"):
+        read(path)

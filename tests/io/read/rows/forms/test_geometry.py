@@ -1,0 +1,82 @@
+"""Geometries as coordinates in lists, and as WKB: the same table, or the same refusal."""
+
+import json
+
+import geopandas
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import shapely
+
+from geodp.errors import InputError
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.table import read_table
+
+GRID = Grid.regular((3, 4), crs="EPSG:3035", transform=(1000, 0, 4000000, 0, 1000, 3000000))
+CELLS = [shapely.box(4e6 + 1000 * i, 3001000, 4001000 + 1000 * i, 3002000) for i in range(3)]
+
+
+def doors(folder, shapes):
+    """Return one table of features through every door."""
+    frame = geopandas.GeoDataFrame({"n": [5, 6, 7]}, geometry=shapes, crs="EPSG:3035")
+    frame.to_parquet(folder / "wkb.parquet")
+    native = {"geometry_encoding": "geoarrow", "schema_version": "1.1.0"}
+    frame.to_parquet(folder / "native.parquet", **native)
+    return [
+        folder / "wkb.parquet",
+        folder / "native.parquet",
+        frame,
+        frame.to_arrow(geometry_encoding="geoarrow", interleaved=True),
+        frame.to_arrow(geometry_encoding="geoarrow", interleaved=False),
+    ]
+
+
+@pytest.mark.parametrize("parts", [False, True])
+@pytest.mark.parametrize("door", range(5))
+def test_outlines_of_cells(parts, door, tmp_path):
+    shapes = [shapely.MultiPolygon([cell]) for cell in CELLS] if parts else CELLS
+    found = read_table(doors(tmp_path, shapes)[door], grid=GRID, value="n")
+    assert found.count.tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize("door", range(5))
+def test_points(door, tmp_path):
+    middles = [cell.centroid for cell in CELLS]
+    given = doors(tmp_path, middles)[door]
+    assert read_points(given, grid=GRID).count.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("door", range(5))
+@pytest.mark.parametrize(
+    ("shape", "rule"),
+    [
+        (None, "missing or damaged"),
+        (shapely.box(0, 0, 1, 1), "no cell of the grid"),
+        (CELLS[1].difference(CELLS[1].buffer(-400)), "no cell of the grid"),
+        (shapely.MultiPolygon([shapely.box(0, 0, 1, 1), CELLS[1]]), "no cell of the grid"),
+        (shapely.Polygon(), "no cell of the grid"),
+    ],
+)
+def test_what_is_no_cell_is_refused_by_its_row(shape, rule, door, tmp_path):
+    given = doors(tmp_path, [CELLS[0], shape, CELLS[2]])[door]
+    with pytest.raises(InputError, match=rule) as caught:
+        read_table(given, grid=GRID, value="n")
+    assert caught.value.row == 2
+
+
+def test_rings_that_do_not_close_are_refused_by_their_row(tmp_path):
+    ring = [{"x": x, "y": y} for x, y in CELLS[0].exterior.coords]
+    shapes = pa.array([[ring], [ring[:2]]], pa.list_(pa.list_(pa.struct({"x": "f8", "y": "f8"}))))
+    crs = json.loads(GRID_CRS)
+    said = {"encoding": "polygon", "geometry_types": ["Polygon"], "crs": crs}
+    geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": said}}
+    table = pa.table({"n": [5, 6], "geometry": shapes})
+    table = table.replace_schema_metadata({"geo": json.dumps(geo)})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="missing or damaged") as caught:
+        read_table(tmp_path / "a.parquet", grid=GRID, value="n")
+    assert caught.value.row == 2
+
+
+GRID_CRS = geopandas.GeoSeries([], crs="EPSG:3035").crs.to_json()
