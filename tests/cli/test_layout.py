@@ -236,7 +236,6 @@ def test_what_of_an_input_is_said_twice_is_refused(path, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-<<<<<<< HEAD
 def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):
     path = tmp_path / "Zensus2022_Durchschnittsalter_1km-Gitter.csv"
     head = "GITTER_ID_1km;x_mp_1km;y_mp_1km;Durchschnittsalter\n"
@@ -249,7 +248,8 @@ def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):
     assert done.returncode == 2
     assert "means or shares" in done.stderr
     assert not (tmp_path / "out").exists()
-=======
+
+
 def test_the_row_of_the_header_and_the_member_are_in_the_recipe(tmp_path):
     text = "Population\n\nmesh;n\n53394611;5\n53394612;6\n"
     with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
@@ -266,4 +266,3 @@ def test_the_row_of_the_header_and_the_member_are_in_the_recipe(tmp_path):
     again = geodp("publish", path, "--recipe", recipe, *known[2:], "--output", tmp_path / "b")
     assert again.returncode == 0, again.stderr
     assert people(out) == people(tmp_path / "b") == 11
->>>>>>> h-books
