@@ -13,11 +13,8 @@ from click.testing import CliRunner
 
 from geodp.cli.commands.inspect import inspect
 from geodp.cli.output import quote
-<<<<<<< HEAD
-from tests.command import geodp
-=======
 from geodp.errors import InputError
->>>>>>> h-books
+from tests.command import geodp
 from tests.io.files import tiff
 
 STRANGE = [
@@ -107,7 +104,6 @@ def test_parquet_and_rasters_are_described(tmp_path):
     assert "the first row looks like data; names are not shown" in run(raw).output
 
 
-<<<<<<< HEAD
 def test_a_release_is_known_as_one_and_is_no_input(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("code,n\n53394611,7\n53394612,8\n")
@@ -122,7 +118,8 @@ def test_a_release_is_known_as_one_and_is_no_input(tmp_path):
         done = geodp("publish", tmp_path / one, *options, "--output", tmp_path / "again")
         assert done.returncode == 5
         assert "protected already" in done.stderr
-=======
+
+
 def test_titles_and_members_are_shown_and_settled(tmp_path):
     text = "Population\n\nmesh,n\n53394611,5\n53394612,6\n"
     with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
@@ -133,6 +130,6 @@ def test_titles_and_members_are_shown_and_settled(tmp_path):
     with pytest.raises(InputError, match="--header-row 3"):
         run(tmp_path / "in.zip", "--member", "a.csv")
     shown = run(tmp_path / "in.zip", "--member", "a.csv", "--header-row", 3).output
-    assert "    mesh\n    n\n" in shown
+    assert "mesh  (codes)\n" in shown
+    assert "n  (counts)\n" in shown
     assert "--header-row 3 --member a.csv" in shown.splitlines()[-1]
->>>>>>> h-books
