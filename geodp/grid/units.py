@@ -235,7 +235,7 @@ NO_OTHER = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
-    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
-    "their own (--other NAME)."
+    "the code is no unit of the table of units; check leading zeros and the table's year (of cells "
+    "of H3: their resolution and the bounds), give a table that lists every unit, leave such rows "
+    "out (--outside drop), or count them in a unit of their own (--other NAME)."
 )

@@ -420,7 +420,7 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
-    if len(table["grids"]) > 1:
+    if table["grids"]:
         return f"choose the grid (--grid), if all codes are of one: {_listed(table['grids'])}"
     if str(table["key"]).upper().startswith("QUADKEY"):
         return (

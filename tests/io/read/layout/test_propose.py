@@ -284,7 +284,7 @@ def test_one_odd_index_of_h3_turns_no_reading_into_another(write):
         path = write(f"hex_id,n\n{odd},4\n{cells}")
         found = propose(path, {"contribution": 1})
         assert "grid" not in found.options
-        assert "--grid" in found.asks[0]
+        assert "h3:7" in found.asks[0]
         assert propose(path, {"contribution": 1, "grid": "h3:7"}).options["code"] == "hex_id"
 
 
