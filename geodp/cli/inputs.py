@@ -28,11 +28,15 @@ GRIDS: dict[str, tuple[str, ...]] = {
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
     "units": ("units_source", "units_columns", "other"),
+    "h3": ("bounds", "other"),
 }
 """Options that each kind of grid takes, of those that not every kind does.
 
 All other kinds are code systems, which take bounds.
 """
+
+UNITS = ("units", "h3")
+"""Kinds of grids whose cells are units."""
 
 NEEDS: dict[str, str] = {
     "measurements_complete_to": "measurements",
@@ -57,6 +61,8 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _like(Path(rest), options)
     elif kind == "units":
         grid = _units(Path(rest), options)
+    elif kind == "h3":
+        grid = _hexagons(options)
     else:
         from geodp.grid.mask import grid_of_primaries
 
@@ -68,7 +74,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         else:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
-        grid = _pairs(grid, options) if kind == "units" else grid.pairs()
+        grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
     for one in read_axes(options):
         grid = grid.with_attribute(one.name, one.labels)
     if (found := resolve_attributes(options)) is not None:
@@ -231,16 +237,39 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     """Return the units of a public table; they have no map and an order of their own."""
     from geodp.io.read.public.units import read_units
 
-    wrong = [name for name in ("mask", "regions") if options[name] is not None]
-    wrong += ["order"] if options["order"] != "morton" else []
-    if wrong:
-        raise UsageError(f"A grid of units: has its own levels and no map; leave out --{wrong[0]}.")
+    _require_no_map("units", options)
     source = _needed(options, "units_source")
     if is_input(path, options["inputs"]):
         raise UsageError("The units are one of the inputs; a table of units is public.")
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
     return read_units(path, source=source, columns=names, other=options.get("other"))
+
+
+def _hexagons(options: Mapping[str, Any]) -> Grid:
+    """Return the cells of H3 in the bounds, which are units."""
+    from geodp.grid.hexagons import grid_of_hexagons, hexagon_resolution
+
+    resolution, bounds = hexagon_resolution(str(options["spec"])), options["bounds"]
+    _require_no_map("h3", options)
+    if isinstance(bounds, str) and bounds.endswith(DEGREES):
+        bounds = [float(word) for word in bounds.split()[:EDGES]]
+    if bounds is None or isinstance(bounds, str):
+        raise UsageError(
+            "Cells of H3 need their public bounds, four numbers in degrees: --bounds WEST SOUTH "
+            "EAST NORTH."
+        )
+    return grid_of_hexagons(resolution, bounds, options.get("other"))
+
+
+def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of maps, which units do not have."""
+    wrong = [name for name in ("mask", "regions") if options[name] is not None]
+    wrong += ["order"] if options["order"] != "morton" else []
+    if wrong:
+        raise UsageError(
+            f"A grid of {kind}: has its own levels and no map; leave out --{wrong[0]}."
+        )
 
 
 def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:

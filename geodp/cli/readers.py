@@ -334,7 +334,9 @@ def _type_of(asked: Asked, value: Any) -> Any:
 
 
 def _ask_cropping(options: Mapping[str, Any]) -> str:
-    """Cropping is what bounds are for; elsewhere a cell outside the domain is a mistake."""
+    """Cropping is what bounds of a map are for; elsewhere a cell outside is a mistake."""
+    if str(options["spec"]).startswith("h3:"):
+        return "error"
     return "drop" if options["primary"] else "crop" if options["bounds"] else "error"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, UsageError, printable
 from geodp.grid.codes.arrays import LOST_ZEROS, as_array
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
@@ -69,6 +69,23 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     levels = dict(zip(reversed([*units]), reversed(texts), strict=True))
     hierarchy = Hierarchy.of_cells(np.stack([np.zeros_like(place), place]), levels, source)
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
+
+
+def add_other(
+    levels: Mapping[str, NDArray[Any]], source: str, other: str
+) -> tuple[dict[str, NDArray[Any]], str]:
+    """Return a table's levels with a unit for other codes on each, and its source, which says so.
+
+    Raises UsageError for the name of a finest unit, and a blank one.
+    """
+    finest = next(iter(levels.values()))
+    if not other.strip() or (finest == other).any():
+        raise UsageError(
+            "Name the unit for other codes (--other, other=) otherwise than every unit of the "
+            "table, and not blank."
+        )
+    more = {level: np.append(codes, other) for level, codes in levels.items()}
+    return more, f"{source}; codes that it does not list are counted as {printable(other)}"
 
 
 def pairs_of_units(grid: Grid) -> Grid:
@@ -218,7 +235,7 @@ NO_OTHER = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
-    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
-    "their own (--other NAME)."
+    "the code is no unit of the table of units; check leading zeros and the table's year (of cells "
+    "of H3: their resolution and the bounds), give a table that lists every unit, leave such rows "
+    "out (--outside drop), or count them in a unit of their own (--other NAME)."
 )

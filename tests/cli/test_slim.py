@@ -16,8 +16,8 @@ FILE = str(ROOT / "data" / "kanto" / "tblT999999H5339.zip")
 RUN = """
 import json, sys
 
-ABSENT = {"dask", "distributed", "fpdf", "geopandas", "matplotlib", "openpyxl", "pandas", "pyogrio",
-          "scipy", "xarray"}
+ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "matplotlib", "openpyxl", "pandas",
+          "pyogrio", "scipy", "xarray"}
 
 class Absent:
     @staticmethod

@@ -120,6 +120,7 @@ OUTSIDE = {
     "openpyxl": ("", "io/read/rows/forms"),
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),
+    "h3": ("", "grid/hexagons"),
     "geopandas": ("", "release/frames"),
     "dask": ("", "release/cluster"),
     "distributed": ("", "release/cluster"),

@@ -24,7 +24,7 @@ LIBRARIES = (
     "rich",
     "platformdirs",
 )
-EXTRAS = ("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2", "fsspec")
+EXTRAS = ("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2", "fsspec", "h3")
 """Libraries of extras, which need not be there."""
 
 

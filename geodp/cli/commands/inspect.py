@@ -109,6 +109,8 @@ def _areas(options: dict[str, Any]) -> list[str]:
     kind = named.partition(":")[0]
     if not {*DOMAIN}.isdisjoint(options) or not named or "bounds" not in options_of_grid(kind):
         return []
+    if kind == "h3":
+        return []  # bounds by name are those of squares
     return [*list_areas(code_system(named))]
 
 

@@ -16,6 +16,7 @@ from geodp.grid.codes.arrays import Indices, as_array
 from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
 from geodp.grid.codes.geohash import Geohashes
+from geodp.grid.codes.hexagon_form import resolution_of
 from geodp.grid.codes.jis import LEVELS
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import DEEPEST
@@ -27,6 +28,9 @@ NAMED = {
     "geohash": ("GEOHASH",),
 }
 """Beginnings of the names that publishers give columns of codes, where no description has them."""
+
+HEXAGONS = "h3:"
+"""Begins the names of grids of H3 cells."""
 
 
 def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
@@ -84,6 +88,7 @@ def count_others(
 ) -> dict[str, int]:
     """Return how many texts are no codes of a system, for each of which these are at most `most`.
 
+    Cells of H3 are looked for too, which are no code system of squares: ``h3:7``.
     Quadkeys are not looked for, as numbers may have lost zeros in front of them and their length
     tells nothing; geohashes only in a column of that name, as many words are geohashes.
 
@@ -103,7 +108,11 @@ def count_others(
     """
     plain = [code.strip() for code in codes]
     column = name.strip().upper()
-    found = {}
+    found = _count_other_hexagons(plain, most)
+    if system is not None and system.startswith(HEXAGONS):
+        return {system: found[system]} if system in found else {}
+    if system is not None:
+        found = {}
     for each in _systems() if system is None else (code_system(system),):
         named = isinstance(each, Geohashes) and _is_named(each, column)
         if system is None and each.zeros and not named:
@@ -116,6 +125,13 @@ def count_others(
         if odd <= most and odd < len(plain):
             found[each.name] = odd
     return found
+
+
+def _count_other_hexagons(codes: Sequence[str], most: int) -> dict[str, int]:
+    """Return how many codes are no H3 indices of a resolution, where these are at most `most`."""
+    found = [resolution_of(code) for code in codes]
+    odd = {each: len(found) - found.count(each) for each in {*found} if each is not None}
+    return {f"{HEXAGONS}{each}": odd[each] for each in sorted(odd) if odd[each] <= most}
 
 
 def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:

@@ -26,19 +26,32 @@ from geodp.io.read.rows.input_files import FilePath
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
 
-OWN_EXTENT = ("regular", "like", "units")
+OWN_EXTENT = ("regular", "like", "units", "h3")
 """Kinds of grids that are public areas themselves, so that a preset's would be another."""
 
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
-UNREAD = ("h3*", "s2*", "hex_id", "s2_cell*")
+UNREAD = ("s2*",)
 """Beginnings of the names of columns with codes of grids that are not read."""
 
 NO_SQUARES = (
-    "Codes of H3 and S2 are no squares of one grid; give rows the middle of their cells and read "
-    "these on a regular grid (--grid regular:, --x, --y), or write them as quadkeys (--grid "
-    "quadkey:ZOOM) or geohashes (--grid geohash:LENGTH)."
+    "Cells of S2 are not read: no library of S2 has packages for every Python that geodp runs on. "
+    "Give the cells as areal units (--grid units:TABLE of all cells of the public area), or rows "
+    "the middle of their cells and read these on a regular grid (--grid regular:, --x, --y)."
+)
+
+HEXAGONS = ("h3*", "hex_id")
+"""Beginnings of the names of columns with indices of H3."""
+
+NO_HEXAGONS = (
+    "The indices of H3 are not texts of 15 digits of one resolution, which --grid h3:RESOLUTION "
+    "reads: write numbers as such texts, in small letters, and move all of them to one resolution."
+)
+
+ASK_HEXAGONS = (
+    "state the public bounds of the H3 cells in degrees (--bounds WEST SOUTH EAST NORTH), which "
+    "are not taken from the records"
 )
 
 ASK_CONTRIBUTION = (
@@ -147,6 +160,8 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _system_of(grid: Any) -> str | None:
     """Return the name of the code system of ``--grid``; "" where it has none, None if not given."""
+    if re.fullmatch(r"h3:\d\d?", str(grid)):
+        return str(grid)
     try:
         return None if grid is None else code_system(str(grid)).name
     except UsageError:
@@ -279,17 +294,21 @@ def _of_table(
     options: dict[str, Any] = {}
     asks: list[str] = []
     key = known.get("code") or table["key"]
-    if any(fnmatchcase(n.strip().casefold(), u) for n in (*names, key or "") for u in UNREAD):
+    if _are_named((*names, key or ""), UNREAD):
         raise UsageError(NO_SQUARES)
     ends = _ends(table, known)
     if ends:
         options |= ends
     if "grid" not in known:
         grid = _find_grid(preset, str(key), table)
+        if grid is None and not table["grids"] and _are_named((*names, key or ""), HEXAGONS):
+            raise UsageError(NO_HEXAGONS)
         if grid is None:
             asks.append(_ask_grid(table))
         else:
             options["grid"] = grid
+    if str(options.get("grid", known.get("grid"))).startswith("h3:") and "bounds" not in known:
+        asks.append(ASK_HEXAGONS)
     pairs = ends or (known.get("pairs") and known.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     if known.get("points") or (key is None and not shapes and not pairs):
@@ -316,6 +335,12 @@ def _of_table(
     if "contribution" not in known and not known["stated"]:
         asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
     return options, asks
+
+
+def _are_named(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Whether a column has a name of some patterns."""
+    plain = [name.strip().casefold() for name in names]
+    return any(fnmatchcase(name, pattern) for name in plain for pattern in patterns)
 
 
 def _ends(table: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -407,7 +432,7 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
-    if len(table["grids"]) > 1:
+    if table["grids"]:
         return f"choose the grid (--grid), if all codes are of one: {_listed(table['grids'])}"
     if str(table["key"]).upper().startswith("QUADKEY"):
         return (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodp.errors import CodeError, InputError, UsageError, printable
+from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import grid_of_units
+from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -78,13 +78,7 @@ def read_units(
         raise InputError("The table of units has no rows.", file=table.name)
     levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
     if other is not None:
-        if not other.strip() or (levels[names[0]] == other).any():
-            raise UsageError(
-                "Name the unit for other codes (--other, other=) otherwise than every unit of the "
-                "table, and not blank."
-            )
-        levels = {level: np.append(codes, other) for level, codes in levels.items()}
-        source = f"{source}; codes that it does not list are counted as {printable(other)}"
+        levels, source = add_other(levels, source, other)
     try:
         return grid_of_units(levels, source)
     except CodeError as error:

@@ -4,7 +4,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.layout.propose import ASK_CONTRIBUTION, propose
+from geodp.io.read.layout.propose import ASK_CONTRIBUTION, ASK_HEXAGONS, propose
 
 CODES = "53394611,5\n53394526,7\n"
 
@@ -262,3 +262,43 @@ def test_rows_of_totals_are_selected_away_wherever_counts_are_added_up(write):
     assert "residence=-1" in propose(path, {**given, "duplicates": "sum"}).asks[0]
     every = (*given["where"], "residence=-1", "age=-1", "gender=-1")
     assert propose(path, {**given, "duplicates": "sum", "where": every}).asks == ()
+
+
+HEXAGONS = "872f5a363ffffff,5\n872f5a362ffffff,7\n"
+
+
+@pytest.mark.parametrize("name", ["h3", "h3_7", "h3_index", "hex_id", "zone", "Zelle"])
+def test_indices_of_h3_are_units_whose_bounds_are_asked_for(name, write):
+    path = write(f"{name},n\n{HEXAGONS}")
+    found = propose(path, {"contribution": 1})
+    assert found.options == {"grid": "h3:7", "code": name, "value": ["n"]}
+    assert found.asks == (ASK_HEXAGONS,)
+    bounds = {"contribution": 1, "bounds": (139, 35, 140, 36)}
+    assert propose(path, bounds).asks == ()
+    assert propose(path, {**bounds, "grid": "h3:7"}).options == {"code": name, "value": ["n"]}
+
+
+def test_one_odd_index_of_h3_turns_no_reading_into_another(write):
+    cells = HEXAGONS * 9
+    for odd in ("zzz", "862f5a367ffffff", "53394611"):
+        path = write(f"hex_id,n\n{odd},4\n{cells}")
+        found = propose(path, {"contribution": 1})
+        assert "grid" not in found.options
+        assert "h3:7" in found.asks[0]
+        assert propose(path, {"contribution": 1, "grid": "h3:7"}).options["code"] == "hex_id"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("h3,n\n608692970719018\u0663,5\n", "15 digits"),
+        ("h3,n\n608692970769416191,5\n608692970785144831,6\n", "15 digits"),
+        ("hex_id,n\n872F5A363FFFFFF,5\n872F5A362FFFFFF,5\n", "small letters"),
+        (f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}", "one resolution"),
+        ("s2,n\n60188bfb,5\n", "S2 are not read"),
+        ("s2_cell_id,n\n60188bfb,5\n", "S2 are not read"),
+    ],
+)
+def test_other_cells_that_are_no_squares_are_refused(text, words, write):
+    with pytest.raises(UsageError, match=words):
+        propose(write(text), {"contribution": 1})
