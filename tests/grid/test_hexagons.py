@@ -16,7 +16,7 @@ BOX = (139.5, 35.5, 140, 36)
 
 @pytest.fixture(scope="module")
 def h3():
-    return pytest.importorskip("h3", reason="needs the extra hexagons")
+    return pytest.importorskip("h3", reason="h3 comes with the extra hexagons")
 
 
 def inside(h3, resolution, bounds):

@@ -30,7 +30,7 @@ def test_the_resolution_is_told_by_the_form(code, resolution):
 
 
 def test_the_library_agrees():
-    h3 = pytest.importorskip("h3", reason="needs the extra hexagons")
+    h3 = pytest.importorskip("h3", reason="h3 comes with the extra hexagons")
     for resolution in range(16):
         for latitude in range(-90, 91, 15):
             code = h3.latlng_to_cell(latitude, 7 * latitude, resolution)
