@@ -88,7 +88,7 @@ def sample(every: list[Variant], size: int, layout: str) -> list[Variant]:
 
 
 def test_every_layout_has_variants_of_every_kind() -> None:
-    assert {plain.layout for plain in PLAIN} == {preset.name for preset in presets()}
+    assert {plain.layout for plain in PLAIN} <= {preset.name for preset in presets()}
     for plain in PLAIN:
         every = list(variants(plain))
         assert len(every) >= 100
