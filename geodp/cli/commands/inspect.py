@@ -55,7 +55,7 @@ def inspect(
         click.echo(f"raster: {_line(found['raster'])}")
     for table in found.get("tables", ()):
         name, columns = table.pop("name"), table.pop("columns")
-        roles = _roles(table)
+        roles, own_grid = _roles(table), table.pop("own_grid", "")
         click.echo(f"table: {printable(name)}")
         click.echo(f"  {_line(table)}")
         if columns is None:
@@ -67,6 +67,11 @@ def inspect(
             more = quote(label) if label else printable(kind)
             role = roles.get(column["name"], "")
             click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
+        if own_grid:
+            click.echo(
+                "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+            )
+            click.echo(own_grid, nl=False)
     if proposed["preset"]:
         click.echo(f"preset: {proposed['preset']}")
     for name, labels in proposed["attributes"].items():

@@ -133,3 +133,13 @@ def test_titles_and_members_are_shown_and_settled(tmp_path):
     assert "mesh  (codes)\n" in shown
     assert "n  (counts)\n" in shown
     assert "--header-row 3 --member a.csv" in shown.splitlines()[-1]
+
+
+def test_a_description_is_drafted_for_codes_of_no_known_grid(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("mesh_id,n\nX120Y455,7\nX121Y460,8\n")
+    printed = run(path).output
+    assert 'codes = "X{east}Y{north}"' in printed
+    assert "455" not in printed
+    path.write_text("mesh_id,n\n53394611,7\n53394612,8\n")
+    assert "codes =" not in run(path).output

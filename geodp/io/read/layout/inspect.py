@@ -13,6 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
+from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.rows.columns import Rows, Table, guess_header_of, open_tables
@@ -75,9 +76,10 @@ def inspect(
         ``times`` and ``persons``, names of all that may be it; ``grid``, the name of a code system,
         or None where it is not certain, and ``grids``, all that it may be; ``digits`` of all codes,
         or None; ``geometry``, the CRS of geometries, or None, and ``points``, whether all of them
-        are points; ``protected``, whether columns tell of hidden values; of a text ``encoding``
-        and ``delimiter``; and where the first row looks like data ``header_row``, another one that
-        looks like the header, or None.
+        are points; ``own_grid``, of codes of no known grid a description of one, a TOML file to be
+        filled in, or empty; ``protected``, whether columns tell of hidden values; of a text
+        ``encoding`` and ``delimiter``; and where the first row looks like data ``header_row``,
+        another one that looks like the header, or None.
 
     Raises
     ------
@@ -139,7 +141,15 @@ def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
     roles = recognise(columns, grid, own[0] if own else None)
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
+    found["own_grid"] = _suggest(roles, samples)
     return found | _geometry(table, first) | _roles(titles, roles, samples)
+
+
+def _suggest(roles: Roles, samples: Sequence[Sequence[str]]) -> str:
+    """Return a description to be filled in, for codes that are of no known grid."""
+    if roles.code is None or roles.grids:
+        return ""
+    return suggest_description([code for code in samples[roles.code] if code])
 
 
 def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]]) -> dict[str, Any]:
