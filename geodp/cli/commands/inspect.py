@@ -10,6 +10,7 @@ import click
 
 from geodp.cli.inputs import options_of_grid
 from geodp.cli.output import quote
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def inspect(
     publishes it, and what must still be said.
     """
     from geodp.io.read.layout.inspect import inspect as run
+    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.forms.folder import find_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
@@ -67,6 +69,8 @@ def inspect(
             more = quote(label) if label else printable(kind)
             role = roles.get(column["name"], "")
             click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
+        if ROLES["times"] in roles.values():
+            click.echo(translate_message(SERIES_OR_ATTRIBUTE))
         if own_grid:
             click.echo(
                 "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"

@@ -143,3 +143,11 @@ def test_a_description_is_drafted_for_codes_of_no_known_grid(tmp_path):
     assert "455" not in printed
     path.write_text("mesh_id,n\n53394611,7\n53394612,8\n")
     assert "codes =" not in run(path).output
+
+
+def test_a_column_of_times_is_a_series_or_an_attribute(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("mesh,hour,n\n53394611,7,7\n53394612,8,8\n")
+    printed = run(path).output
+    assert "hour  (time)" in printed
+    assert "publish-series" in printed
