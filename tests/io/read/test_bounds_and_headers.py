@@ -83,3 +83,20 @@ def test_names() -> None:
         map(is_name, ["KEY_CODE", "", "T001141001", "性別", "age 10-14", "_id", "Gitter_ID_1km"])
     )
     assert not any(map(is_name, ["53394611", "1kmN2E4", "DE_1kmN2E4", "a 10:11", "[x]", "-1"]))
+
+
+@pytest.mark.parametrize("above", ["", "\n", "\r\n\r\n", "\r\r\n", "\r\n\r\r\n", "\n\r\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_no_row_is_skipped_with_blank_lines_above(above: str, end: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    lines = ("code,n", f"{CODES[0]},5", f"{CODES[1]},7")
+    path.write_bytes((above + "".join(line + end for line in lines)).encode())
+    table = read_table(path, grid=WINDOW, code="code", value="n")
+    assert table.count.tolist() == [5, 7]
+
+
+def test_a_blank_line_that_ends_in_CR_alone_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"\rcode,n\n{CODES[0]},5\n{CODES[1]},7\n".encode())
+    with pytest.raises(InputError, match="Lines must end in LF or CR LF"):
+        read_table(path, grid=WINDOW, code="code", value="n")

@@ -343,7 +343,8 @@ def _read_titles(
     """
     names: list[str] = []
     labels: list[str] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    # Lines end in LF, as they are skipped; where CR ended them too, rows would be skipped as well.
+    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter)
     try:
         while not names:
             names = [_strip(name) for name in next(reader)]
@@ -456,7 +457,8 @@ def _from_line(text: str, line: int, above: int, name: str) -> str:
 
 def _first_line(text: str, name: str) -> str:
     """Return the first line of a head that is not blank; InputError where it is none of a table."""
-    line = text.lstrip("\r\n").partition("\n")[0]
+    shown = text.lstrip("\r\n")
+    blank, line = text[: len(text) - len(shown)], shown.partition("\n")[0]
     if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
         raise InputError(BINARY, file=name)
     if not line.strip():
@@ -464,7 +466,7 @@ def _first_line(text: str, name: str) -> str:
         if text.strip():
             rule = "The first row names no column; the file needs a header with names."
         raise InputError(rule, file=name)
-    if "\r" in line.rstrip("\r"):
+    if blank.endswith("\r") or "\r" in line.rstrip("\r"):
         raise InputError(NO_LINES, file=name)
     if re.match(r'\s*\[\s*[{"\[]', text):
         raise InputError(ARRAY, file=name)

@@ -16,6 +16,7 @@ from geodp.errors import GeodpError
 from geodp.io.read.layout.presets import presets
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
+from tests.io.read.official.made import MADE
 from tests.io.read.official.test_more_options import read_as, same
 from tests.io.read.official.variants import (
     PICTURES,
@@ -27,9 +28,10 @@ from tests.io.read.official.variants import (
     variants,
 )
 
-PLAIN = (*SHEETS, *PICTURES)
-LARGE = tuple(scale(sheet) for sheet in SHEETS)
-SAMPLE = 40
+TEXTS = (*SHEETS, *MADE)
+PLAIN = (*TEXTS, *PICTURES)
+LARGE = tuple(scale(sheet) for sheet in TEXTS)
+SAMPLE = 32
 """Variants of a layout that the law takes where a run must be like the one before; else all."""
 
 FEW = 4
@@ -88,7 +90,9 @@ def sample(every: list[Variant], size: int, layout: str) -> list[Variant]:
 
 
 def test_every_layout_has_variants_of_every_kind() -> None:
-    assert {plain.layout for plain in PLAIN} <= {preset.name for preset in presets()}
+    # Squares of Brazil's are added up by their rule, so that a doubled row is another table.
+    read = {one.name for one in presets() if not one.refused} - {"ibge"}
+    assert {plain.layout for plain in PLAIN} == read
     for plain in PLAIN:
         every = list(variants(plain))
         assert len(every) >= 100

@@ -948,7 +948,7 @@ def _box(x, y, side):
     return shapely.box(x, y, x + side, y + side)
 
 
-def _inspire(code):
+def inspire(code):
     """The outline of a cell of EPSG:3035 by its id; of what is no id, the first cell's."""
     code = code if re.fullmatch(r"(CRS3035RES1000m|1km)N[0-9]+E[0-9]+", code) else _short(*CELLS[0])
     north, _, east = code.partition("RES1000m" if "RES" in code else "km")[2].partition("E")
@@ -978,7 +978,7 @@ def _zensus_2022():
         mark="–",
         delimiter=";",
         end="\r\n",
-        shape=_inspire,
+        shape=inspire,
         crs=3035,
     )
 
@@ -1022,7 +1022,7 @@ def _zensus_ages():
         mark="–",
         delimiter=";",
         end="\r\n",
-        shape=_inspire,
+        shape=inspire,
         crs=3035,
     )
 
@@ -1051,7 +1051,7 @@ def _geostat_2011():
         value="TOT_P",
         parts="CNTR_CODE",
         end="\r\n",
-        shape=_inspire,
+        shape=inspire,
         crs=3035,
     )
 
@@ -1071,7 +1071,7 @@ def _geostat_2018():
         code="GRD_ID",
         value="TOT_P_2018",
         parts="CNTR_ID",
-        shape=_inspire,
+        shape=inspire,
         crs=3035,
     )
 
@@ -1106,7 +1106,7 @@ def _census_2021():
         code="GRD_ID",
         value="T",
         mark="-9999",
-        shape=_inspire,
+        shape=inspire,
         crs=3035,
     )
 
