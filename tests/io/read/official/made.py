@@ -61,7 +61,7 @@ def sheet_of(
         other = {count: text, own: area, **dict(zip(_centre(own), _centre(area), strict=True))}
         made = [other.get(cell, cell) for cell in like]
         rows.append(tuple(made))
-    square = codes[0].startswith(("CRS3035RES1000m", "1km"))
+    square = codes[0].startswith("CRS3035RES1000m")
     beside = tuple((name, _list_areas(one, codes)) for name, one in areas.items())
     return Sheet(
         layout,
