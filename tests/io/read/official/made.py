@@ -7,7 +7,7 @@ for each of several areas and one of nobody, and the options of a command that d
 import csv
 import gzip
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import geopandas
@@ -47,7 +47,7 @@ def sheet_of(
         words = _find_command(Path(folder), attribute)
         table = Path(folder) / words[0]
         found = _read(table)
-        first = {path.name: _read(path) for path in Path(folder).glob("*.csv") if path != table}
+        areas = {path.name: _read(path) for path in Path(folder).glob("*.csv") if path != table}
     preset, columns = find_preset(layout), found.columns
     code = match(preset.options["code"], columns)[0]
     value = match(preset.options["value"], columns)[0]
@@ -61,7 +61,8 @@ def sheet_of(
         other = {count: text, own: area, **dict(zip(_centre(own), _centre(area), strict=True))}
         made = [other.get(cell, cell) for cell in like]
         rows.append(tuple(made))
-    beside = tuple((name, _list_areas(one, codes)) for name, one in first.items())
+    square = codes[0].startswith("CRS3035RES1000m")
+    beside = tuple((name, _list_areas(one, codes)) for name, one in areas.items())
     return Sheet(
         layout,
         table.name.removesuffix(".gz"),
@@ -74,9 +75,8 @@ def sheet_of(
         beside=beside,
         delimiter=found.delimiter,
         packing={".gz": "gz", ".shp": "shp"}.get(table.suffix, "csv"),
-        encoding=found.encoding,
-        shape=inspire if "RES1000m" in codes[0] else None,
-        crs=3035 if "RES1000m" in codes[0] else 0,
+        shape=inspire if square else None,
+        crs=3035 if square else 0,
     )
 
 
@@ -95,17 +95,16 @@ def _read(path: Path) -> Sheet:
     """Return the table of a file as it is written; of features without their outlines."""
     if path.suffix == ".shp":
         frame = geopandas.read_file(path).drop(columns="geometry")
-        rows = [[*map(str, row)] for row in frame.itertuples(index=False)]
-        return _sheet([[*frame.columns], *rows], ",", "utf-8")
+        return _plain([[*frame.columns], *(map(str, row) for row in frame.to_numpy().tolist())])
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     delimiter = ";" if b";" in data.partition(b"\n")[0] else ","
-    text = data.decode("utf-8")
-    return _sheet([*csv.reader(text.splitlines(), delimiter=delimiter)], delimiter, "utf-8")
+    return _plain(csv.reader(data.decode().splitlines(), delimiter=delimiter), delimiter)
 
 
-def _sheet(lines: list[list[str]], delimiter: str, encoding: str) -> Sheet:
+def _plain(lines: Iterable[Iterable[str]], delimiter: str = ",") -> Sheet:
+    """Return a header and rows as a sheet of no layout."""
     columns, *rows = map(tuple, lines)
-    return Sheet("", "", columns, tuple(rows), (), "", "", delimiter=delimiter, encoding=encoding)
+    return Sheet("", "", columns, tuple(rows), (), "", "", delimiter=delimiter)
 
 
 def _is_kept(sheet: Sheet, row: tuple[str, ...], words: list[str]) -> bool:
@@ -134,10 +133,9 @@ def _numbered(start: int, text: str = "") -> list[str]:
     return [f"{text}{start + i}" for i in range(8)]
 
 
+BLOCKS = _numbered(1000, "09001010101")
 FRACTIONS = [str(n) if n in (8, 12, 250) else f"{n}.4" for n in PEOPLE]
 """Estimates of persons."""
-
-_BLOCKS = [f"09001010101{1000 + i}" for i in range(8)]
 
 MADE = (
     sheet_of("zensus2022-households", tables.zensus_families, SQUARES, nobody="–"),
@@ -166,7 +164,7 @@ MADE = (
     sheet_of("statcan-profile", tables.statcan, _numbered(60010181, "2021S0512")),
     sheet_of("abs-g01", tables.abs_g01, _numbered(10102100701), attribute="sex*age"),
     sheet_of("abs-mesh-blocks", tables.abs_mesh_blocks, _numbered(10000010000)),
-    sheet_of("lodes-rac", tables.lodes_rac, _BLOCKS, attribute="age"),
-    sheet_of("lodes-wac", tables.lodes_wac, _BLOCKS),
+    sheet_of("lodes-rac", tables.lodes_rac, BLOCKS, attribute="age"),
+    sheet_of("lodes-wac", tables.lodes_wac, BLOCKS),
     sheet_of("mobaku", tables.mobaku, [f"{code}1" for code in MESHES]),
 )

@@ -4,7 +4,8 @@ A `Sheet` is a table after a publisher's layout, with all that its file may have
 `Alteration` makes another sheet of one, from a seed: of the same table in another writing, which
 must be read as the same; or of what a reader may refuse, and never takes for another table. They
 compose. `Picture` is the same of rasters. A new layout is one more entry of `SHEETS` or `PICTURES`,
-and a new way to write a file one more alteration: the law of variants then asks it.
+or of `made.MADE` where a form of `tables` makes up its table, and a new way to write a file one
+more alteration: the law of variants then asks it.
 """
 
 import codecs
