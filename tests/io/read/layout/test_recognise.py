@@ -137,10 +137,10 @@ def test_no_record_changes_which_reading_is_chosen(what, settle):
     """Adding, taking away or changing one: an option may go or come, and never be another."""
     columns, draw = TABLES[what], random.Random(what)
     rows = [*zip(*columns.values(), strict=True)]
-    for times in (1, 2, 4):
+    for times in (1, 4):
         many = rows * times
         before = settle(dict(zip(columns, zip(*many, strict=True), strict=True))).options
-        for _ in range(40):
+        for _ in range(20):
             after = [*many]
             at = draw.randrange(len(after))
             odd = tuple(draw.choice((*after[at], *ODD)) for _ in columns)
