@@ -135,7 +135,7 @@ ROLES = {
     "times": "(time)",
     "persons": "(persons)",
 }
-"""What columns hold, in words: with a question mark where several may."""
+"""Words for the roles of columns, with a question mark where several columns may have one."""
 
 
 def _roles(table: dict[str, Any]) -> dict[str, str]:

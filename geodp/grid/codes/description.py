@@ -43,7 +43,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "examples": (dict,),
     "notes": (dict,),
 }
-"""What a description may have, and of which types."""
+"""Keys of a description, and their types."""
 
 WRITTEN: Mapping[type, str] = {str: "a text", list: "a list", dict: "a table"}
 
@@ -60,7 +60,7 @@ CODE_FAMILIES = ("jis", "quadkey", "geohash", "file", "regular", "like", "units"
 
 @dataclass(frozen=True)
 class GridDescription:
-    """What a TOML file says of a grid; equal where all of it is.
+    """The description of a grid that a TOML file gives; equal where all of it is.
 
     Attributes
     ----------

@@ -33,6 +33,9 @@ ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 DEEPEST = 9
 BITS = 5
 
+_VALUES = np.full(128, -1, np.int64)
+_VALUES[[ord(letter) for letter in ALPHABET]] = np.arange(len(ALPHABET))
+
 
 @dataclass(frozen=True, slots=True)
 class Geohashes:
@@ -99,10 +102,7 @@ class Geohashes:
         if array.dtype.kind in "iu" and array.size:
             raise CodeError(0, LOST_ZEROS.format(self.name))
         characters = characters_of(array, self.length + 1)
-        table = np.full(128, -1, np.int64)
-        for number, letter in enumerate(ALPHABET):
-            table[ord(letter)] = number
-        value = table[np.minimum(characters[:, : self.length], 127)]
+        value = _VALUES[np.minimum(characters[:, : self.length], 127)]
         good = (value >= 0).all(axis=1) & (characters[:, self.length] == 0)
         require(good, lambda position: self._rule(text_at(array, position)))
         row, col = np.zeros(array.size, np.int64), np.zeros(array.size, np.int64)

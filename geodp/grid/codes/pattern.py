@@ -77,7 +77,7 @@ class Number:
     width: int = 0
 
     def unit_of(self, size: Fraction) -> Fraction:
-        """Return what the number is counted in, for cells of a size."""
+        """Return the unit of the number, for cells of a size."""
         if self.unit is not None:
             return self.unit
         unit = 1

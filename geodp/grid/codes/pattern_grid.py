@@ -165,17 +165,17 @@ class PatternGrid:
 
     @property
     def definition(self) -> dict[str, Any] | None:
-        """What a release states of the description; None of one that is a standard."""
+        """Return the description for the card of a release; None for one that is a standard."""
         return None if self.description.name in STANDARD else self.description.describe()
 
     @property
     def unit(self) -> Fraction:
-        """What points are rounded down to: 1, or the largest that all sizes are multiples of."""
+        """Return the unit that points are rounded down to: 1, or the largest divisor of all sizes."""
         return _unit(self.description)
 
     @property
     def spellings(self) -> tuple[Spelling, ...]:
-        """Those that are read, of which the first is written."""
+        """Return the spellings that are read; the first is written."""
         return _spellings(self.description, self.label)
 
     def of_label(self, label: str) -> PatternGrid:
@@ -232,7 +232,7 @@ class PatternGrid:
         return row.reshape(shape), col.reshape(shape)
 
     def _rule(self, text: str, mixed: bool) -> str:
-        """Return what is wrong with a text that is no code, and what to do."""
+        """Explain why a text is no code, and name the remedy."""
         if text.strip() in BLANK:
             return MISSING
         spelt = " or ".join(one.write() for one in self.spellings if _has_country(one) is False)
@@ -267,7 +267,7 @@ class PatternGrid:
         return bool(self._read(np.array([text], object))[1][0])
 
     def _swapped(self, text: str) -> str:
-        """Return what to do where a text has the two letters of coordinates in another order."""
+        """Return the remedy for a text with northing and easting swapped; empty for another."""
         for one in self.spellings:
             pairs = [
                 (part.text[-1], after.axis)

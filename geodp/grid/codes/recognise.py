@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, InputError
+from geodp.errors import CodeError
 from geodp.grid.codes import code_system
-from geodp.grid.codes.arrays import Indices, as_array
+from geodp.grid.codes.arrays import as_array, within
 from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
 from geodp.grid.codes.geohash import Geohashes
@@ -77,7 +77,7 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
     found = [
         system
         for system in _systems()
-        if (lettered or not isinstance(system, Geohashes)) and _has(system, array)
+        if (lettered or not isinstance(system, Geohashes)) and not _count_odd(system, array, 0)
     ]
     column = name.strip().upper()
     return tuple(one.name for one in sorted(found, key=lambda one: not _is_named(one, column)))
@@ -108,11 +108,10 @@ def count_others(
     """
     plain = [code.strip() for code in codes]
     column = name.strip().upper()
-    found = _count_other_hexagons(plain, most)
     if system is not None and system.startswith(HEXAGONS):
+        found = _count_other_hexagons(plain, most)
         return {system: found[system]} if system in found else {}
-    if system is not None:
-        found = {}
+    found = _count_other_hexagons(plain, most) if system is None else {}
     for each in _systems() if system is None else (code_system(system),):
         named = isinstance(each, Geohashes) and _is_named(each, column)
         if system is None and each.zeros and not named:
@@ -134,7 +133,7 @@ def _count_other_hexagons(codes: Sequence[str], most: int) -> dict[str, int]:
     return {f"{HEXAGONS}{each}": odd[each] for each in sorted(odd) if odd[each] <= most}
 
 
-def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:
+def _count_odd(system: CodeSystem, codes: NDArray[Any], most: int) -> int:
     """Return how many are no codes in the public extent; any number above `most` if more are."""
     odd = 0
     while codes.size and odd <= most:
@@ -143,13 +142,14 @@ def _count_odd(system: CodeSystem, codes: NDArray[np.str_], most: int) -> int:
         except CodeError as error:
             codes, odd = np.delete(codes, error.position), odd + 1
             continue
-        return odd + int((~_inside(system, row, col)).sum())
+        row0, col0, rows, cols = system.extent
+        return odd + int((~(within(row - row0, rows) & within(col - col0, cols))).sum())
     return odd
 
 
 @cache
 def _form(name: str) -> re.Pattern[str]:
-    """Return what all codes of a system match, and few other texts."""
+    """Return a pattern that all codes of a system match, and few other texts."""
     system = code_system(name)
     if isinstance(system, PatternGrid):
         return re.compile("|".join(spelling.form() for spelling in system.spellings))
@@ -170,24 +170,6 @@ def _is_named(system: CodeSystem, column: str) -> bool:
 def _has_letters(codes: NDArray[Any]) -> bool:
     """Whether most codes have a letter."""
     return 2 * sum(not text.isdecimal() for text in map(str, codes.tolist())) > codes.size
-
-
-def _has(system: CodeSystem, codes: NDArray[Any]) -> bool:
-    """Tell whether every code is one of a system, the first of them first, as most are refused."""
-    try:
-        system.parse(codes[:1])
-        row, col = system.parse(codes)
-    except (CodeError, InputError):
-        return False
-    return bool(_inside(system, row, col).all())
-
-
-def _inside(system: CodeSystem, row: Indices, col: Indices) -> NDArray[np.bool_]:
-    row0, col0, rows, cols = system.extent
-    inside: NDArray[np.bool_] = (
-        (row >= row0) & (row < row0 + rows) & (col >= col0) & (col < col0 + cols)
-    )
-    return inside
 
 
 @cache

@@ -232,7 +232,7 @@ def _code(system: CodeSystem, at: Engine) -> str:
 
 
 def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
-    """Return what the first spelling of a description writes."""
+    """Return the first spelling of a description as an expression of SQL."""
     one = system.spellings[0]
     parts: list[str] = []
     for kind, first, width, other, a, b, sign in one.marks.tolist():

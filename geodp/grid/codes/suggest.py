@@ -82,6 +82,6 @@ def _of_one_number(codes: Sequence[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return what stands in every code, as a spelling has it."""
+    """Return a literal of every code with the braces and quotes of a spelling."""
     doubled = text.replace("{", "{{").replace("}", "}}")
     return doubled.replace("\\", "\\\\").replace('"', '\\"')

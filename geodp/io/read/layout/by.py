@@ -170,8 +170,7 @@ def _headers(table: Table) -> list[str]:
 
 def _fitting(table: Table, headers: Sequence[str]) -> Preset | None:
     """Return the preset of the package that fits, where exactly one does."""
-    path = Path(table.name)
-    found = [one for one in presets.presets() if one.fits(path, table.columns)]
+    found = presets.find_fitting(Path(table.name), table.columns)
     return found[0] if len(found) == 1 else None
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.io.read.layout.presets import match, presets
+from geodp.io.read.layout.presets import find_layout, match
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.tally import MOST_PARTS
@@ -27,10 +27,10 @@ def find_parts(table: Table) -> list[int]:
 
     Returns its position; none where no layout of the package has such a column, or several fit.
     """
-    fitting = [one for one in presets() if one.columns and one.fits_columns(table.columns)]
-    if len(fitting) != 1 or not fitting[0].parts:
+    layout = find_layout(table.columns)
+    if layout is None or not layout.parts:
         return []
-    met = match(fitting[0].parts, table.columns)
+    met = match(layout.parts, table.columns)
     return [[*table.columns].index(met[0])] if len(met) == 1 else []
 
 

@@ -302,6 +302,11 @@ def presets() -> tuple[Preset, ...]:
     return tuple(Preset.of(name, texts[name].read_text("utf-8")) for name in sorted(texts))
 
 
+def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
+    """Return the presets of the package that a file of a name with these columns fits."""
+    return [one for one in presets() if one.fits(path, columns)]
+
+
 def find_layout(columns: Sequence[str]) -> Preset | None:
     """Return the one layout of the package whose table has such a header."""
     fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]

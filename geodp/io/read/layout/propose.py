@@ -18,7 +18,7 @@ from typing import Any
 from geodp.errors import UsageError, printable
 from geodp.grid.codes import code_system
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
+from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, find_fitting, match
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
@@ -210,7 +210,7 @@ def _columns_of(one: Attribute) -> dict[str, Any]:
 
 
 def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
-    found = [one for one in presets() if one.fits(Path(path), columns)]
+    found = find_fitting(Path(path), columns)
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
         raise UsageError(f"Several presets fit this file; choose one (--preset): {names}.")

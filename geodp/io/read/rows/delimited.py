@@ -20,6 +20,7 @@ from geodp import progress
 from geodp.errors import InputError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
+from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -30,7 +31,7 @@ from geodp.io.read.rows.headers import (
     is_number,
     point_to,
 )
-from geodp.io.read.rows.input_files import DAMAGES, InputFile, guard
+from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText

@@ -12,7 +12,6 @@ import io
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +22,7 @@ import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
 from geodp.io.opening import require_regular
-from geodp.io.read.rows.complete.archive import check_archive, check_blocks
+from geodp.io.read.rows.complete.archive import DAMAGES, check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files, partition_values
 from geodp.io.read.rows.forms.url import refuse_url
 from geodp.io.read.rows.members import Unpacked, choose_members, is_named
@@ -73,9 +72,6 @@ RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
 
 MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re.IGNORECASE)
 """How texts begin that name other files or addresses, or hold no table."""
-
-DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
-"""What reading a truncated or damaged file raises."""
 
 DAMAGED = "The file is truncated or damaged; fetch or write it again."
 

@@ -10,13 +10,13 @@ import codecs
 import csv
 import re
 import zipfile
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from geodp.errors import InputError, printable
+from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, trim
 from geodp.io.read.rows.names import fold
@@ -36,7 +36,8 @@ SEVERAL = (
     "it: "
 )
 
-DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError)
+UNREADABLE = (*DAMAGES, NotImplementedError)
+"""Errors of a damaged member, or of one packed by a method that zipfile does not know."""
 
 START = 1 << 16
 """Bytes of a member that are looked at."""
@@ -72,7 +73,7 @@ def ending_of(path: Path, wanted: str | None = None) -> str:
     ending = path.suffix.lower()
     if ending != ".zip":
         return ending
-    with suppress(*DAMAGES), zipfile.ZipFile(path) as archive:
+    with suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
         names = [one.filename for one in _visible(archive)]
         meant = [one for one in names if wanted is None or is_named(one, wanted)]
         packed = {PurePosixPath(one).suffix.lower() for one in meant}.intersection(PACKED)
@@ -177,7 +178,7 @@ def _ask_tables(
 def _start_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
     """Return how a member begins, as a text; nothing of a damaged one, which reading tells."""
     start = b""
-    with suppress(*DAMAGES), archive.open(member) as stream:
+    with suppress(*UNREADABLE), archive.open(member) as stream:
         start = stream.read(START)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return start.decode("utf-16", "replace")

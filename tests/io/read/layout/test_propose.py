@@ -132,7 +132,7 @@ def test_points_are_asked_whose_they_are(write):
 
 def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
     twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
-    monkeypatch.setattr("geodp.io.read.layout.propose.presets", lambda: twins)
+    monkeypatch.setattr("geodp.io.read.layout.presets.presets", lambda: twins)
     with pytest.raises(UsageError, match=r"--preset\): a, b"):
         propose(write(f"mesh,n\n{CODES}"), {})
 

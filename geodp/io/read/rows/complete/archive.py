@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import struct
-from zipfile import ZipFile
+import zlib
+from zipfile import BadZipFile, ZipFile
 
 from geodp.io.read.rows.complete.error import incomplete
+
+DAMAGES = (OSError, EOFError, zlib.error, BadZipFile)
+"""Errors that reading a truncated or damaged file raises."""
 
 MOST_COMMENT = 1 << 16
 """Bytes behind the end of an archive, of a comment on it."""

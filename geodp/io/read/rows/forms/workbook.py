@@ -13,6 +13,7 @@ from zipfile import ZipFile
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
+from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -22,7 +23,7 @@ from geodp.io.read.rows.headers import (
     point_to,
     trim,
 )
-from geodp.io.read.rows.input_files import DAMAGES, InputFile
+from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
