@@ -170,7 +170,7 @@ class PatternGrid:
 
     @property
     def unit(self) -> Fraction:
-        """Return the unit that points are rounded down to: 1, or the largest divisor of all sizes."""
+        """Return the unit that points are rounded down to: 1, or the largest divisor of all."""
         return _unit(self.description)
 
     @property
