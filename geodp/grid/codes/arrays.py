@@ -58,6 +58,18 @@ def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:
     return characters
 
 
+def text_codes(codes: ArrayLike, length: int, name: str) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Return codes that are never numbers as an array and as characters, uint32[n, length + 1].
+
+    CodeError for numbers, which may have lost zeros in front that their length does not tell;
+    `name` is the code system's.
+    """
+    array = as_array(codes)
+    if array.dtype.kind in "iu" and array.size:
+        raise CodeError(0, LOST_ZEROS.format(name))
+    return array, characters_of(array, length + 1)
+
+
 def text_at(array: NDArray[Any], position: int) -> str:
     """Return the text of one code, for choosing the sentence of an error."""
     value = array.reshape(-1)[position]

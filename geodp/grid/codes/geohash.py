@@ -13,19 +13,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
-    LOST_ZEROS,
     MISSING,
     SNAP,
     Indices,
     Pair,
-    as_array,
-    characters_of,
     flat_pair,
     require,
     text_at,
+    text_codes,
     within,
 )
 
@@ -98,10 +96,7 @@ class Geohashes:
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes into lattice indices; see `CodeSystem.parse`."""
-        array = as_array(codes)
-        if array.dtype.kind in "iu" and array.size:
-            raise CodeError(0, LOST_ZEROS.format(self.name))
-        characters = characters_of(array, self.length + 1)
+        array, characters = text_codes(codes, self.length, self.name)
         value = _VALUES[np.minimum(characters[:, : self.length], 127)]
         good = (value >= 0).all(axis=1) & (characters[:, self.length] == 0)
         require(good, lambda position: self._rule(text_at(array, position)))

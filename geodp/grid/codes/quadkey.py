@@ -14,18 +14,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
-    LOST_ZEROS,
     MISSING,
     Indices,
     Pair,
-    as_array,
-    characters_of,
     flat_pair,
     require,
     text_at,
+    text_codes,
     within,
 )
 
@@ -88,10 +86,7 @@ class Quadkeys:
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
-        array = as_array(codes)
-        if array.dtype.kind in "iu" and array.size:
-            raise CodeError(0, LOST_ZEROS.format(self.name))
-        characters = characters_of(array, self.zoom + 1)
+        array, characters = text_codes(codes, self.zoom, self.name)
         digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
         good = within(digits, 4).all(axis=1) & (characters[:, self.zoom] == 0)
         require(good, lambda position: self._rule(text_at(array, position)))
