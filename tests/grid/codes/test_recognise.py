@@ -59,3 +59,25 @@ def test_numbers_are_read_and_never_complete_lost_zeros():
     assert "jis:half" in systems_of(np.array([533946113, 392725541]))
     assert systems_of(np.array([13, 12])) == ()  # quadkeys are never numbers
     assert systems_of([]) == systems_of(np.array([0.5])) == ()
+
+
+@pytest.mark.parametrize(
+    ("codes", "name"),
+    [
+        (["1kmN6672E0385", "1kmN7000E0040"], "national:3067:1km"),
+        (["5kmN1338E0017", "5kmN1400E0100"], "national:3067:5km"),
+        (["250mN674400E31725", "250mN669000E08500"], "national:3067:250m"),
+        (["1kmN6588E0540", "1kmN6450E0660"], "national:3301:1km"),
+        (["SE_CRS3006RES1000mN6133000E394000"], "national:3006:1km"),
+    ],
+)
+def test_short_ids_of_a_country_are_of_its_grid_alone(codes, name):
+    """Those of Europe's grid look like them, and have other eastings and northings."""
+    assert systems_of(codes) == (name,)
+
+
+@pytest.mark.parametrize("kind", [np.str_, np.int64])
+def test_thirteen_digits_are_squares_of_sweden(kind):
+    """Which size they are of they do not tell."""
+    found = systems_of(np.array(["3940006133000", "3950006134000"]).astype(kind), "rutid_scb")
+    assert {*found} == {f"national:3006:{size}" for size in ("1km", "500m", "250m", "200m", "100m")}
