@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.projection import transformation
+from geodp.io.read.rows.projection import Move, transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3
@@ -104,21 +105,20 @@ def geometry_points(
 def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     """Which cells of the lattice polygons are, or points lie at the centre of.
 
-    Raises InputError for a CRS other than the lattice's, and CodeError, when rows are read, for a
+    Corners in another CRS are moved into the lattice's first, where PROJ does that exactly.
+    Raises InputError for a CRS from which it does not, and CodeError, when rows are read, for a
     geometry that is no cell.
     """
-    if lattice.transform is None or not _same_crs(geometry.crs, lattice.crs):
-        raise InputError(
-            f"The geometries must be cells in the grid's CRS ({lattice.crs}); read the file by its "
-            "column of codes (--code, code=), or choose a grid in the file's CRS.",
-            file=file,
-        )
+    move = _move_of_cells(lattice, geometry.crs, file)
+    assert lattice.transform is not None
     a, _, c, _, e, f = lattice.transform
 
     def read(column: pa.Array) -> list[NDArray[np.int64]]:
         import shapely
 
         shapes = _shapes(column)
+        if move is not None:
+            shapes = shapely.transform(shapes, lambda at: np.stack(move(*at.T), axis=1))
         west, south, east, north = shapely.bounds(shapes).T
         middle = (west + east) / 2
         shift = lattice.turned(middle) - middle
@@ -143,6 +143,21 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         return [np.rint(row).astype(np.int64), np.rint(col).astype(np.int64)]
 
     return Locator((geometry.name,), (0, 1), read)
+
+
+def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
+    """Return how corners are moved into the lattice's CRS; None for those that are in it."""
+    if lattice.transform is not None and crs is not None:
+        if _same_crs(crs, lattice.crs):
+            return None
+        with suppress(UsageError):
+            return transformation(lattice, crs, allow_ballpark=False)
+    raise InputError(
+        f"The geometries must be cells in the grid's CRS ({lattice.crs}), or in one that is moved "
+        "to it exactly; read the file by its column of codes (--code, code=), or choose a grid in "
+        "the file's CRS.",
+        file=file,
+    )
 
 
 def shape_kinds(column: pa.Array) -> list[int]:

@@ -40,6 +40,35 @@ def test_outlines_of_cells(parts, door, tmp_path):
     assert found.count.tolist() == [5, 6, 7]
 
 
+@pytest.mark.parametrize("crs", [4326, 4258, 3857, 25833])
+def test_outlines_in_another_crs_are_moved_into_the_grids(crs, tmp_path):
+    """As GeoJSON is always in degrees of WGS 84: corners of cells stay corners of cells."""
+    frame = geopandas.GeoDataFrame({"n": [5, 6, 7]}, geometry=CELLS, crs=3035).to_crs(crs)
+    frame.to_file(tmp_path / "cells.geojson", COORDINATE_PRECISION=9)
+    frame.to_file(tmp_path / "cells.gpkg")
+    for given in (frame, tmp_path / "cells.geojson", tmp_path / "cells.gpkg"):
+        assert read_table(given, grid=GRID, value="n").count.tolist() == [5, 6, 7]
+
+
+def test_rectangles_of_another_crs_are_no_cells(tmp_path):
+    degrees = geopandas.GeoSeries(CELLS, crs=3035).to_crs(4326).envelope
+    frame = geopandas.GeoDataFrame({"n": [5, 6, 7]}, geometry=degrees)
+    with pytest.raises(InputError, match="no cell of the grid") as caught:
+        read_table(frame, grid=GRID, value="n")
+    assert caught.value.row == 1
+
+
+@pytest.mark.parametrize("crs", [None, "EPSG:4301"])
+def test_outlines_of_no_crs_or_of_one_that_is_moved_roughly_are_refused(crs):
+    """Of Tokyo's datum no exact way to JGD2011 comes with PROJ."""
+    mesh = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+    frame = geopandas.GeoDataFrame(
+        {"n": [5]}, geometry=[shapely.box(139, 35, 139.1, 35.1)], crs=crs
+    )
+    with pytest.raises(InputError, match="moved to it exactly"):
+        read_table(frame, grid=mesh, value="n")
+
+
 @pytest.mark.parametrize("door", range(5))
 def test_points(door, tmp_path):
     middles = [cell.centroid for cell in CELLS]
