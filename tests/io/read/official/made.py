@@ -160,6 +160,13 @@ MADE = (
     sheet_of(
         "ssb", tables.ssb, [f"{2_240_000 + 1000 * i}{6_440_000 + 1000 * i}" for i in range(8)]
     ),
+    sheet_of(
+        "statfi", tables.statfi, [f"1kmN{6670 + i}E0{380 + i}" for i in range(8)], nobody="-1"
+    ),
+    sheet_of("scb", tables.scb, [f"{390_000 + 1000 * i}{6_130_000 + 1000 * i}" for i in range(8)]),
+    sheet_of("census2021-v1", tables.census_v1, SQUARES, nobody="-9999"),
+    sheet_of("ine-grid", tables.ine_grid, [f"PT_{code}" for code in SQUARES]),
+    sheet_of("ine-bgri", tables.ine_bgri, _numbered(11060300101)),
     sheet_of("istat-sections", tables.istat, _numbered(580911000001)),
     sheet_of("statcan-profile", tables.statcan, _numbered(60010181, "2021S0512")),
     sheet_of("abs-g01", tables.abs_g01, _numbered(10102100701), attribute="sex*age"),

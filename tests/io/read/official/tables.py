@@ -269,12 +269,77 @@ def ibge(folder):
     _write(folder, "grade_id45.csv", [("ID_UNICO", "nome_1KM", "MASC", "FEM", "POP"), *rows])
 
 
-def istat(folder):
-    codes = (580911000001, 580911000002)
+def ibge_2022(folder):
+    """The names of columns are those of 2022: of squares of 1 km in small letters alone."""
+    squares = [("200ME53000N96322", "1KME5300N9632", 2), ("200ME53002N96322", "1KME5300N9632", 3)]
+    squares += [("1KME5301N9633", "1KME5301N9633", 7)]
+    names = ("ID_UNICO", "nome_1km", "nome_5KM", "nome_10KM", "nome_50KM", "nome_100KM")
+    rows = [(*names, "nome_500KM", "QUADRANTE", "TOTAL", "TOTAL_DOM")]
+    for cell, square, count in squares:
+        wider = ("5KME5300N9630", "10KME5300N9630", "50KME5300N9600", "100KME5300N9600")
+        rows.append((cell, square, *wider, "500KME5000N9500", "ID_57", count, 1))
+    _write(folder, "grade_id57.csv", rows)
+
+
+def statfi(folder):
+    """Of squares with fewer than ten inhabitants nothing but their number is told."""
+    names = "kunta,grd_id,id_nro,xkoord,ykoord,vaesto,miehet,naiset,ika_0_14,ika_15_64,ika_65_"
     rows = [
-        ("PROCOM", "SEZ21_ID", "P1"),
-        *((58091, code, n) for code, n in zip(codes, (5, 7), strict=True)),
+        names.split(","),
+        ("091", "1kmN6672E0385", 2024385, 385000, 6672000, 10, 4, 6, 1, 8, 1),
+        ("091", "1kmN6671E0384", 2023384, 384000, 6671000, 2, -1, -1, -1, -1, -1),
     ]
+    _write(folder, "vaki2023_1km.csv", rows)
+
+
+def scb(folder):
+    """Sexes are perturbed apart from the total, and need not add up to it."""
+    names = "objectid,rutid_inspire,rutid_scb,rutstorl,beftotalt,man,kvinna,referenstid"
+    rows = [names.split(",")]
+    for at, (east, north, *counts) in enumerate(
+        ((394000, 6133000, 7, 4, 4), (395000, 6134000, 5, 2, 2)), 1
+    ):
+        inspire = f"SE_CRS3006RES1000mN{north}E{east}"
+        rows.append([at, inspire, f"{east}{north}", 1000, *counts, "20251231"])
+    _write(folder, "befolkning_1km_2025.csv", rows)
+
+
+def census_v1(folder):
+    first, second = LAEA
+    rows = [("GRD_ID", "OBS_VALUE_T"), (_code(1000, first), 5), (_code(1000, second), 7)]
+    _write(folder, "ESTAT_Census_2021_V1-0.csv", rows)
+
+
+def ine_grid(folder):
+    names = ("GRD_ID2021_OFICIAL", "N_INDIVIDUOS", "N_INDIVIDUOS_H", "N_INDIVIDUOS_M")
+    rows = [names]
+    for place, counts in zip(LAEA, ((5, 5, 0), (7, 3, 4)), strict=True):
+        rows.append((f"PT_{_code(1000, place)}", *counts))
+    _write(folder, "GRID1K21_CONT.csv", rows)
+
+
+def ine_bgri(folder):
+    names = "OBJECTID,BGRI2021,DT21,DTMN21,DTMNFR21,SUBSECCAO,N_EDIFICIOS_CLASSICOS,N_INDIVIDUOS"
+    parts = "H M 0_14 15_24 25_64 65_OU_MAIS".split()
+    rows = [[*names.split(","), *(f"N_INDIVIDUOS_{part}" for part in parts)]]
+    codes = ("11060300101", "11060300102")
+    for at, (code, counts) in enumerate(
+        zip(codes, ((5.0, 5.0, 0.0), (7.0, 3.0, 4.0)), strict=True), 1
+    ):
+        where = [at, code, code[:2], code[:4], code[:6], code[6:], 2.0]
+        rows.append([*where, *counts, 0.0, 0.0, counts[0], 0.0])
+    _write(folder, "BGRI2021_1106.csv", rows)
+    listed = [("subsection", "municipality"), *((code, code[:4]) for code in codes)]
+    _write(folder, "subsections.csv", listed)
+
+
+def istat(folder):
+    """The youngest boys and the oldest women, of columns of five years for each sex."""
+    codes = (580911000001, 580911000002)
+    ages = [*range(30, 46), *range(67, 83)]
+    rows = [("PROCOM", "SEZ21_ID", "P1", *(f"P{age}" for age in ages))]
+    for code, count, of in zip(codes, (5, 7), (30, 82), strict=True):
+        rows.append((58091, code, count, *(count * (age == of) for age in ages)))
     _write(folder, "R12_sezioni_2021.csv", rows, delimiter=";")
     listed = [("section", "municipality"), *((code, 58091) for code in codes)]
     _write(folder, "sections.csv", listed)
@@ -390,6 +455,7 @@ FORMS = (
     *(zensus_citizens, zensus_citizenships, zensus_adults, zensus_households, zensus_families),
     *(zensus_rents, zensus_shares, zensus_joined, zensus_atlas, census_v3, census_sdmx),
     *(filosofi_200m, filosofi_1km, filosofi_2017, filosofi_2015, filosofi_natural, gus, istat),
+    *(ibge_2022, statfi, scb, census_v1, ine_grid, ine_bgri),
     *(ssb, ibge, ine_indicators, ine_tracts, statcan, abs_g01, abs_mesh_blocks),
     *(lodes_rac, lodes_wac, mobaku),
 )

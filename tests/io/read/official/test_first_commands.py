@@ -1,6 +1,6 @@
 """First commands of people who know their grid and their column of counts, and nothing of options.
 
-Twenty tables, each as its office or its program writes it. The same command without ``--grid``
+Tables, each as its office or its program writes it. The same command without ``--grid``
 reads the same table where the codes tell their grid.
 """
 
@@ -130,6 +130,24 @@ FIRST = {
             },
         ),
         *("national:3067:1km", "vaesto"),
+    ),
+    "Finland, short": (
+        _csv("f.csv", {"grd_id": ("1kmN6672E0385", "1kmN6673E0385"), "vaesto": COUNTS}),
+        *("national:3067:1km", "vaesto"),
+    ),
+    "Sweden": (
+        _csv(
+            "s.csv",
+            {
+                "rutid": tuple(f"SE_CRS3006RES1000mN{n}E394000" for n in (6133000, 6134000)),
+                "beftotalt": COUNTS,
+            },
+        ),
+        *("national:3006:1km", "beftotalt"),
+    ),
+    "Estonia": (
+        _csv("e.csv", {"ruut": ("1kmN6588E0540", "1kmN6589E0540"), "n": COUNTS}),
+        *("national:3301:1km", "n"),
     ),
     "a workbook": (
         _workbook("w.xlsx", [["mesh", "n"], [int(MESH[0]), 4], [int(MESH[1]), 8]]),

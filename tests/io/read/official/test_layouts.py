@@ -52,6 +52,12 @@ OWN = {
     "gus2011": (tables.gus,),
     "ssb": (tables.ssb,),
     "ibge": (tables.ibge,),
+    "ibge2022": (tables.ibge_2022,),
+    "statfi": (tables.statfi,),
+    "scb": (tables.scb,),
+    "census2021-v1": (tables.census_v1,),
+    "ine-grid": (tables.ine_grid,),
+    "ine-bgri": (tables.ine_bgri,),
     "istat-sections": (tables.istat,),
     "ine-indicators": (tables.ine_indicators,),
     "ine-tracts": (tables.ine_tracts,),
@@ -60,7 +66,7 @@ OWN = {
     "abs-mesh-blocks": (tables.abs_mesh_blocks,),
 }
 FORMS = [(name, form) for name, some in OWN.items() for form in some]
-LISTS = {"blocks.csv", "sections.csv", "areas.csv", "sa1.csv", "mesh_blocks.csv"}
+LISTS = {"blocks.csv", "sections.csv", "areas.csv", "sa1.csv", "mesh_blocks.csv", "subsections.csv"}
 BESIDE = {".shx", ".dbf", ".prj", ".cpg"}
 
 
