@@ -267,6 +267,32 @@ def test_islands_that_the_coastline_lacks_are_of_their_country(japan):
         assert ((x > west_edge) & (x < east_edge) & (y > south_edge) & (y < north_edge)).all()
 
 
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [
+        (44.427689, 141.320501),  # Teurito
+        (38.465471, 139.251767),  # Awashima
+        (37.849929, 136.916879),  # Hegurajima
+        (34.5196, 139.2792),  # Toshima
+        (33.9436, 138.8175),  # Zenisu
+        (34.835675, 131.836001),  # Takashima
+        (33.735683, 132.481259),  # Aoshima
+        (34.245, 130.1055),  # Okinoshima
+        (33.868302, 130.035919),  # Oronoshima
+        (33.572847, 129.757008),  # Madarashima
+        (33.00933, 129.352144),  # Enoshima
+        (32.566401, 128.899609),  # Oshima, of Goto
+        (29.223529, 129.3248),  # Kodakarajima
+        (24.753409, 124.695684),  # Minnajima
+        (24.058586, 123.782432),  # Haterumajima
+    ],
+)
+def test_islands_are_where_public_positions_are(lat, lon):
+    """Of districts' addresses, summits and lists of heritage; see natural-earth-10m.md."""
+    found = np.array([(at[2], at[1]) for at in land.read_islands()])
+    assert np.abs(found - (lat, lon)).max(axis=1).min() < land.HALF / 2
+
+
 def test_a_part_of_a_country_is_its_own_land_too():
     grid = geodp.Grid.mesh("inspire:10km")
     finland, aland = (cut_to_land(grid, f"land:{name}").domain for name in ("finland", "aland"))
