@@ -59,7 +59,7 @@ def test_published_codes_are_where_publishers_say():
         ("statpop:100m", "60002000", (2_600_050, 1_200_050)),
         ("national:3067:1km", "CRS3067RES1000mN6672000E385000", (385_500, 6_672_500)),
         ("national:3067:1km", "1kmN6672E0385", (385_500, 6_672_500)),
-        # Answers of Statistics Finland's service (Geta, Aland) and its description of Ruututietokanta.
+        # Of Statistics Finland's service (Geta) and of its description of Ruututietokanta.
         ("national:3067:5km", "5kmN1338E0017", (85_001, 6_690_001)),
         ("national:3067:250m", "250mN674400E31725", (317_300, 6_744_100)),
         ("national:3067:250m", "250mN667175E38600", (386_000, 6_671_750)),

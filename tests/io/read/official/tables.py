@@ -320,7 +320,7 @@ def ine_grid(folder):
 
 def ine_bgri(folder):
     names = "OBJECTID,BGRI2021,DT21,DTMN21,DTMNFR21,SUBSECCAO,N_EDIFICIOS_CLASSICOS,N_INDIVIDUOS"
-    parts = "H M 0_14 15_24 25_64 65_OU_MAIS".split()
+    parts = ["H", "M", "0_14", "15_24", "25_64", "65_OU_MAIS"]
     rows = [[*names.split(","), *(f"N_INDIVIDUOS_{part}" for part in parts)]]
     codes = ("11060300101", "11060300102")
     for at, (code, counts) in enumerate(
