@@ -137,8 +137,9 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         if not good.all():
             raise CodeError(
                 int(good.argmin()),
-                "the geometry is no cell of the grid; check the grid, or read points as such "
-                "(--points, read_points), or the column of codes (--code, code=).",
+                "the geometry is no cell of the grid, to a thousandth of its side; check the grid "
+                "and the digits of coordinates, or read points as such (--points, read_points), "
+                "or the column of codes (--code, code=).",
             )
         return [np.rint(row).astype(np.int64), np.rint(col).astype(np.int64)]
 
@@ -147,6 +148,13 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
 
 def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
     """Return how corners are moved into the lattice's CRS; None for those that are in it."""
+    if lattice.transform is not None and crs is None:
+        raise InputError(
+            "The geometries have no CRS, so that nothing tells whether they are cells of the grid; "
+            f"write the CRS into the file (the grid's is {lattice.crs}; of a Shapefile it is in "
+            "its .prj), or read the file by its column of codes (--code, code=).",
+            file=file,
+        )
     if lattice.transform is not None and crs is not None:
         if _same_crs(crs, lattice.crs):
             return None

@@ -58,15 +58,17 @@ def test_rectangles_of_another_crs_are_no_cells(tmp_path):
     assert caught.value.row == 1
 
 
-@pytest.mark.parametrize("crs", [None, "EPSG:4301"])
-def test_outlines_of_no_crs_or_of_one_that_is_moved_roughly_are_refused(crs):
+@pytest.mark.parametrize(
+    ("crs", "rule"), [(None, "have no CRS"), ("EPSG:4301", "moved to it exactly")]
+)
+def test_outlines_of_no_crs_or_of_one_that_is_moved_roughly_are_refused(crs, rule):
     """Of Tokyo's datum no exact way to JGD2011 comes with PROJ."""
     mesh = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
-    frame = geopandas.GeoDataFrame(
-        {"n": [5]}, geometry=[shapely.box(139, 35, 139.1, 35.1)], crs=crs
-    )
-    with pytest.raises(InputError, match="moved to it exactly"):
-        read_table(frame, grid=mesh, value="n")
+    square = [shapely.box(139, 35, 139.00625, 35 + 1 / 240)]
+    with pytest.raises(InputError, match=rule):
+        read_table(
+            geopandas.GeoDataFrame({"n": [5]}, geometry=square, crs=crs), grid=mesh, value="n"
+        )
 
 
 @pytest.mark.parametrize("door", range(5))
