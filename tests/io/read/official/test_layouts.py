@@ -109,3 +109,27 @@ def test_the_command_of_inspect_runs_as_pasted(name, form, tmp_path):
         return
     done = geodp("publish", *words, "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("mark", [-8888, -9999])
+def test_confidential_and_absent_values_of_the_census_count_nobody(mark, tmp_path):
+    tables.census_v3(tmp_path)
+    path = tmp_path / "ESTAT_Census_2021_V3.csv"
+    header, first, second = path.read_text().splitlines()
+    cells = first.split(",")
+    cells[2] = str(mark)  # men
+    path.write_text("\n".join((header, ",".join(cells), second)) + "\n")
+    words = ("--bounds", "germany", "--attribute", "sex", "--contribution", 1, "--epsilon", 1)
+    done = geodp("publish", path.name, *words, "--output", "out", "--check", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())
+    assert checked["counted_people"] == 12 - 2
+
+
+def test_names_that_a_shapefile_cuts_short_are_known(tmp_path):
+    tables.scb(tmp_path)
+    path = tmp_path / "befolkning_1km_2025.csv"
+    path.write_text(path.read_text().replace("rutid_inspire", "rutid_insp"))
+    columns = inspect(path)["tables"][0]["columns"]
+    named = [str(one["name"]) for one in columns]
+    assert [one.name for one in presets() if one.fits(path, named)] == ["scb"]
