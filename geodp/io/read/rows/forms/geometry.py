@@ -107,7 +107,13 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     Raises InputError for a CRS other than the lattice's, and CodeError, when rows are read, for a
     geometry that is no cell.
     """
-    if lattice.transform is None or not _same_crs(geometry.crs, lattice.crs):
+    if lattice.transform is None:
+        raise InputError(
+            "The grid has no map that geometries could be cells of; name the column of codes "
+            "(--code, code=), or of cell indices (--column, columns=).",
+            file=file,
+        )
+    if not _same_crs(geometry.crs, lattice.crs):
         raise InputError(
             f"The geometries must be cells in the grid's CRS ({lattice.crs}); read the file by its "
             "column of codes (--code, code=), or choose a grid in the file's CRS.",
