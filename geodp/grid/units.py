@@ -212,7 +212,8 @@ def _find_cells(
         (good & (levels < level), COARSER.format(system.spec(level), system.pattern)),
     )
     bad = np.stack([wrong for wrong, _ in rules])
-    require(~bad.any(axis=0), lambda position: rules[int(bad[:, position].argmax())][1])
+    fit = np.asarray(~bad.any(axis=0), np.bool_)
+    require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
     at, wrong = _find(table, system.format(cells))
     return at, wrong | ~good
 

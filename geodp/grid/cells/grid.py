@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.grid.cells.area import MOST_CELLS, Bounds, Box, Mask, read_box, select_cells
+from geodp.grid.cells.area import MOST_CELLS, Bounds, Box, Mask, Region, read_box, select_cells
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
@@ -60,7 +60,7 @@ def grid_of_cells(
     library = system.require_library()
     if box is not None and mask is None:
         _require_few(system, level, box)
-    regions = [] if box is None else [Bounds(box)]
+    regions: list[Region] = [] if box is None else [Bounds(box)]
     regions += [] if mask is None or mask.region is None else [mask.region]
     cells = select_cells(system, level, regions, None if mask is None else mask.start)
     if not cells.size:

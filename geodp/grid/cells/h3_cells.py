@@ -85,7 +85,7 @@ class H3(CellSystem):
 
     def count(self, level: int) -> int:
         """Return 2 + 120 times 7 to the power of the resolution."""
-        return 2 + 120 * 7**level
+        return int(2 + 120 * 7**level)
 
     def base_cells(self) -> Cells:
         """Return the 122 cells of resolution 0."""

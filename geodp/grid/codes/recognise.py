@@ -144,6 +144,16 @@ def count_other_cells(family: str, codes: Sequence[str], most: int) -> dict[str,
     return {cells.spec(level): others for level, others in odd if others <= most}
 
 
+def count_no_tokens(codes: Sequence[str], most: int) -> dict[str, int]:
+    """Return how many texts are no cells of a level of S2, as :func:`count_other_cells` does.
+
+    Indices of H3 are tokens too, and are counted as none.
+    """
+    hexagons = SYSTEMS["h3"].levels_of_codes(codes) >= 0
+    plain = ["" if one else code for one, code in zip(hexagons.tolist(), codes, strict=True)]
+    return count_other_cells("s2", plain, most)
+
+
 def _count_odd(system: CodeSystem, codes: NDArray[Any], most: int) -> int:
     """Return how many are no codes in the public extent; any number above `most` if more are."""
     odd = 0

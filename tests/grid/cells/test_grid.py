@@ -2,6 +2,7 @@
 
 import json
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -202,6 +203,14 @@ def test_ids_of_parquet_are_read_with_and_without_signs(spec, counts, tmp_path):
         for name in ("ids.parquet", "coded.parquet"):
             table = geodp.read_table(tmp_path / name, grid=grid, code="cell", value="people")
             assert int(table.count.sum()) == sum(expected.values())
+    decimals = [Decimal(cell) for cell in cells.tolist()]  # as databases store them
+    for kind in (pa.decimal128(20, 0), pa.decimal128(22, 2), pa.decimal256(40, 0)):
+        rows = pa.table({"cell": pa.array(decimals, kind), "people": people})
+        table = geodp.read_table(rows, grid=grid, code="cell", value="people")
+        assert int(table.count.sum()) == sum(expected.values())
+    nested = pa.table({"cell": [[1]] * len(people), "people": people})
+    with pytest.raises(geodp.errors.InputError, match="nested values"):
+        geodp.read_table(nested, grid=grid, code="cell", value="people")
     frame = pd.DataFrame({"cell": cells.astype(np.float64), "people": [*expected.values()]})
     with pytest.raises(geodp.errors.InputError, match="lost digits"):
         geodp.read_table(frame, grid=grid, code="cell", value="people")

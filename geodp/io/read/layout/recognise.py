@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from geodp.grid.codes.recognise import count_other_cells, count_others
+from geodp.grid.codes.recognise import count_no_tokens, count_others
 from geodp.io.read.layout.verdicts import (
     MOST_ODD,
     Verdict,
@@ -208,7 +207,7 @@ def _judge_tokens(columns: Sequence[Column]) -> dict[str, Verdict]:
 
     Many texts of hexadecimal digits, and many numbers, are cells of S2.
     """
-    found = [_judge_codes(one, partial(count_other_cells, "s2")) for one in columns]
+    found = [_judge_codes(one, count_no_tokens) for one in columns]
     if not found:
         return {}
     return {

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,9 +95,8 @@ def find_box(name: str) -> tuple[float, float, float, float]:
     if gaps.max(initial=0.0) > 360 - (east - west):  # nothing lies across the widest gap
         gap = int(gaps.argmax())
         west, east = held[gap + 1], held[gap]
-    edges = (np.floor(west * 1000), np.floor(y.min() * 1000))
-    edges += (np.ceil(east * 1000), np.ceil(y.max() * 1000))
-    west, south, east, north = (float(edge) / 1000 for edge in edges)
+    west, south = (math.floor(edge * 1000) / 1000 for edge in (west, y.min()))
+    east, north = (math.ceil(edge * 1000) / 1000 for edge in (east, y.max()))
     return max(west, -180.0), max(south, -90.0), min(east, 180.0), min(north, 90.0)
 
 

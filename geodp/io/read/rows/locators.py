@@ -175,11 +175,13 @@ def _read_units(
     grid: Grid, codes: pa.Array, drops: bool, other: str | None
 ) -> list[NDArray[np.int64]]:
     """Rows and columns of units: each code that is there several times is looked for once."""
-    coded = codes.cast(codes.type.value_type) if pa.types.is_dictionary(codes.type) else codes
-    coded = coded.dictionary_encode()
-    once, at = coded.dictionary, coded.indices
-    if codes.null_count or len(once) == len(codes):
-        once, at = codes, None
+    once, at = codes, None
+    if not codes.null_count and not pa.types.is_nested(codes.type):
+        coded = codes
+        if pa.types.is_dictionary(codes.type):  # whose entries may be twice, or of no row
+            coded = codes.cast(codes.type.value_type)
+        coded = coded.dictionary_encode()
+        once, at = coded.dictionary, coded.indices
     try:
         texts = fields.codes(once, as_text=True)
         found = index_of_units(grid, texts, drops=drops, other=other)

@@ -327,6 +327,10 @@ def test_one_odd_cell_turns_no_reading_into_another(write):
         ("h3,n\n608692970719018\u0663,5\n", "15 hexadecimal digits"),
         ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "all their digits"),
         (f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}", "one resolution"),
+        (
+            f"hex_id,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
+            "one resolution",  # though all of them are tokens of S2 of one level
+        ),
         ("s2,n\nzzz,5\n", "tokens"),
         (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "one level"),
     ],
