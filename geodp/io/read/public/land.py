@@ -24,8 +24,10 @@ from geodp.errors import UsageError
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, mask_of_blocks
+from geodp.grid.pairs import PairOrder
 from geodp.grid.units import COUNTED_AS, has_units
 
 PREFIX = "land:"
@@ -134,9 +136,10 @@ def _land_of(grid: Grid) -> str:
     Cells of H3 and S2 with a unit for all others have nobody outside.
     """
     source = "" if grid.mask is None else grid.mask.source
-    table = grid.hierarchy
-    if table is not None and has_units(grid) and cells_of(table) is not None:
-        source = "" if COUNTED_AS in table.source else table.source.partition(IN_MASK)[2]
+    if isinstance(grid.order, HierarchyOrder | PairOrder):
+        table = grid.order.hierarchy
+        if has_units(grid) and cells_of(table) is not None and COUNTED_AS not in table.source:
+            source = table.source.partition(IN_MASK)[2]
     return source if source.startswith(PREFIX) else ""
 
 
