@@ -133,7 +133,7 @@ def test_other_files_are_refused(spec, tmp_path):
         height=1,
         count=1,
         dtype="uint8",
-        transform=rasterio.Affine(1, 0, 0, 0, 1, 0),
+        transform=rasterio.Affine(0.1, 0, 9, 0, -0.1, 50),
     ):
         pass
     with pytest.raises(UsageError, match="raster is no mask of cells"):
