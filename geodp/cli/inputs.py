@@ -29,13 +29,17 @@ GRIDS: dict[str, tuple[str, ...]] = {
     "like": ("domain_is_public",),
     "units": ("units_source", "units_columns", "other"),
     "h3": ("bounds", "other"),
+    "s2": ("bounds", "other"),
 }
 """Options that each kind of grid takes, of those that not every kind does.
 
 All other kinds are code systems, which take bounds.
 """
 
-UNITS = ("units", "h3")
+CELLS = ("h3", "s2")
+"""Kinds of grids whose cells are those of the whole Earth in a public area."""
+
+UNITS = ("units", *CELLS)
 """Kinds of grids whose cells are units."""
 
 NEEDS: dict[str, str] = {
@@ -61,8 +65,8 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _like(Path(rest), options)
     elif kind == "units":
         grid = _units(Path(rest), options)
-    elif kind == "h3":
-        grid = _hexagons(options)
+    elif kind in CELLS:
+        grid = _cells(options)
     else:
         from geodp.grid.mask import grid_of_primaries
 
@@ -83,20 +87,29 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         from geodp.io.read.rows.pairing import with_values
 
         grid = with_values(grid, options["attribute"], options["value"])
-    if str(options["mask"] or "").startswith("land:"):
+    if options["mask"] is None or kind in CELLS:
+        return _order(grid, options)
+    if _is_land(options):
         from geodp.io.read.public.land import cut_to_land
 
-        if options["mask_source"] is not None:
-            raise UsageError("A mask of land has its own source; leave out --mask-source.")
         grid = cut_to_land(grid, str(options["mask"]))
-    elif options["mask"] is not None:
+    else:
         from geodp.io.read.public.mask import read_mask
 
-        source = _needed(options, "mask_source")
-        if is_input(options["mask"], options["inputs"]):
-            raise UsageError("The mask is one of the inputs; a mask must be public.")
-        grid = read_mask(options["mask"], grid, source=source)
+        grid = read_mask(options["mask"], grid, source=_needed(options, "mask_source"))
     return _order(grid, options)
+
+
+def _is_land(options: Mapping[str, Any]) -> bool:
+    """Whether the mask is one of land; UsageError for what no mask may be."""
+    if str(options["mask"]).startswith("land:"):
+        if options["mask_source"] is not None:
+            raise UsageError("A mask of land has its own source; leave out --mask-source.")
+        return True
+    _needed(options, "mask_source")
+    if is_input(options["mask"], options["inputs"]):
+        raise UsageError("The mask is one of the inputs; a mask must be public.")
+    return False
 
 
 def read_axes(options: Mapping[str, Any]) -> list[Attribute]:
@@ -246,25 +259,34 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     return read_units(path, source=source, columns=names, other=options.get("other"))
 
 
-def _hexagons(options: Mapping[str, Any]) -> Grid:
-    """Return the cells of H3 in the bounds, which are units."""
-    from geodp.grid.hexagons import grid_of_hexagons, hexagon_resolution
+def _cells(options: Mapping[str, Any]) -> Grid:
+    """Return the cells of H3 or S2 in the bounds and the mask, which are units."""
+    from geodp.grid.cells.choose import find_cells
+    from geodp.grid.cells.grid import grid_of_cells
 
-    resolution, bounds = hexagon_resolution(str(options["spec"])), options["bounds"]
-    _require_no_map("h3", options)
+    spec, bounds, mask = str(options["spec"]), options["bounds"], None
+    find_cells(spec)
+    _require_no_map(spec.partition(":")[0], options)
     if isinstance(bounds, str) and bounds.endswith(DEGREES):
         bounds = [float(word) for word in bounds.split()[:EDGES]]
-    if bounds is None or isinstance(bounds, str):
-        raise UsageError(
-            "Cells of H3 need their public bounds, four numbers in degrees: --bounds WEST SOUTH "
-            "EAST NORTH."
-        )
-    return grid_of_hexagons(resolution, bounds, options.get("other"))
+    elif isinstance(bounds, str):
+        from geodp.io.read.public.areas import find_box
+
+        bounds = find_box(bounds)
+    if options["mask"] is not None:
+        from geodp.io.read.public.cell_mask import mask_of_land, read_cell_mask
+
+        if _is_land(options):
+            mask = mask_of_land(str(options["mask"]))
+        else:
+            mask = read_cell_mask(options["mask"], spec, source=options["mask_source"])
+    return grid_of_cells(spec, bounds, mask=mask, other=options.get("other"))
 
 
 def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
     """Raise UsageError for options of maps, which units do not have."""
-    wrong = [name for name in ("mask", "regions") if options[name] is not None]
+    maps = ("regions",) if kind in CELLS else ("mask", "regions")
+    wrong = [name for name in maps if options[name] is not None]
     wrong += ["order"] if options["order"] != "morton" else []
     if wrong:
         raise UsageError(

@@ -216,7 +216,7 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         "spec",
         required=required,
         help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
-        "geohash:6, h3:7, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
+        "geohash:6, h3:7, s2:13, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
         "units:TABLE.csv ...; names a public grid.",
     )
     return add_options(command, (spec, *_GRID))

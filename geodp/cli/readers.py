@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import group_options
-from geodp.cli.inputs import GRIDS, NEEDS, is_input, options_of_grid, read_named
+from geodp.cli.inputs import CELLS, GRIDS, NEEDS, is_input, options_of_grid, read_named
 from geodp.cli.options import GridCommand, grid_option_names, join_bounds
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -335,7 +335,7 @@ def _type_of(asked: Asked, value: Any) -> Any:
 
 def _ask_cropping(options: Mapping[str, Any]) -> str:
     """Cropping is what bounds of a map are for; elsewhere a cell outside is a mistake."""
-    if str(options["spec"]).startswith("h3:"):
+    if str(options["spec"]).partition(":")[0] in CELLS:
         return "error"
     return "drop" if options["primary"] else "crop" if options["bounds"] else "error"
 

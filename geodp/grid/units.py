@@ -7,7 +7,9 @@ names them and the table's digest covers their codes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError, printable
-from geodp.grid.codes.arrays import LOST_ZEROS, as_array
+from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells.system import CellSystem
+from geodp.grid.codes.arrays import LOST_ZEROS, as_array, require
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import parse_codes as parse_written
 from geodp.grid.pairs import PairOrder
+
+COUNTED_AS = "; codes that it does not list are counted as "
+"""What stands between the source of a table and its unit for other codes."""
 
 
 def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
@@ -85,7 +92,7 @@ def add_other(
             "table, and not blank."
         )
     more = {level: np.append(codes, other) for level, codes in levels.items()}
-    return more, f"{source}; codes that it does not list are counted as {printable(other)}"
+    return more, f"{source}{COUNTED_AS}{printable(other)}"
 
 
 def pairs_of_units(grid: Grid) -> Grid:
@@ -137,33 +144,87 @@ def index_of_units(
     grid : Grid
         Of :func:`grid_of_units`.
     codes : sequence of str, or of whole numbers if no unit's code begins with 0
+        Of cells of H3 and S2 in any spelling of theirs, such as ids of 64 bits.
     drops : bool
         Whether a code that is no unit has row and column -1, outside of every domain.
     other : str, optional
         The unit that takes every code that is no unit, such as "abroad"; a blank stays an error.
 
-    Raises CodeError at the first code that is no unit, UsageError for a grid without units or
-    without the unit `other`.
+    Raises CodeError at the first code that is no unit, and always for a cell of H3 or S2 of another
+    level than the grid's; UsageError for a grid without units or without the unit `other`.
     """
     table = grid.hierarchy
     if table is None or not has_units(grid):
         raise UsageError("The grid has no units; make it of a table of units.")
-    known, given = np.array(table.codes[-1], np.str_), as_array(codes)
-    if given.dtype.kind in "iu" and given.size and np.strings.startswith(known, "0").any():
+    given, cells = as_array(codes).reshape(-1), cells_of(table)
+    if cells is None and given.dtype.kind in "iu" and given.size and _begin_with_zero(table):
         raise CodeError(0, LOST_ZEROS.format("these units"))
-    order = np.argsort(known)
     asked = np.array([str(code).strip() for code in given.tolist()], np.str_)
-    at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
-    wrong = known[at] != asked
+    at, wrong = _find(table, asked)
+    if cells is not None:  # numbers are ids, and no tokens of digits alone
+        wrong |= [isinstance(code, int) for code in given.tolist()]
+        rest = np.flatnonzero(wrong)
+        with _positions(rest):
+            at[rest], wrong[rest] = _find_cells(table, *cells, given[rest], other is not None)
     if other is not None:
-        home = np.flatnonzero(known == other)
+        home = np.flatnonzero(np.array(table.codes[-1], np.str_) == other)
         if not home.size:
             raise UsageError(NO_OTHER)
         at = np.where(wrong & (asked != ""), home[0], at)
         wrong &= asked == ""
     if wrong.any() and not drops:
-        raise CodeError(int(wrong.argmax()), UNKNOWN)
+        raise CodeError(int(wrong.argmax()), UNKNOWN if cells is None else OUTSIDE)
     return np.where(wrong, -1, table.cell[:, at])
+
+
+@lru_cache(maxsize=4)
+def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Return the codes of finest units in the order of texts, and their positions."""
+    known = np.array(table.codes[-1], np.str_)
+    order = np.argsort(known)
+    return known[order], order
+
+
+def _begin_with_zero(table: Hierarchy) -> bool:
+    return bool(np.strings.startswith(_sorted_units(table)[0], "0").any())
+
+
+def _find(table: Hierarchy, asked: NDArray[np.str_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return positions of texts among the codes of finest units, and which are none of them."""
+    known, order = _sorted_units(table)
+    near = np.minimum(np.searchsorted(known, asked), known.size - 1)
+    return order[near], np.asarray(known[near] != asked, np.bool_)
+
+
+def _find_cells(
+    table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any], others: bool
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return positions of cells in other spellings, as :func:`_find` does.
+
+    ``others``: whether a code that is none is one of those that are counted elsewhere. CodeError
+    for one otherwise, and for a cell of another level.
+    """
+    cells, good = system.read(codes)
+    levels = system.levels_of(cells)
+    rules = (
+        (~good & (not others), NO_CELL.format(system.title, system.codes)),
+        (good & (levels > level), FINER.format(system.spec(level), system.pattern)),
+        (good & (levels < level), COARSER.format(system.spec(level), system.pattern)),
+    )
+    bad = np.stack([wrong for wrong, _ in rules])
+    fit = np.asarray(~bad.any(axis=0), np.bool_)
+    require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
+    at, wrong = _find(table, system.format(cells))
+    return at, wrong | ~good
+
+
+@contextmanager
+def _positions(of: NDArray[np.int64]) -> Iterator[None]:
+    """Let a CodeError of some codes name the position of its code among all, int64[n]."""
+    try:
+        yield
+    except CodeError as error:
+        raise CodeError(int(of[error.position]), error.rule) from None
 
 
 def format_codes(grid: Grid, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -235,7 +296,30 @@ NO_OTHER = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year (of cells "
-    "of H3: their resolution and the bounds), give a table that lists every unit, leave such rows "
-    "out (--outside drop), or count them in a unit of their own (--other NAME)."
+    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
+    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
+    "their own (--other NAME)."
+)
+
+OUTSIDE = (
+    "the cell lies outside of the grid's public area; give wider bounds or another mask (--bounds, "
+    "--mask; bounds=, mask=), leave such rows out (--outside drop, outside=), or count them in a "
+    "unit of their own (--other NAME)."
+)
+
+NO_CELL = (
+    "the code is no cell of {}; codes are {}. A number with an exponent or a fraction has lost "
+    "digits: export the column as text or as whole numbers."
+)
+
+FINER = (
+    "the code is a cell that is finer than those of the grid, {}; name a finer grid (--grid {}), "
+    "or write each cell's parent in its place before, so that counts of one cell add up "
+    "(--duplicates sum, duplicates=)."
+)
+
+COARSER = (
+    "the code is a cell that is coarser than those of the grid, {}, and nothing tells in which of "
+    "its parts people are; name a coarser grid (--grid {}), or leave such rows out (--where, "
+    "where=)."
 )

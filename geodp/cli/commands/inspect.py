@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.inputs import options_of_grid
+from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
@@ -118,8 +118,8 @@ def _areas(options: dict[str, Any]) -> list[str]:
     kind = named.partition(":")[0]
     if not {*DOMAIN}.isdisjoint(options) or not named or "bounds" not in options_of_grid(kind):
         return []
-    if kind == "h3":
-        return []  # bounds by name are those of squares
+    if kind in CELLS:
+        return []  # they are those of the whole Earth
     return [*list_areas(code_system(named))]
 
 

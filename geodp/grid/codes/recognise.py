@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError
+from geodp.grid.cells.choose import SYSTEMS, is_cells
+from geodp.grid.cells.s2_cells import S2
 from geodp.grid.codes import code_system
 from geodp.grid.codes.arrays import as_array, within
 from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
 from geodp.grid.codes.geohash import Geohashes
-from geodp.grid.codes.hexagon_form import resolution_of
 from geodp.grid.codes.jis import LEVELS
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import DEEPEST
@@ -29,8 +30,8 @@ NAMED = {
 }
 """Beginnings of the names that publishers give columns of codes, where no description has them."""
 
-HEXAGONS = "h3:"
-"""Begins the names of grids of H3 cells."""
+NAMES_OF_S2 = re.compile(r"S2(_[0-9]{1,2}|[ _-]?(CELL|TOKEN|ID|INDEX|CODE).*)?")
+"""Names of columns of S2's cells, in capitals."""
 
 
 def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
@@ -88,9 +89,10 @@ def count_others(
 ) -> dict[str, int]:
     """Return how many texts are no codes of a system, for each of which these are at most `most`.
 
-    Cells of H3 are looked for too, which are no code system of squares: ``h3:7``.
+    Cells of H3 and S2 are looked for too, which are no code systems of squares: ``h3:7``.
     Quadkeys are not looked for, as numbers may have lost zeros in front of them and their length
-    tells nothing; geohashes only in a column of that name, as many words are geohashes.
+    tells nothing; geohashes and S2 only in a column of that name, as many words are geohashes, and
+    many numbers and hexadecimal digits are tokens of S2.
 
     Parameters
     ----------
@@ -108,10 +110,14 @@ def count_others(
     """
     plain = [code.strip() for code in codes]
     column = name.strip().upper()
-    if system is not None and system.startswith(HEXAGONS):
-        found = _count_other_hexagons(plain, most)
-        return {system: found[system]} if system in found else {}
-    found = _count_other_hexagons(plain, most) if system is None else {}
+    found: dict[str, int]
+    if is_cells(system):
+        found = count_other_cells(str(system).partition(":")[0], plain, most)
+        return {name: odd for name, odd in found.items() if name == system}
+    found = {}
+    for family in SYSTEMS if system is None else ():
+        if family != S2.name or NAMES_OF_S2.fullmatch(column):
+            found |= count_other_cells(family, plain, most)
     for each in _systems() if system is None else (code_system(system),):
         named = isinstance(each, Geohashes) and _is_named(each, column)
         if system is None and each.zeros and not named:
@@ -126,11 +132,26 @@ def count_others(
     return found
 
 
-def _count_other_hexagons(codes: Sequence[str], most: int) -> dict[str, int]:
-    """Return how many codes are no H3 indices of a resolution, where these are at most `most`."""
-    found = [resolution_of(code) for code in codes]
-    odd = {each: len(found) - found.count(each) for each in {*found} if each is not None}
-    return {f"{HEXAGONS}{each}": odd[each] for each in sorted(odd) if odd[each] <= most}
+def count_other_cells(family: str, codes: Sequence[str], most: int) -> dict[str, int]:
+    """Return how many texts are no cells of a level, for each of which these are at most `most`.
+
+    Of one system, ``"h3"`` or ``"s2"``, whatever the name of the column is.
+    """
+    cells = SYSTEMS[family]
+    found = cells.levels_of_codes(codes)
+    levels, count = np.unique(found[found >= 0], return_counts=True)
+    odd = zip(levels.tolist(), (len(codes) - count).tolist(), strict=True)
+    return {cells.spec(level): others for level, others in odd if others <= most}
+
+
+def count_no_tokens(codes: Sequence[str], most: int) -> dict[str, int]:
+    """Return how many texts are no cells of a level of S2, as :func:`count_other_cells` does.
+
+    Indices of H3 are tokens too, and are counted as none.
+    """
+    hexagons = SYSTEMS["h3"].levels_of_codes(codes) >= 0
+    plain = ["" if one else code for one, code in zip(hexagons.tolist(), codes, strict=True)]
+    return count_other_cells("s2", plain, most)
 
 
 def _count_odd(system: CodeSystem, codes: NDArray[Any], most: int) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
+    from geodp.grid.lattice import Lattice
     from geodp.io.read.layout.by import Named
     from geodp.io.read.layout.labels import Lists
     from geodp.io.read.rows.columns import Rows
@@ -43,6 +44,11 @@ TRUNCATION = Option(
     "Which records of a person are kept: the first, or some at random.",
     "--truncation",
     type=("first", "sample"),
+)
+
+NO_MAP = (
+    "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; of areal "
+    "units give counts by their codes (--code, --value; code=, value=)."
 )
 
 
@@ -205,26 +211,36 @@ class Points(Reader):
 
     def _require_places(self) -> bool:
         """Whether columns say where records are; UsageError for half of them, or no such grid."""
-        places = self.grid.places
-        if len(places) != 1 or places[0].transform is None:
-            raise UsageError("Points need a grid of one map with a place on the Earth.")
+        if self._map() is None:
+            raise UsageError(NO_MAP)
         if (self.x is None) != (self.y is None):
             raise UsageError("x and y go together (--x, --y); without both, geometries are read.")
         return self.x is not None
 
+    def _map(self) -> Lattice | None:
+        """Return the map that points are located on; None where the grid has none."""
+        from geodp.grid.cells.points import CellMap
+
+        places = self.grid.places
+        if len(places) == 1 and places[0].transform is not None:
+            return places[0]
+        return CellMap.of(self.grid, self.outside == "drop")
+
     def _columns(self) -> Locator:
         from geodp.io.read.rows.projection import point_locator, transformation
 
+        lattice = self._map()
+        assert lattice is not None
         assert self.x is not None
         assert self.y is not None
-        lattice = self.grid.places[0]
         move = transformation(lattice, self.crs, self.allow_ballpark)
         return point_locator(lattice, self.x, self.y, move)
 
     def _geometry(self, table: Columns) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
-        lattice, found = self.grid.places[0], find_geometry(table)
+        lattice, found = self._map(), find_geometry(table)
+        assert lattice is not None
         return geometry_points(lattice, found, self.crs, self.allow_ballpark)
 
     def _locators(self, first: Locator) -> list[Locator]:

@@ -16,7 +16,9 @@ from shlex import quote
 from typing import Any
 
 from geodp.errors import UsageError, printable
+from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
+from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, find_fitting, match
 from geodp.io.read.rows.forms.url import Fetched
@@ -26,32 +28,24 @@ from geodp.io.read.rows.input_files import FilePath
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
 
-OWN_EXTENT = ("regular", "like", "units", "h3")
+OWN_EXTENT = ("regular", "like", "units", *SYSTEMS)
 """Kinds of grids that are public areas themselves, so that a preset's would be another."""
 
 PLACES = frozenset(("code", "x", "y", "column", "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
-UNREAD = ("s2*",)
-"""Beginnings of the names of columns with codes of grids that are not read."""
+NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
+"""Names of columns with cells of H3 and S2, in capitals."""
 
-NO_SQUARES = (
-    "Cells of S2 are not read: no library of S2 has packages for every Python that geodp runs on. "
-    "Give the cells as areal units (--grid units:TABLE of all cells of the public area), or rows "
-    "the middle of their cells and read these on a regular grid (--grid regular:, --x, --y)."
+NO_CELLS = (
+    "The codes of {} are not all of one {}, which --grid {} reads: codes are {}. Move all of them "
+    "to one {}, and export numbers as texts or whole numbers with all their digits."
 )
 
-HEXAGONS = ("h3*", "hex_id")
-"""Beginnings of the names of columns with indices of H3."""
-
-NO_HEXAGONS = (
-    "The indices of H3 are not texts of 15 digits of one resolution, which --grid h3:RESOLUTION "
-    "reads: write numbers as such texts, in small letters, and move all of them to one resolution."
-)
-
-ASK_HEXAGONS = (
-    "state the public bounds of the H3 cells in degrees (--bounds WEST SOUTH EAST NORTH), which "
-    "are not taken from the records"
+ASK_AREA = (
+    "state the public area of the cells of {}, which is not taken from the records: bounds in "
+    "degrees (--bounds WEST SOUTH EAST NORTH), an area by name (--bounds japan) or a mask (--mask "
+    "FILE, --mask land:japan)"
 )
 
 ASK_CONTRIBUTION = (
@@ -160,7 +154,7 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _system_of(grid: Any) -> str | None:
     """Return the name of the code system of ``--grid``; "" where it has none, None if not given."""
-    if re.fullmatch(r"h3:\d\d?", str(grid)):
+    if is_cells(grid):
         return str(grid)
     try:
         return None if grid is None else code_system(str(grid)).name
@@ -294,21 +288,20 @@ def _of_table(
     options: dict[str, Any] = {}
     asks: list[str] = []
     key = known.get("code") or table["key"]
-    if _are_named((*names, key or ""), UNREAD):
-        raise UsageError(NO_SQUARES)
     ends = _ends(table, known)
     if ends:
         options |= ends
     if "grid" not in known:
         grid = _find_grid(preset, str(key), table)
-        if grid is None and not table["grids"] and _are_named((*names, key or ""), HEXAGONS):
-            raise UsageError(NO_HEXAGONS)
+        if grid is None and not table["grids"]:
+            _require_no_cells((*names, key or ""))
         if grid is None:
             asks.append(_ask_grid(table))
         else:
             options["grid"] = grid
-    if str(options.get("grid", known.get("grid"))).startswith("h3:") and "bounds" not in known:
-        asks.append(ASK_HEXAGONS)
+    named = str(options.get("grid", known.get("grid")))
+    if is_cells(named) and {"bounds", "mask"}.isdisjoint(known):
+        asks.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
     pairs = ends or (known.get("pairs") and known.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     if known.get("points") or (key is None and not shapes and not pairs):
@@ -337,10 +330,12 @@ def _of_table(
     return options, asks
 
 
-def _are_named(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Whether a column has a name of some patterns."""
-    plain = [name.strip().casefold() for name in names]
-    return any(fnmatchcase(name, pattern) for name in plain for pattern in patterns)
+def _require_no_cells(names: Sequence[str]) -> None:
+    """Raise UsageError where a column is named for cells of H3 or S2."""
+    for family, pattern in NAMES_OF_CELLS.items():
+        if any(pattern.fullmatch(name.strip().upper()) for name in names):
+            one = SYSTEMS[family]
+            raise UsageError(NO_CELLS.format(one.title, one.word, one.pattern, one.codes, one.word))
 
 
 def _ends(table: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

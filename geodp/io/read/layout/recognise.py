@@ -8,10 +8,10 @@ public. Values decide otherwise, and one record cannot change what they decide, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from geodp.grid.codes.recognise import count_others
+from geodp.grid.codes.recognise import count_no_tokens, count_others
 from geodp.io.read.layout.verdicts import (
     MOST_ODD,
     Verdict,
@@ -118,6 +118,8 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
             code = named.only("any_code", first=True)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], named, places)
+    if grid is None and not possible(grids):
+        grids = _judge_tokens([columns[at] for at in sorted(places)])
     x, y = named.only("longitude"), named.only("latitude")
     if x is None or y is None or x == y:
         x = y = None
@@ -184,14 +186,33 @@ def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
     """Return the code systems that a column may hold codes of; none where the grid has no codes."""
     if grid == "":
         return {}
-    full = [value for value in column.values if not is_blank(value)]
-    most = max(MOST_ODD, len(full) // 10)
-    blank = len(column.values) - len(full)
-    found = count_others(full, most, column.name, grid)
-    verdicts = {system: judge(len(full) - odd, odd, blank) for system, odd in found.items()}
+    verdicts = _judge_codes(column, lambda full, most: count_others(full, most, column.name, grid))
     if grid is None and UNSURE in verdicts:
         verdicts[UNSURE] = min(verdicts[UNSURE], Verdict.MAYBE)
     return verdicts
+
+
+def _judge_codes(
+    column: Column, count: Callable[[list[str], int], Mapping[str, int]]
+) -> dict[str, Verdict]:
+    """Return the code systems that a column may hold codes of, by how many are no codes of each."""
+    full = [value for value in column.values if not is_blank(value)]
+    blank = len(column.values) - len(full)
+    found = count(full, max(MOST_ODD, len(full) // 10))
+    return {system: judge(len(full) - odd, odd, blank) for system, odd in found.items()}
+
+
+def _judge_tokens(columns: Sequence[Column]) -> dict[str, Verdict]:
+    """Return the levels of S2 that columns of places may hold cells of, without being sure of it.
+
+    Many texts of hexadecimal digits, and many numbers, are cells of S2.
+    """
+    found = [_judge_codes(one, count_no_tokens) for one in columns]
+    if not found:
+        return {}
+    return {
+        name: min(Verdict.MAYBE, *(own.get(name, Verdict.NO) for own in found)) for name in found[0]
+    }
 
 
 def _judge_grids(

@@ -90,6 +90,9 @@ BLANKS = frozenset(
 )
 """Spellings of a missing value, in small letters."""
 
+LONGEST_MARK = 17
+"""Characters of a negative whole number that may stand for a missing value."""
+
 _COUNT = re.compile(r"\d+(?:[.,]0*)?|\d{1,3}(?:[.,' \u00a0\u202f\u2019]\d{3})+")
 _DAY = re.compile(r"(\d{4})(-|/|\.|)(\d\d?)\2(\d\d?)(?:[T ].*)?")
 _MONTH_OR_TIME = re.compile(r"\d{4}[-/.](?:0?[1-9]|1[0-2])|(?:[01]?\d|2[0-4]):[0-5]\d(?::.*)?")
@@ -97,9 +100,17 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def is_blank(value: str) -> bool:
-    """Whether a text stands for a missing value, or a negative number, which often does."""
+    """Whether a text stands for a missing value, or a negative number, which often does.
+
+    Whole numbers of 17 digits and more are ids of 64 bits, which a sign makes negative.
+
+    >>> is_blank("-99"), is_blank(" NA "), is_blank("-8520148331287019520"), is_blank("7")
+    (True, True, False, False)
+    """
     small = value.strip().casefold()
-    return small in BLANKS or (small[:1] == "-" and small[1:].replace(".", "", 1).isdecimal())
+    if small[:1] != "-" or (small[1:].isdecimal() and len(small) > LONGEST_MARK):
+        return small in BLANKS
+    return small in BLANKS or small[1:].replace(".", "", 1).isdecimal()
 
 
 def is_count(value: str) -> bool:

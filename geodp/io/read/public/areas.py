@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +80,24 @@ def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
     """
     x, y = move_points(_outline(name), system.crs)
     return cover_points(system, x, y, name)
+
+
+def find_box(name: str) -> tuple[float, float, float, float]:
+    """Return west, south, east, north in degrees of a public area, by its name.
+
+    The smallest box that holds the area's outline, widened, to thousandths of a degree; a west
+    above the east is a box across 180 degrees. Raises UsageError for no area of this name.
+    """
+    x, y = _outline(name).T
+    held = np.unique((x + 180) % 360 - 180)
+    gaps = np.diff(held)
+    west, east = held[0], held[-1]
+    if gaps.max(initial=0.0) > 360 - (east - west):  # nothing lies across the widest gap
+        gap = int(gaps.argmax())
+        west, east = held[gap + 1], held[gap]
+    west, south = (math.floor(edge * 1000) / 1000 for edge in (west, y.min()))
+    east, north = (math.ceil(edge * 1000) / 1000 for edge in (east, y.max()))
+    return max(west, -180.0), max(south, -90.0), min(east, 180.0), min(north, 90.0)
 
 
 def list_areas(system: CodeSystem) -> tuple[str, ...]:

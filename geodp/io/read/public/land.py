@@ -21,9 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, mask_of_blocks
+from geodp.grid.pairs import PairOrder
+from geodp.grid.units import COUNTED_AS, has_units
 
 PREFIX = "land:"
 
@@ -106,15 +111,9 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
     lattice = grid.places[0]
     if lattice.crs is None or lattice.transform is None:
         raise UsageError("A mask of land needs a grid with a place on the Earth.")
-    name, kilometres = _read_name(named)
+    name, kilometres, source = read_land(named)
     blocks = _blocks(lattice, name, kilometres * 1000)
-    source = f"{PREFIX}{name}, {SOURCE.format(kilometres)}"
     return grid.with_mask(mask_of_blocks(grid, blocks, source))
-
-
-def is_land(grid: Grid) -> bool:
-    """Whether a grid's mask is one of land by name."""
-    return grid.mask is not None and grid.mask.source.startswith(PREFIX)
 
 
 def state_land(grid: Grid) -> tuple[str, ...]:
@@ -122,12 +121,35 @@ def state_land(grid: Grid) -> tuple[str, ...]:
 
     Somebody outside is refused, so that a release would tell that nobody is.
     """
-    if grid.mask is None or not is_land(grid):
+    land = _land_of(grid)
+    if not land:
         return ()
     return (
-        f"that nobody who is counted is outside of {grid.mask.source}: an input with somebody "
-        "there is refused before anything is charged, unless it was asked for without them",
+        f"that nobody who is counted is outside of {land}: an input with somebody there is refused "
+        "before anything is charged, unless it was asked for without them",
     )
+
+
+def _land_of(grid: Grid) -> str:
+    """Return the source of a grid's mask of land; empty where it has none.
+
+    Cells of H3 and S2 with a unit for all others have nobody outside.
+    """
+    source = "" if grid.mask is None else grid.mask.source
+    if isinstance(grid.order, HierarchyOrder | PairOrder):
+        table = grid.order.hierarchy
+        if has_units(grid) and cells_of(table) is not None and COUNTED_AS not in table.source:
+            source = table.source.partition(IN_MASK)[2]
+    return source if source.startswith(PREFIX) else ""
+
+
+def read_land(named: str) -> tuple[str, float, str]:
+    """Return the land and the kilometres of ``land:japan:5km``, and what cards say of it.
+
+    Raises UsageError for no such land or distance.
+    """
+    name, kilometres = _read_name(named)
+    return name, kilometres, f"{PREFIX}{name}, {SOURCE.format(kilometres)}"
 
 
 def _read_name(named: str) -> tuple[str, float]:
@@ -228,7 +250,7 @@ def read_lands(name: str) -> list[Any]:
         for country in chosen
         for outer, *holes in countries[country]
     ]
-    return seas + [part for one in whole for part in _parts_within(one)]
+    return seas + [part for one in whole for part in parts_within(one)]
 
 
 def _unroll(
@@ -247,7 +269,7 @@ def _unroll(
     return np.column_stack([lon, outer[:, 1]]), rolled
 
 
-def _parts_within(shape: Any) -> list[Any]:
+def parts_within(shape: Any) -> list[Any]:
     """Return the parts of a shape, moved by whole turns to between -180 and 180 degrees."""
     import shapely
     from shapely.affinity import translate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +63,25 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
 
 
 def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
+    codes, lines = read_codes(path, partial(_is_code, lattice))
+    try:
+        return blocks_of_codes(lattice, codes)
+    except CodeError as error:
+        raise InputError(error.rule, file=os.fspath(path), row=lines[error.position]) from None
+
+
+def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str], list[int]]:
+    """Return the codes of a mask that is a text, and the lines that they stand in, from 1.
+
+    Parameters
+    ----------
+    path : path
+        A code per line, the first field of a CSV; `#` begins a comment.
+    is_code : callable
+        Whether a text is a code of the grid, which tells a header.
+
+    Raises InputError for a file that is no text, or has no code.
+    """
     name = os.fspath(path)
     if kind_of(path) != "text":
         raise InputError("A mask is a text with codes, or a raster.", file=name)
@@ -77,17 +97,14 @@ def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
         if code:
             lines.append(number)
             codes.append(code)
-    if codes and not _is_code(lattice, codes[0]):
+    if codes and not is_code(codes[0]):
         # A header: digits in it, as in GITTER_ID_1km, make it no code.
-        header = len(codes) > 1 and _is_code(lattice, codes[1])
+        header = len(codes) > 1 and is_code(codes[1])
         if header or not any(letter.isdigit() for letter in codes[0]):
             del lines[0], codes[0]
     if not codes:
         raise InputError("The mask has no codes.", file=name)
-    try:
-        return blocks_of_codes(lattice, codes)
-    except CodeError as error:
-        raise InputError(error.rule, file=name, row=lines[error.position]) from None
+    return codes, lines
 
 
 def _is_code(lattice: Lattice, code: str) -> bool:

@@ -394,6 +394,9 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
         Whether texts of digits stay texts, as a system needs whose codes may begin with 0.
     """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_decimal(kind):  # as databases store numbers of 64 bits without a sign
+        column = _whole_decimals(column.cast(kind))
+        kind = column.type
     plain = _plain(column)
     _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
     if pa.types.is_floating(kind):
@@ -407,6 +410,14 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
             plain = pc.replace_substring_regex(plain, r"^([0-9]+)[.]0+$", r"\1")
             values = numbers_of_digits(plain, as_names=True)
     return texts_of(plain) if values is None else values
+
+
+def _whole_decimals(column: pa.Array) -> pa.Array:
+    """Return decimals that are whole numbers of 64 bits as such; others stay as they are."""
+    for kind in (pa.int64(), pa.uint64()):
+        with contextlib.suppress(pa.ArrowInvalid):  # it quotes the number
+            return column.cast(kind)
+    return column
 
 
 def _narrow(texts: pa.Array) -> pa.Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError, printable
@@ -122,6 +123,12 @@ def cell_locators(
             )
         if anchor == "index":
             found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
+        elif has_units(grid):
+            raise UsageError(
+                "Areal units have no coordinates of their own: name their column of codes (--code, "
+                "code=), or read single points as such (--points, read_points) on cells of H3 or "
+                "S2."
+            )
         else:
             found.append(_coordinate_locator(grid.places[0], x, y, anchor))
     for number, name in enumerate(("origin", "destination")):
@@ -167,8 +174,23 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
 def _read_units(
     grid: Grid, codes: pa.Array, drops: bool, other: str | None
 ) -> list[NDArray[np.int64]]:
-    texts = fields.codes(codes, as_text=True)
-    return [*index_of_units(grid, texts, drops=drops, other=other)]
+    """Rows and columns of units: each code that is there several times is looked for once."""
+    once, at = codes, None
+    if not codes.null_count and not pa.types.is_nested(codes.type):
+        coded = codes
+        if pa.types.is_dictionary(codes.type):  # whose entries may be twice, or of no row
+            coded = codes.cast(codes.type.value_type)
+        coded = coded.dictionary_encode()
+        once, at = coded.dictionary, coded.indices
+    try:
+        texts = fields.codes(once, as_text=True)
+        found = index_of_units(grid, texts, drops=drops, other=other)
+    except CodeError as error:
+        first = error.position
+        if at is not None:  # entries are in the order of the rows that have them first
+            first = pc.index(at, first).as_py()
+        raise CodeError(first, error.rule) from None
+    return [*(found if at is None else found[:, at.to_numpy()])]
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:

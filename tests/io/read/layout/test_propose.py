@@ -4,7 +4,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.layout.propose import ASK_CONTRIBUTION, ASK_HEXAGONS, propose
+from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
 
 CODES = "53394611,5\n53394526,7\n"
 
@@ -265,38 +265,74 @@ def test_rows_of_totals_are_selected_away_wherever_counts_are_added_up(write):
 
 
 HEXAGONS = "872f5a363ffffff,5\n872f5a362ffffff,7\n"
+IDS = "608818981754634239,5\n608818981737857023,7\n"
+TOKENS = "60188bfc,5\n60188bec,7\n"
 
 
 @pytest.mark.parametrize("name", ["h3", "h3_7", "h3_index", "hex_id", "zone", "Zelle"])
-def test_indices_of_h3_are_units_whose_bounds_are_asked_for(name, write):
-    path = write(f"{name},n\n{HEXAGONS}")
+@pytest.mark.parametrize("cells", [HEXAGONS, HEXAGONS.upper(), IDS])
+def test_indices_of_h3_are_units_whose_area_is_asked_for(name, cells, write):
+    path = write(f"{name},n\n{cells}")
     found = propose(path, {"contribution": 1})
     assert found.options == {"grid": "h3:7", "code": name, "value": ["n"]}
-    assert found.asks == (ASK_HEXAGONS,)
-    bounds = {"contribution": 1, "bounds": (139, 35, 140, 36)}
-    assert propose(path, bounds).asks == ()
-    assert propose(path, {**bounds, "grid": "h3:7"}).options == {"code": name, "value": ["n"]}
+    assert found.asks == (ASK_AREA.format("H3"),)
+    for area in ({"bounds": (139, 35, 140, 36)}, {"mask": "land:japan"}):
+        known = {"contribution": 1, **area}
+        assert propose(path, known).asks == ()
+        assert propose(path, {**known, "grid": "h3:7"}).options == {"code": name, "value": ["n"]}
 
 
-def test_one_odd_index_of_h3_turns_no_reading_into_another(write):
-    cells = HEXAGONS * 9
-    for odd in ("zzz", "862f5a367ffffff", "53394611"):
-        path = write(f"hex_id,n\n{odd},4\n{cells}")
-        found = propose(path, {"contribution": 1})
-        assert "grid" not in found.options
-        assert "h3:7" in found.asks[0]
-        assert propose(path, {"contribution": 1, "grid": "h3:7"}).options["code"] == "hex_id"
+@pytest.mark.parametrize("name", ["s2", "s2_13", "S2_Token", "s2_cell_id", "s2cell", "s2id"])
+@pytest.mark.parametrize(
+    "cells", [TOKENS, TOKENS.upper(), "-8520148331287019520,5\n-8519977494667853824,7\n"]
+)
+def test_cells_of_s2_are_known_by_names_and_values(name, cells, write):
+    path = write(f"{name},n\n{cells}")
+    found = propose(path, {"contribution": 1})
+    assert found.options["grid"].startswith("s2:1")
+    assert (found.options["code"], found.options["value"]) == (name, ["n"])
+    assert found.asks == (ASK_AREA.format("S2"),)
+
+
+@pytest.mark.parametrize("name", ["cell_id", "code", "grid_id"])
+def test_cells_of_s2_without_its_name_are_asked_about(name, write):
+    path = write(f"{name},n\n{TOKENS}")
+    (ask,) = propose(path, {"contribution": 1}).asks
+    assert "s2:13" in ask
+    found = propose(path, {"contribution": 1, "grid": "s2:13", "bounds": (139, 35, 140, 36)})
+    assert (found.options, found.asks) == ({"code": name, "value": ["n"]}, ())
+
+
+def test_a_column_of_hexadecimal_digits_is_no_column_of_s2(write):
+    path = write("mesh,colour,n\n53394611,60188bfc,3\n53394612,60188bec,5\n")
+    assert propose(path, {"contribution": 1}).options["grid"] == "jis:basic"
+    path = write("s2_population,mesh\n5,53394611\n7,53394612\n")
+    assert propose(path, {"contribution": 1}).options["grid"] == "jis:basic"
+
+
+def test_one_odd_cell_turns_no_reading_into_another(write):
+    for cells, grid in ((HEXAGONS, "h3:7"), (TOKENS, "s2:13")):
+        name = "hex_id" if grid == "h3:7" else "s2_token"
+        for odd in ("zzz", "862f5a367ffffff", "53394611"):
+            path = write(f"{name},n\n{odd},4\n{cells * 9}")
+            found = propose(path, {"contribution": 1})
+            assert "grid" not in found.options
+            assert grid in found.asks[0]
+            assert propose(path, {"contribution": 1, "grid": grid}).options["code"] == name
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("h3,n\n608692970719018\u0663,5\n", "15 digits"),
-        ("h3,n\n608692970769416191,5\n608692970785144831,6\n", "15 digits"),
-        ("hex_id,n\n872F5A363FFFFFF,5\n872F5A362FFFFFF,5\n", "small letters"),
+        ("h3,n\n608692970719018\u0663,5\n", "15 hexadecimal digits"),
+        ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "all their digits"),
         (f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}", "one resolution"),
-        ("s2,n\n60188bfb,5\n", "S2 are not read"),
-        ("s2_cell_id,n\n60188bfb,5\n", "S2 are not read"),
+        (
+            f"hex_id,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
+            "one resolution",  # though all of them are tokens of S2 of one level
+        ),
+        ("s2,n\nzzz,5\n", "tokens"),
+        (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "one level"),
     ],
 )
 def test_other_cells_that_are_no_squares_are_refused(text, words, write):

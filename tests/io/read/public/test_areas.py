@@ -10,7 +10,7 @@ from geodp.errors import UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.grid import Grid
 from geodp.io.read.public import areas
-from geodp.io.read.public.areas import find_bounds, list_areas
+from geodp.io.read.public.areas import find_bounds, find_box, list_areas
 
 
 @pytest.mark.law
@@ -76,3 +76,23 @@ def test_all_that_is_proposed_is_known():
             assert west < east
             assert south < north
     assert list_areas(code_system("quadkey:8")) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "box"),
+    [
+        ("germany", (5.7, 47.2, 15.2, 55.2)),
+        ("bayern", (8.9, 47.2, 13.9, 50.6)),
+        ("Fiji", (174.5, -21.8, -178.1, -12.4)),  # across 180 degrees
+        ("russia", (19.4, 41.1, -168.8, 82.0)),
+    ],
+)
+def test_a_box_in_degrees_is_the_smallest_that_holds_the_area(name, box):
+    found = find_box(name)
+    assert [round(edge, 1) for edge in found] == pytest.approx(box, abs=0.11)
+    assert (found[0] > found[2]) is (box[0] > box[2])
+
+
+def test_a_box_of_no_area_is_refused():
+    with pytest.raises(UsageError, match="no public area of this name"):
+        find_box("atlantis")

@@ -109,8 +109,13 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     Raises InputError for a CRS from which it does not, and CodeError, when rows are read, for a
     geometry that is no cell.
     """
+    if lattice.transform is None:
+        raise InputError(
+            "The grid has no map that geometries could be cells of; name the column of codes "
+            "(--code, code=), or of cell indices (--column, columns=).",
+            file=file,
+        )
     move = _move_of_cells(lattice, geometry.crs, file)
-    assert lattice.transform is not None
     a, _, c, _, e, f = lattice.transform
 
     def read(column: pa.Array) -> list[NDArray[np.int64]]:

@@ -1,0 +1,114 @@
+"""Grids whose cells are those of H3 or S2 in a public area, as areal units.
+
+A cell of H3 does not lie wholly in its parent, but it has exactly one, so that the cells of an area
+are a table of units, whose levels are the coarser ones of the system.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.grid.cells.area import MOST_CELLS, Bounds, Box, Mask, Region, read_box, select_cells
+from geodp.grid.cells.choose import find_cells
+from geodp.grid.cells.system import CellSystem
+from geodp.grid.grid import Grid
+from geodp.grid.units import add_other, grid_of_units
+
+FEW = 7
+"""Cells of a level above which there is no other: a cell has at most seven parts."""
+
+IN_MASK = ", in the mask of "
+"""What stands before the source of a mask in the source of a table of cells."""
+
+
+def grid_of_cells(
+    spec: str,
+    bounds: Sequence[float] | None = None,
+    *,
+    mask: Mask | None = None,
+    other: str | None = None,
+) -> Grid:
+    """Return the grid whose cells are all those of a level of H3 or S2 in a public area.
+
+    Codes are H3's indices as texts of 15 digits, or S2's tokens. Levels are named ``h3_7``,
+    ``h3_6``, ..., up to the first of at most seven cells. :func:`geodp.grid.units.index_of_units`
+    reads codes.
+
+    Parameters
+    ----------
+    spec : str
+        ``"h3:RESOLUTION"``, 0 to 15, or ``"s2:LEVEL"``, 0 to 30.
+    bounds : sequence of float, optional
+        West, south, east, north, public, in degrees of WGS 84: cells whose centres lie there. A
+        west above the east is a box across 180 degrees.
+    mask : Mask, optional
+        Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
+    other : str, optional
+        Name of a unit that is added on every level, for codes that are no cell in the area.
+
+    Raises UsageError where the system's library is not installed, without bounds and mask, and for
+    an area with no cell or more than a million.
+    """
+    system, level = find_cells(spec)
+    box = None if bounds is None else read_box(bounds, system)
+    if box is None and mask is None:
+        raise UsageError(NO_AREA.format(system.title))
+    library = system.require_library()
+    if box is not None and mask is None:
+        _require_few(system, level, box)
+    regions: list[Region] = [] if box is None else [Bounds(box)]
+    regions += [] if mask is None or mask.region is None else [mask.region]
+    cells = select_cells(system, level, regions, None if mask is None else mask.start)
+    if not cells.size:
+        raise UsageError(
+            f"The public area holds {'the centre of ' if mask is None else ''}no cell of {spec}; "
+            f"choose a wider one (--bounds, --mask; bounds=, mask=) or a finer {system.word}."
+        )
+    levels, number, coarser = {f"{system.name}_{level}": system.format(cells)}, None, cells
+    for above in range(level - 1, -1, -1):
+        if coarser.size <= FEW:
+            break
+        coarser, place = np.unique(system.parents(coarser, above), return_inverse=True)
+        number = place if number is None else place[number]
+        levels[f"{system.name}_{above}"] = system.format(coarser)[number]
+    source = _describe(system, level, box, mask, library)
+    if other is not None:
+        levels, source = add_other(levels, source, other)
+    return grid_of_units(levels, source)
+
+
+def _describe(
+    system: CellSystem, level: int, box: Box | None, mask: Mask | None, library: str
+) -> str:
+    """Return the source of a table of cells, which is published."""
+    words = f"{system.title} cells of {system.word} {level}"
+    if box is not None:
+        edges = " ".join(f"{edge:.12g}" for edge in box)
+        words += f" whose centres lie in {edges} (west, south, east, north in degrees of WGS 84)"
+    return f"{words}, by {library}{'' if mask is None else IN_MASK + mask.source.strip()}"
+
+
+def _require_few(system: CellSystem, level: int, box: Box) -> None:
+    """Raise UsageError for bounds that hold too many cells; it says how many, and what fits."""
+    west, south, east, north = box
+    wide = east - west + (360 if west > east else 0)
+    share = (math.sin(math.radians(north)) - math.sin(math.radians(south))) * wide / 720
+    about = share * system.count(level)
+    if about > MOST_CELLS:
+        fitting = [each for each in range(level) if share * system.count(each) <= MOST_CELLS]
+        raise UsageError(
+            f"The bounds hold about {about:,.0f} cells of {system.spec(level)}, more than "
+            f"{MOST_CELLS:,}; choose smaller bounds (--bounds, bounds=) or a coarser "
+            f"{system.word} (--grid {system.spec(max(fitting, default=0))})."
+        )
+
+
+NO_AREA = (
+    "Cells of {} need their public area: bounds in degrees (--bounds WEST SOUTH EAST NORTH, "
+    "bounds=), a public area by name (--bounds japan), or a mask (--mask FILE with --mask-source, "
+    "--mask land:japan; mask=)."
+)

@@ -1,0 +1,126 @@
+"""H3: hexagons, and twelve pentagons, whose children do not lie wholly in them.
+
+The 64 bits of an index are, from above: 0, the mode (1, four bits), three bits of 0, the resolution
+(four bits), the base cell (seven bits) and 15 digits of three bits, one for each resolution, of
+which those beyond the cell's own are 7.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import repeat
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.cells.system import Cells, CellSystem, Floats, sphere
+
+DIGITS, BITS, UNUSED = 15, 3, 7
+"""Digits of an index, bits of each, and the digit of a resolution finer than the cell's."""
+
+BASE_CELLS = 122
+
+PENTAGONS = (4, 14, 24, 38, 49, 58, 63, 72, 83, 97, 107, 117)
+"""Base cells that are pentagons: they have no first part, nor has any pentagon in their middle."""
+
+MOST_CORNERS = 10
+"""Of a pentagon that lies across edges of the icosahedron."""
+
+INDEX = re.compile(r"0?8[0-9a-f]{14}")
+
+
+class H3(CellSystem):
+    """H3's resolutions 0 to 15; codes are indices of 15 hexadecimal digits."""
+
+    name: ClassVar[str] = "h3"
+    title: ClassVar[str] = "H3"
+    word: ClassVar[str] = "resolution"
+    finest: ClassVar[int] = DIGITS
+    reach: ClassVar[float] = 1.25  # 1.06 on a plane; what is left is for the Earth's
+    extra: ClassVar[str] = "hexagons"
+    codes: ClassVar[str] = "indices of 15 hexadecimal digits, or whole numbers of 64 bits"
+
+    def require_library(self) -> str:
+        """Return h3 and its version."""
+        try:
+            import h3
+        except ImportError:
+            raise self.missing_library("h3") from None
+        return f"h3 {h3.__version__}"
+
+    def levels_of(self, cells: Cells) -> NDArray[np.int64]:
+        """Return resolutions, by all bits of the index."""
+        resolution = (cells >> np.uint64(52) & np.uint64(15)).astype(np.int64)
+        base = (cells >> np.uint64(45) & np.uint64(127)).astype(np.int64)
+        good = (cells >> np.uint64(56) == 8) & (base < BASE_CELLS)
+        centre = np.isin(base, PENTAGONS)  # as long as no digit but 0 has come
+        for place in range(1, DIGITS + 1):
+            digit = _digit(cells, place)
+            used = place <= resolution
+            good &= np.where(used, digit != UNUSED, digit == UNUSED)
+            good &= ~(centre & used & (digit == 1))
+            centre &= digit == 0
+        return np.where(good, resolution, -1)
+
+    def parents(self, cells: Cells, level: int) -> Cells:
+        """Return cells with another resolution, and no digits beyond it."""
+        free = np.uint64((1 << BITS * (DIGITS - level)) - 1)
+        kept = cells & ~np.uint64(15 << 52)
+        return kept | np.uint64(level << 52) | free
+
+    def children(self, cells: Cells, level: int) -> Cells:
+        """Return the cells with every digit from 0 to 6 after their own; pentagons have no 1."""
+        found = cells
+        own = int(self.levels_of(cells[:1])[0]) if cells.size else level
+        for place in range(own + 1, level + 1):
+            shift = np.uint64(BITS * (DIGITS - place))
+            plain = (found & ~(np.uint64(UNUSED) << shift) & ~np.uint64(15 << 52)) | np.uint64(
+                place << 52
+            )
+            digits = np.arange(UNUSED, dtype=np.uint64)
+            more = (plain[:, None] | digits << shift).reshape(-1)
+            found = more[self.levels_of(more) == place]
+        return found
+
+    def count(self, level: int) -> int:
+        """Return 2 + 120 times 7 to the power of the resolution."""
+        return int(2 + 120 * 7**level)
+
+    def base_cells(self) -> Cells:
+        """Return the 122 cells of resolution 0."""
+        base = np.arange(BASE_CELLS, dtype=np.uint64) << np.uint64(45)
+        return base | np.uint64(8 << 56) | np.uint64((1 << BITS * DIGITS) - 1)
+
+    def format(self, cells: Cells) -> NDArray[np.str_]:
+        """Return indices of 15 digits in small letters."""
+        return np.array([f"{cell:x}" for cell in cells.tolist()], np.str_)
+
+    def hexadecimal(self, text: str) -> int | None:
+        """Return the number of an index of 15 digits, or of 16 with a 0 in front."""
+        return int(text, 16) if INDEX.fullmatch(text) else None
+
+    def outline(self, cells: Cells) -> tuple[Floats, Floats]:
+        """Return centres and corners, by the library."""
+        from h3.api import basic_int as h3
+
+        numbers = cells.tolist()
+        centre = np.array([h3.cell_to_latlng(cell) for cell in numbers]).reshape(-1, 2)
+        corners = np.empty((len(numbers), MOST_CORNERS, 2))
+        for number, cell in enumerate(numbers):
+            edge = h3.cell_to_boundary(cell)
+            corners[number, : len(edge)] = edge
+            corners[number, len(edge) :] = edge[-1]
+        return sphere(centre[:, 1], centre[:, 0]), sphere(corners[..., 1], corners[..., 0])
+
+    def at(self, longitude: Floats, latitude: Floats, level: int) -> Cells:
+        """Return cells by the library, which takes one point after the other."""
+        from h3.api.basic_int import latlng_to_cell
+
+        found = map(latlng_to_cell, latitude.tolist(), longitude.tolist(), repeat(level))
+        return np.fromiter(found, np.uint64, longitude.size)
+
+
+def _digit(cells: Cells, place: int) -> NDArray[np.int64]:
+    """Return the digits of a resolution, int64[n]."""
+    return (cells >> np.uint64(BITS * (DIGITS - place)) & np.uint64(UNUSED)).astype(np.int64)

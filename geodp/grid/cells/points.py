@@ -1,0 +1,91 @@
+"""Cells of H3 or S2 as a map that points in degrees are located on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError
+from geodp.grid.cells.area import box_around, radii
+from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells.system import Cells, CellSystem
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.lattice import Lattice
+from geodp.grid.units import has_units
+
+OUTSIDE = (
+    "the point lies in no cell of the grid's public area; give wider bounds or another mask "
+    "(--bounds, --mask; bounds=, mask=), or leave such rows out (--outside drop, outside=)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellMap(Lattice):
+    """The units of a grid that are cells of H3 or S2, in longitude and latitude of WGS 84.
+
+    Attributes
+    ----------
+    cells : CellSystem
+    level : int
+    table : Hierarchy
+        The units.
+    drops : bool
+        Whether points in no unit have row and column -1, outside of every domain; else they are
+        refused.
+    """
+
+    cells: CellSystem
+    level: int
+    table: Hierarchy
+    drops: bool
+
+    @classmethod
+    def of(cls, grid: Grid, drops: bool) -> Self | None:
+        """Return the map of a grid's cells; None where its cells are no such units."""
+        table = grid.hierarchy
+        found = None if table is None or not has_units(grid) else cells_of(table)
+        if found is None or table is None or len(grid.places) != 1:
+            return None
+        system, level = found
+        system.require_library()
+        rows, cols = grid.shape[:2]
+        return cls(rows, cols, crs="EPSG:4326", cells=system, level=level, table=table, drops=drops)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east, north of a box around all cells, in degrees."""
+        coarsest = _numbers(self.table, self.cells, 0)[0]
+        centre, corners = self.cells.outline(coarsest)
+        west, south, east, north = box_around(centre, radii(centre, corners) * self.cells.reach)
+        left, right = float(west.min()), float(east.max())
+        if left < -180 or right > 180:
+            left, right = -180.0, 180.0
+        return left, float(south.min()), right, float(north.max())
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column (int64[n] each) of points in degrees.
+
+        Raises CodeError at the first that is no point in degrees, or lies in no unit.
+        """
+        asked = self.cells.locate(x, y, self.level)
+        known, place = _numbers(self.table, self.cells, -1)
+        near = np.minimum(np.searchsorted(known, asked), known.size - 1)
+        wrong = known[near] != asked
+        if wrong.any() and not self.drops:
+            raise CodeError(int(wrong.argmax()), OUTSIDE)
+        row, col = np.where(wrong, -1, self.table.cell[:, place[near]])
+        return row, col
+
+
+@lru_cache(maxsize=8)
+def _numbers(table: Hierarchy, system: CellSystem, depth: int) -> tuple[Cells, NDArray[np.int64]]:
+    """Return the cells of one level of a table in their order, and their positions there."""
+    cells, good = system.read(np.array(table.codes[depth], np.str_))
+    at = np.flatnonzero(good)  # the unit for other codes is none
+    order = at[np.argsort(cells[at])]
+    return cells[order], order

@@ -1,0 +1,121 @@
+"""S2: the six faces of a cube, each halved both ways thirty times.
+
+The 64 bits of an id are the face (three bits), two bits for every level down to the cell's own, a
+1, and nothing but 0 after it, so that the last 1 tells the level. A token is the id in hexadecimal
+digits without the zeros at its end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.cells.system import Cells, CellSystem, Floats
+
+FACES, FINEST, CORNERS = 6, 30, 4
+
+DIGITS = 16
+"""Hexadecimal digits of an id."""
+
+LAST_ONES = np.uint64(0x1555555555555555)
+"""Bits that the last 1 of an id may be."""
+
+TOKEN = re.compile(r"[0-9a-f]{0,15}[1-9a-f]|[0-9a-f]{16}")
+
+
+class S2(CellSystem):
+    """S2's levels 0 to 30; codes are tokens."""
+
+    name: ClassVar[str] = "s2"
+    title: ClassVar[str] = "S2"
+    word: ClassVar[str] = "level"
+    finest: ClassVar[int] = FINEST
+    reach: ClassVar[float] = 1.001  # parts lie wholly in a cell
+    extra: ClassVar[str] = "s2"
+    codes: ClassVar[str] = (
+        "tokens (hexadecimal digits without the zeros at the end), or whole numbers of 64 bits"
+    )
+
+    def require_library(self) -> str:
+        """Return s2geometry and its version."""
+        from importlib.metadata import version
+
+        try:
+            import s2geometry  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                f"{self.missing_library('s2geometry')} It has packages for Linux on x86-64 and for "
+                "macOS; elsewhere give the cells as a table of units (--grid units:TABLE)."
+            ) from None
+        return f"s2geometry {version('s2geometry')}"
+
+    def levels_of(self, cells: Cells) -> NDArray[np.int64]:
+        """Return levels, by the last bit that is 1."""
+        last = _last_one(cells)
+        good = (last & LAST_ONES != 0) & (cells >> np.uint64(61) < FACES)
+        below = np.bitwise_count(last - np.uint64(1)).astype(np.int64)
+        return np.where(good, FINEST - below // 2, -1)
+
+    def parents(self, cells: Cells, level: int) -> Cells:
+        """Return cells whose last 1 is that of the level."""
+        last = _last_of(level)
+        return cells & ~(last - np.uint64(1)) | last
+
+    def children(self, cells: Cells, level: int) -> Cells:
+        """Return the ids between the first and the last of each cell, in steps."""
+        if not cells.size:
+            return cells
+        own, last = _last_one(cells), _last_of(level)
+        each = int(own[0] // last)
+        step = np.arange(each, dtype=np.uint64) * np.uint64(2 * int(last))
+        return ((cells - own + last)[:, None] + step).reshape(-1)
+
+    def count(self, level: int) -> int:
+        """Return six times 4 to the power of the level."""
+        return int(FACES * 4**level)
+
+    def base_cells(self) -> Cells:
+        """Return the six faces."""
+        return np.arange(FACES, dtype=np.uint64) << np.uint64(61) | _last_of(0)
+
+    def format(self, cells: Cells) -> NDArray[np.str_]:
+        """Return tokens in small letters."""
+        return np.array([f"{cell:0{DIGITS}x}".rstrip("0") for cell in cells.tolist()], np.str_)
+
+    def hexadecimal(self, text: str) -> int | None:
+        """Return the number of a token, or of all sixteen digits of an id."""
+        return int(text.ljust(DIGITS, "0"), 16) if TOKEN.fullmatch(text) else None
+
+    def outline(self, cells: Cells) -> tuple[Floats, Floats]:
+        """Return centres and corners, by the library."""
+        from s2geometry import S2Cell, S2CellId
+
+        centre, corners = np.empty((cells.size, 3)), np.empty((cells.size, CORNERS, 3))
+        for number, cell in enumerate(cells.tolist()):
+            one = S2Cell(S2CellId(cell))
+            points = [one.GetCenter(), *map(one.GetVertex, range(CORNERS))]
+            found = [(point.x(), point.y(), point.z()) for point in points]
+            centre[number], corners[number] = found[0], found[1:]
+        return centre, corners
+
+    def at(self, longitude: Floats, latitude: Floats, level: int) -> Cells:
+        """Return cells by the library, which takes one point after the other."""
+        from s2geometry import S2CellId, S2LatLng
+
+        place = map(S2LatLng.FromDegrees, latitude.tolist(), longitude.tolist())
+        leaves = np.fromiter((S2CellId(one).id() for one in place), np.uint64, longitude.size)
+        return self.parents(leaves, level)
+
+
+def _last_one(cells: Cells) -> Cells:
+    """Return the last bit that is 1 of each number."""
+    return cells & (~cells + np.uint64(1))
+
+
+def _last_of(level: int) -> np.uint64:
+    """Return the last bit that is 1 of cells of a level."""
+    return np.uint64(1 << 2 * (FINEST - level))

@@ -1,0 +1,95 @@
+"""Public masks of cells of H3 and S2: outlines, lists of codes, and land by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.cells.area import Mask, Outlines
+from geodp.grid.cells.choose import find_cells
+from geodp.io.read.public.land import DATUM, parts_within, read_land, read_lands
+from geodp.io.read.public.mask import read_codes
+from geodp.io.read.public.polygons import FORMATS, read_outlines
+from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
+
+CRS = "EPSG:4326"
+
+HALF = 180.0
+"""Degrees around half of the Earth."""
+
+
+def read_cell_mask(path: FilePath, spec: str, *, source: str) -> Mask:
+    """Read a public mask of cells of H3 or S2.
+
+    The file must be public itself: a list of inhabited cells of the confidential data is not.
+
+    Parameters
+    ----------
+    path : path
+        Text with a code per line, of the grid's level or coarser (first field of a CSV; a header
+        and `#` comments are passed over); or polygons, in the formats of
+        :func:`geodp.io.read.public.polygons.read_polygons`, of which all cells belong to the mask
+        that they touch.
+    spec : str
+        Of the grid: ``"h3:7"``, ``"s2:13"``.
+    source : str
+        Where the mask comes from, in words; published with every release. By naming it you vouch
+        that the mask is public and was not made from the data.
+
+    Raises
+    ------
+    UsageError
+        A raster, which says nothing of such cells.
+    InputError
+        A file that is no mask of such cells; names file and line.
+    """
+    system, level = find_cells(spec)
+    if not source.strip():
+        raise UsageError("A mask needs its public source in words (--mask-source, source=).")
+    if kind_of(path) in RASTER:
+        raise UsageError(
+            f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "
+            "(--mask)."
+        )
+    if Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
+        return Mask(source, Outlines(_read_shapes(path)))
+    codes, lines = read_codes(path, lambda text: system.levels_of_codes([text])[0] >= 0)
+    try:
+        return Mask.of_codes(system, level, codes, source)
+    except CodeError as error:
+        raise InputError(error.rule, file=os.fspath(path), row=lines[error.position]) from None
+
+
+def mask_of_land(named: str) -> Mask:
+    """Return the mask of land by name: ``land:world``, ``land:japan``, ``land:fiji:5km``.
+
+    Raises UsageError for no such land or distance.
+    """
+    name, kilometres, source = read_land(named)
+    shapes = np.array(read_lands(name), object)
+    return Mask(source, Outlines(shapes, kilometres + DATUM / 1000))
+
+
+def _read_shapes(path: FilePath) -> NDArray[Any]:
+    """Return polygons between -180 and 180 degrees; InputError for one that jumps across them."""
+    import shapely
+
+    shapes = read_outlines(path, CRS)[0]
+    points, ring = shapely.get_coordinates(
+        shapely.get_rings(shapely.get_parts(shapes)), return_index=True
+    )
+    ahead = (ring[1:] == ring[:-1]) & (np.abs(np.diff(points[:, 0])) > HALF)
+    beside = np.abs(np.abs(points[:, 0]) - HALF) < 1e-6  # a box around the Earth ends there
+    if (ahead & ~(beside[1:] & beside[:-1])).any():
+        raise InputError(
+            "An outline jumps from one side of 180 degrees to the other, so that nothing tells "
+            "which way around the Earth it goes: cut it in two there, or let its longitudes go on "
+            "beyond 180.",
+            file=os.fspath(path),
+        )
+    return np.array([part for shape in shapes for part in parts_within(shape)], object)
