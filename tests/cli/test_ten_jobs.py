@@ -1,0 +1,270 @@
+"""What a person tries on ten jobs works, or is refused with words that work as they stand."""
+
+import json
+import re
+import shlex
+import shutil
+
+import geopandas
+import numpy as np
+import pandas
+import pytest
+import shapely
+
+import geodp as package
+from geodp.errors import InputError, UsageError, VerificationError
+from tests.command import geodp
+
+SQUARES = [f"CRS3035RES1000mN{n}000E{e}000" for n in range(3260, 3264) for e in range(4320, 4323)]
+BOX = ("--bounds", 4320000, 3260000, 4323000, 3264000)
+ASKED = ("--epsilon", 1, "--contribution", 1)
+
+
+def write(path, frame, encoding="utf-8", sep=";"):
+    frame.to_csv(path, sep=sep, index=False, encoding=encoding)
+    return path
+
+
+def long(labels, code="GITTER_ID_1km", sex="Geschlecht", count="Anzahl"):
+    rows = [
+        (one, label, 7 + i + i * k * k % 5)
+        for i, one in enumerate(SQUARES)
+        for k, label in enumerate(labels)
+    ]
+    return pandas.DataFrame(rows, columns=[code, sex, count])
+
+
+def account(folder):
+    return json.loads((folder / "restricted" / "check.json").read_text())["read"]
+
+
+def check(folder, *given):
+    done = geodp("publish", *given, *ASKED, "--output", folder / "out", "--check")
+    assert done.returncode == 0, done.stderr
+    return account(folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        (["männlich", "weiblich"], "cp1252"),
+        (["weiß", "gelb"], "cp1252"),
+        (["älter", "jünger"], "cp1252"),
+        (["mężczyźni", "kobiety"], "cp1250"),
+        (["férfi", "nő"], "cp1250"),
+        (["Öhringen", "Ulm"], "cp1252"),
+    ],
+)
+def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
+    words, encoding, tmp_path
+):
+    path = write(tmp_path / "t.csv", long(words), encoding)
+    options = (path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "--encoding" in done.stderr
+    assert check(tmp_path, *options, "--encoding", encoding)
+
+
+@pytest.mark.parametrize(
+    "words", [["東京都", "千葉県"], ["男", "女"], ["1km圏", "5km圏"], ["東京JR線", "ｱｲｳ"]]
+)
+def test_japanese_values_under_a_plain_header_are_read(words, tmp_path):
+    path = write(tmp_path / "t.csv", long(words), "cp932")
+    assert check(tmp_path, path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+
+
+def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(tmp_path):
+    path = write(tmp_path / "t.csv", long(["m", "w"]))
+    shown = geodp("inspect", path).stdout
+    assert "Geschlecht  (attribute sex)" in shown
+    assert "--by sex," in shown
+    done = geodp("publish", path, *BOX, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "--by sex" in done.stderr
+
+
+@pytest.mark.parametrize("hour", ["時", "hour", "tramo", "出発時間帯"])
+@pytest.mark.parametrize("ends", [("出発地メッシュ", "到着地メッシュ"), ("start_cell", "end_cell")])
+def test_a_column_that_is_named_for_an_attribute_leaves_the_ends_of_journeys(hour, ends, tmp_path):
+    meshes = ["53394611", "53394612", "53394613"]
+    places = [(h, a, b) for h in (7, 8) for a in meshes for b in meshes]
+    rows = [(*place, 3 + i * i % 7) for i, place in enumerate(places)]
+    path = write(tmp_path / "od.csv", pandas.DataFrame(rows, columns=[hour, *ends, "trips"]))
+    options = ("--by", "hour", "--column", f"hour={hour}", "--value", "trips", "--primary", 5339)
+    found = check(tmp_path, path, *options)
+    assert found["people"] == sum(row[-1] for row in rows)
+
+
+def test_fractional_counts_beside_whole_numbers_are_asked_about(tmp_path):
+    frame = pandas.DataFrame(
+        {"id": SQUARES, "tramo": range(len(SQUARES)), "viajes": np.arange(12) + 0.5}
+    )
+    path = write(tmp_path / "t.csv", frame)
+    done = geodp("publish", path, *BOX, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 2
+    assert "--value" in done.stderr
+    assert "tramo, viajes" in done.stderr
+
+
+def test_times_are_no_labels_and_the_remedy_says_what_is(tmp_path):
+    frame = long([pandas.Timestamp("2024-05-13T08"), pandas.Timestamp("2024-05-13T09")])
+    frame.to_parquet(tmp_path / "t.parquet")
+    options = (tmp_path / "t.parquet", "--by", "hour", "--column", "hour=Geschlecht", *BOX)
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "0 to 23" in done.stderr
+    assert "publish-series" in done.stderr
+
+
+def tracts(folder):
+    names = [f"{county}0{tract}" for county in ("11001", "11003") for tract in range(10, 20)]
+    squares = [shapely.box(i, 0, i + 1, 1) for i in range(20)]
+    fields = {"STATE": "11", "COUNTY": [one[2:5] for one in names], "GEOID": names}
+    fields |= {"NAME": [one[5:] for one in names], "ALAND": 100}
+    path = folder / "tracts.shp"
+    geopandas.GeoDataFrame(fields, geometry=squares, crs=4269).to_file(path)
+    return path, names
+
+
+def test_tracts_of_a_shapefile_need_the_one_word_that_the_refusal_says(tmp_path):
+    shape, names = tracts(tmp_path)
+    frame = pandas.DataFrame({"GEOID": names, "population": range(100, 120)})
+    path = write(tmp_path / "people.csv", frame)
+    options = (path, "--grid", f"units:{shape}", "--units-source", "an office")
+    done = geodp(
+        "publish", *options, "--code", "GEOID", *ASKED, "--output", tmp_path / "out", "--check"
+    )
+    assert done.returncode == 5
+    (remedy,) = re.findall(r"--units-columns \w+", done.stderr)
+    assert check(tmp_path, *options, *remedy.split())["people"] == sum(range(100, 120))
+
+
+def test_the_column_of_codes_is_that_of_the_table_of_units(tmp_path):
+    units = write(tmp_path / "u.csv", pandas.DataFrame({"Zone": ["a1", "a2"], "Kreis": ["a", "a"]}))
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"zone": ["a1", "a2"], "n": [4, 5]}))
+    options = (path, "--grid", f"units:{units}", "--units-source", "an office")
+    assert check(tmp_path, *options)["people"] == 9
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"bezirk": ["a1", "a2"], "n": [4, 5]}))
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert "(--code): bezirk, n" in done.stderr
+
+
+def test_journeys_between_units_that_lack_pairs_are_told_the_word(tmp_path):
+    units = write(tmp_path / "u.csv", pandas.DataFrame({"z": ["a1", "a2"]}))
+    rows = pandas.DataFrame({"da": ["a1", "a2"], "ad": ["a2", "a1"], "n": [4, 5]})
+    path = write(tmp_path / "t.csv", rows)
+    options = (path, "--grid", f"units:{units}", "--units-source", "an office", "--value", "n")
+    options += ("--column", "origin=da", "--column", "destination=ad")
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 2
+    assert "(--pairs)" in done.stderr
+    assert check(tmp_path, *options, "--pairs")["people"] == 9
+
+
+def test_unknown_codes_have_a_draft_once_their_column_is_named(tmp_path):
+    codes = ["500000_6550000", "501000_6550000", "502000_6551000"]
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"ruut": codes, "n": [4, 5, 6]}))
+    asked = geodp("inspect", path).stdout
+    assert "--code COLUMN" in asked
+    assert "units:TABLE" in asked
+    assert 'codes = "{east}_{north}"' in geodp("inspect", path, "--code", "ruut").stdout
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"sq": ["TQ30", "SU41"], "n": [4, 5]}))
+    assert "units:TABLE" in geodp("inspect", path, "--code", "sq").stdout
+
+
+def test_a_sheet_that_is_asked_for_is_taken_by_inspect(tmp_path):
+    with pandas.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pandas.DataFrame({"about": ["an office"]}).to_excel(book, sheet_name="Cover", index=False)
+        long(["m"]).to_excel(book, sheet_name="Table 1", index=False)
+    with_sheet = ("inspect", tmp_path / "t.xlsx")
+    done = geodp(*with_sheet)
+    assert "--layer" in done.stderr
+    shown = geodp(*with_sheet, "--layer", "Table 1").stdout
+    assert "(codes)" in shown
+    assert "--layer 'Table 1'" in shown.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    path = write(folder / "t.csv", long(["m"]))
+    done = geodp("publish", path, *BOX, *ASKED, "--output", folder / "out")
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def test_the_card_stands_for_its_release(release):
+    card = release / "public" / "release.json"
+    for words in (("report",), ("verify",), ("explain",), ("estimate", "--area", SQUARES[0])):
+        done = geodp(words[0], card, *words[1:])
+        assert done.returncode == 0, done.stderr
+    assert package.open(card).card().release_id == package.open(release).card().release_id
+
+
+def test_a_file_of_a_release_is_told_as_one_and_one_beside_it_is_not(release, tmp_path):
+    shown = geodp("inspect", release / "public" / "population.csv").stdout
+    assert "release of geodp" in shown
+    command = next(line for line in shown.splitlines() if "explain" in line)
+    assert geodp(*shlex.split(command)[1:]).returncode == 0
+    shutil.copytree(release / "public", tmp_path / "copy")
+    path = write(tmp_path / "copy" / "other.csv", long(["m"]))
+    assert "release of geodp" not in geodp("inspect", path).stdout
+
+
+def test_a_file_that_is_no_card_is_refused_with_what_to_give(release, tmp_path):
+    path = release / "public" / "population.csv"
+    for command in ("explain", "report", "verify"):
+        done = geodp(command, path)
+        assert done.returncode
+        assert "folder of a release" in done.stderr
+    with pytest.raises(VerificationError, match="folder of a release"):
+        package.open(path)
+
+
+def test_a_correction_never_takes_the_place_of_what_it_corrects(release, tmp_path):
+    shutil.copytree(release, tmp_path / "old")
+    path = write(tmp_path / "t.csv", long(["m"])[1:])
+    options = (path, *BOX, *ASKED, "--output", tmp_path / "old")
+    done = geodp("publish", *options)
+    assert "--supersedes" in done.stderr
+    for card in ("old", "old/public", "old/public/release.json"):
+        done = geodp("publish", *options, "--supersedes", tmp_path / card, "--overwrite")
+        assert done.returncode == 2
+        assert "another folder" in done.stderr
+    done = geodp("publish", *options[:-1], tmp_path / "new", "--supersedes", tmp_path / card)
+    assert done.returncode == 0, done.stderr
+
+
+def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
+    ring = shapely.box(4320000, 3260000, 4322000, 3262000)
+    frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
+    frame.to_file(tmp_path / "m.gpkg")
+    asked = ("estimate", release, "--regions", tmp_path / "m.gpkg")
+    done = geodp(*asked)
+    assert done.returncode == 2
+    assert "--polygon-name" in done.stderr
+    assert "AGS, GEN" in done.stderr
+    assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
+    frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
+    assert "Ulm" in geodp("estimate", release, "--regions", tmp_path / "n.gpkg").stdout
+    frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
+    assert "ogr2ogr -t_srs EPSG:3035" in geodp(*asked, "--polygon-name", "GEN").stderr
+
+
+def test_frames_go_in_by_a_reader_and_a_series_as_a_frame():
+    frame = long(["m"])
+    with pytest.raises(UsageError, match=r"geodp\.read_table\(frame"):
+        package.publish(frame, epsilon=1, contribution=1)
+    grid = package.Grid.mesh("inspire:1km", bounds=BOX[1:])
+    sizes = frame.groupby("GITTER_ID_1km")["Anzahl"].sum()
+    with pytest.raises(InputError, match=r"reset_index\(name='n'\)"):
+        package.read_table(sizes, grid=grid)
+    table = package.read_table(
+        sizes.reset_index(name="n"), grid=grid, code="GITTER_ID_1km", value="n"
+    )
+    assert table.count.sum() == frame["Anzahl"].sum()
+    labels = {"sex": ["m", "w"]}
+    by = {"code": "GITTER_ID_1km", "by": ["sex"], "labels": labels}
+    with pytest.raises(UsageError, match=r"Name the column of counts \(--value, value=\)"):
+        package.read_table(long(["m", "w"]), grid=grid, **by)
