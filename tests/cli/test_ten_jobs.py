@@ -13,6 +13,7 @@ import shapely
 
 import geodp as package
 from geodp.errors import InputError, UsageError, VerificationError
+from geodp.io.read.public.units import read_units
 from tests.command import geodp
 
 SQUARES = [f"CRS3035RES1000mN{n}000E{e}000" for n in range(3260, 3264) for e in range(4320, 4323)]
@@ -85,7 +86,15 @@ def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(t
 
 
 @pytest.mark.parametrize("hour", ["時", "hour", "tramo", "出発時間帯"])
-@pytest.mark.parametrize("ends", [("出発地メッシュ", "到着地メッシュ"), ("start_cell", "end_cell")])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("出発地メッシュ", "到着地メッシュ"),
+        ("発地メッシュコード", "着地メッシュコード"),
+        ("start_cell", "end_cell"),
+        ("cella_origine", "cella_destinazione"),
+    ],
+)
 def test_a_column_that_is_named_for_an_attribute_leaves_the_ends_of_journeys(hour, ends, tmp_path):
     meshes = ["53394611", "53394612", "53394613"]
     places = [(h, a, b) for h in (7, 8) for a in meshes for b in meshes]
@@ -135,9 +144,12 @@ def test_tracts_of_a_shapefile_need_the_one_word_that_the_refusal_says(tmp_path)
     done = geodp(
         "publish", *options, "--code", "GEOID", *ASKED, "--output", tmp_path / "out", "--check"
     )
-    assert done.returncode == 5
+    assert done.returncode == 2
     (remedy,) = re.findall(r"--units-columns \w+", done.stderr)
+    assert remedy == "--units-columns GEOID"
     assert check(tmp_path, *options, *remedy.split())["people"] == sum(range(100, 120))
+    with pytest.raises(InputError, match="--units-columns GEOID"):
+        read_units(shape, source="an office")
 
 
 def test_the_column_of_codes_is_that_of_the_table_of_units(tmp_path):
@@ -147,7 +159,8 @@ def test_the_column_of_codes_is_that_of_the_table_of_units(tmp_path):
     assert check(tmp_path, *options)["people"] == 9
     path = write(tmp_path / "t.csv", pandas.DataFrame({"bezirk": ["a1", "a2"], "n": [4, 5]}))
     done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
-    assert "(--code): bezirk, n" in done.stderr
+    assert "(--code; of journeys --pairs" in done.stderr
+    assert "bezirk, n" in done.stderr
 
 
 def test_journeys_between_units_that_lack_pairs_are_told_the_word(tmp_path):
@@ -268,3 +281,59 @@ def test_frames_go_in_by_a_reader_and_a_series_as_a_frame():
     by = {"code": "GITTER_ID_1km", "by": ["sex"], "labels": labels}
     with pytest.raises(UsageError, match=r"Name the column of counts \(--value, value=\)"):
         package.read_table(long(["m", "w"]), grid=grid, **by)
+
+
+def test_options_of_another_reader_are_told_by_its_name():
+    frame = pandas.DataFrame({"who": ["a"], "e": [4320500.0], "n": [3260500.0]})
+    where = {"x": "e", "y": "n", "person": "who"}
+    with pytest.raises(UsageError, match=r"reader='points' takes person"):
+        package.read(frame, "inspire:1km", **where)
+    assert package.read(frame, "inspire:1km", reader="points", **where).count.sum() == 1
+    with pytest.raises(UsageError, match=r"Grid\.mesh\(name, bounds="):
+        package.read(frame, "inspire:1km", code="who", value="n", bounds=BOX[1:])
+
+
+def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path):
+    ages = ("0_14", "15_64", "65_")
+    frame = pandas.DataFrame({"ruutu_id": SQUARES})
+    for k, name in enumerate(f"{sex}_{age}" for sex in ("miehet", "naiset") for age in ages):
+        frame[name] = [(i * (k + 3) + k * k) % 17 + 5 for i in range(len(SQUARES))]
+    path = write(tmp_path / "t.csv", frame)
+    found = check(tmp_path, path, "--by", "sex,age", "--value", "*_*", *BOX)
+    assert found["people"] == frame.drop(columns="ruutu_id").to_numpy().sum()
+    shown = geodp(
+        *("publish", path, "--by", "sex,age", "--value", "*_*", *BOX, *ASKED, "--check"),
+        *("--output", tmp_path / "out"),
+    ).stderr
+    assert "--axis sex=miehet,naiset --axis age=0_14,15_64,65" in shown
+    path = write(tmp_path / "t.csv", frame.drop(columns="naiset_65_"))
+    done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
+    assert done.returncode == 2
+    assert "in several ways" in done.stderr
+
+
+@pytest.mark.parametrize(("x", "y"), [("lon", "lat"), ("longitud", "latitud"), ("経度", "緯度")])
+@pytest.mark.parametrize("grid", ["inspire:1km", "statpop:100m"])
+def test_degrees_on_a_grid_in_metres_need_their_crs(x, y, grid, tmp_path):
+    rows = {"person": ["a", "b", "b"], x: [8.41, 8.42, 8.43], y: [47.31, 47.32, 47.33]}
+    path = write(tmp_path / "t.csv", pandas.DataFrame(rows))
+    options = ("--points", "--person", "person", "--grid", grid, "--bounds", "switzerland")
+    given = ("publish", path, *options, "--epsilon", 1, "--output", tmp_path / "out", "--check")
+    done = geodp(*given)
+    assert done.returncode == 2
+    assert "--points-crs EPSG:4326" in done.stderr
+    assert geodp(*given, "--points-crs", "EPSG:4326").returncode == 0
+    assert account(tmp_path / "out")["inside"] == len(rows["person"])
+
+
+def test_a_packed_release_and_a_card_alone_are_told_what_to_do(release, tmp_path):
+    shutil.make_archive(tmp_path / "got", "zip", release.parent, "out/public")
+    for command in ("inspect", "explain", "verify"):
+        done = geodp(command, tmp_path / "got.zip")
+        assert done.returncode
+        assert "unpack" in done.stderr
+    (tmp_path / "card").mkdir()
+    shutil.copy(release / "public" / "release.json", tmp_path / "card")
+    assert geodp("report", tmp_path / "card" / "release.json").returncode == 0
+    done = geodp("estimate", tmp_path / "card", "--area", SQUARES[0])
+    assert "fetch all of them" in done.stderr

@@ -64,8 +64,8 @@ def _explain_file(path: Path, language: str) -> Explanation:
         document = read_json(path)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"it is not readable as JSON ({error}); give the folder of a release, its card {CARD}, "
-            "or the JSON file of geodp audit.",
+            f"it is not readable as JSON ({error}); give the folder of a release (an archive "
+            f"unpacked), its card {CARD}, or the JSON file of geodp audit.",
             file=str(path),
         ) from None
     return explain_audit(document, language)

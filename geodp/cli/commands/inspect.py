@@ -33,7 +33,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     publishes it, and what must still be said.
     """
     from geodp.io.read.layout.inspect import inspect as run
-    from geodp.io.read.rows.forms.folder import find_release, find_release_of
+    from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
     if (release := find_release(file) or find_release_of(file)) is not None:
@@ -44,6 +44,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo("format: release of geodp, whose counts are protected already")
         click.echo("\n".join(["to read it, check it and draw it:", *commands]))
         return
+    if is_packed_release(file):
+        raise UsageError(PACKED)
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
@@ -160,6 +162,11 @@ def _roles(table: dict[str, Any]) -> dict[str, str]:
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return found
 
+
+PACKED = (
+    "The archive holds a release of geodp, whose counts are protected already; unpack it, and give "
+    "the folder to geodp inspect, which says how to read it."
+)
 
 ATTRIBUTE = "(attribute"
 

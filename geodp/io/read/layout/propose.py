@@ -65,6 +65,12 @@ ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
+ASK_LEVELS = (
+    "say which columns of the table of units are levels, its column of codes first and behind it "
+    "those of the areas that hold the units, if there are any (--units-columns {level}, "
+    "columns=[{name}])"
+)
+
 OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
 """Options that say how a file is opened."""
 
@@ -148,13 +154,16 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         another = own and [*same.get("value", own)] != own[:1]
         if chosen is not None and chosen.contribution is not None and another:
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
-        unit = _code_of_units(given, named)
+        unit, levels = _code_of_units(given, named)
         if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
             known["code"] = options["code"] = unit
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
             table = _only_table(inspect(path, **texts, grid=system, key=key)["tables"])
         more = _of_table(table, named, labels, known, chosen)
+        code = known.get("code") or table["key"]
+        if level := next((one for one in levels if fold(one) == fold(code or "")), None):
+            more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
@@ -169,21 +178,24 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return wide[0] if len(wide) == 1 else tables[0]
 
 
-def _code_of_units(given: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """Return the column that is called as that of the finest units in the table of --grid units:.
+def _code_of_units(given: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the column that is called as the finest level of the table of ``--grid units:``.
 
-    None where there is none; a table that cannot be read is told of when it is read.
+    None where there is none, and then which other columns of that table are called as columns here.
+    A table that cannot be read is told of when it is read.
     """
     kind, _, path = str(given.get("grid", "")).partition(":")
     if f"{kind}:" != UNITS:
-        return None
-    columns = str(given.get("units_columns") or "").split(",")
-    finest = columns[0] or None
-    if finest is None:
+        return None, []
+    columns = [str(given["units_columns"]).split(",")[0]] if given.get("units_columns") else []
+    if not columns:
         with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
-            finest = next(iter(plain_columns(next(tables)).values()), None)
-    found = [name for name in names if finest is not None and fold(name) == fold(finest)]
-    return found[0] if len(found) == 1 else None
+            columns = [*plain_columns(next(tables)).values()]
+    found = [name for name in names if columns and fold(name) == fold(columns[0])]
+    plain = {*map(fold, names)}
+    return (
+        (found[0], []) if len(found) == 1 else (None, [c for c in columns[1:] if fold(c) in plain])
+    )
 
 
 def _system_of(grid: Any) -> str | None:
@@ -343,7 +355,10 @@ def _of_table(
     if known.get("points") or (key is None and not shapes and not pairs and not units):
         return _of_points(table, known, options, asks)
     if units and key is None and not pairs:
-        asks.append(f"name the column of the units' codes (--code): {_listed(names)}")
+        asks.append(
+            "name the column of the units' codes (--code; of journeys --pairs with --column "
+            f"origin=NAME and --column destination=NAME): {_listed(names)}"
+        )
     located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
     mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
     if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):

@@ -113,11 +113,12 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
     verdicts = {at: max(own.values(), default=Verdict.NO) for at, own in enumerate(systems)}
     ends: tuple[int | None, int | None] = None, None
     if code is None:
-        code = named.only("code", first=True)
-    if code is None:
         ends = named.only("origin"), named.only("destination")
-        if None in ends or ends[0] == ends[1]:
+        # 発地メッシュコード is a word for codes, too; codes beside both ends are the places.
+        if None in ends or ends[0] == ends[1] or not {*named.all("code")} <= {*ends}:
             ends = None, None
+    if code is None and None in ends:
+        code = named.only("code", first=True)
     near: list[int] = []
     if code is None and None in ends:
         code, near = choose(verdicts), possible(verdicts)

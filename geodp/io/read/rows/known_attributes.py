@@ -40,6 +40,7 @@ PART_OF_NAME = (
     *("grupo", "gruppo", "fascia", "band", "bands", "bracket", "brackets", "category", "cat"),
     *("code", "codes", "cd", "id", "key", "name", "label", "labels", "range", "interval"),
     *("years", "year", "yrs", "yr", "attr", "attribute", "dim", "var"),
+    *("tranche", "tranches", "tramo", "grupos", "intervalo", "de", "d", "di", "da", "do", "del"),
 )
 """Words beside one of these in the name of a column which do not make it another: AGE_GROUP."""
 

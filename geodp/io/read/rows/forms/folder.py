@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
@@ -68,6 +69,18 @@ def find_release_of(path: str | os.PathLike[str]) -> str | None:
     lines = (given.parent / SUMS).read_text("utf-8", "replace").splitlines()
     listed = {line.partition(" ")[2].strip(" *") for line in lines}
     return str(given.parent) if given.name in listed else None
+
+
+def is_packed_release(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a zip archive of a written release or series."""
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {name.rpartition("/")[2] for name in archive.namelist()}
+    except zipfile.BadZipFile:
+        return False
+    return SUMS in names and not names.isdisjoint(CARDS)
 
 
 def _has_card(folder: Path) -> bool:
