@@ -100,6 +100,8 @@ def _say_table(table: dict[str, Any]) -> None:
         click.echo(own_grid, nl=False)
     elif unknown:
         click.echo(translate_message(NO_GRID))
+    if RELEASED <= {str(column["name"]) for column in columns}:
+        click.echo(translate_message(OF_RELEASE))
     by = [_attribute_of(one) for one, role in roles.items() if role.startswith(ATTRIBUTE)]
     if by:
         click.echo(translate_message(BY_NAMES).format(names=",".join(dict.fromkeys(by))))
@@ -162,6 +164,15 @@ def _roles(table: dict[str, Any]) -> dict[str, str]:
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return found
 
+
+RELEASED = {"standard_error", "low", "high"}
+"""Columns of the tables of a release, beside its counts."""
+
+OF_RELEASE = (
+    "Columns such as standard_error, low and high are those of a release of geodp, whose counts "
+    "are protected already: its folder, with release.json, is what geodp explain and geodp verify "
+    "read."
+)
 
 PACKED = (
     "The archive holds a release of geodp, whose counts are protected already; unpack it, and give "

@@ -170,7 +170,7 @@ def _require_known(path: Path) -> int | None:
     if not known:
         raise InputError(
             "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
-            "FlatGeobuf (.fgb); this file is none, or is damaged.",
+            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged.",
             file=os.fspath(path),
         )
     kind = kind_of(path)
