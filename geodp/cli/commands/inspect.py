@@ -100,7 +100,7 @@ def _say_table(table: dict[str, Any]) -> None:
         click.echo(own_grid, nl=False)
     elif unknown:
         click.echo(translate_message(NO_GRID))
-    if RELEASED <= {str(column["name"]) for column in columns}:
+    if RELEASED.issubset(str(column["name"]) for column in columns):
         click.echo(translate_message(OF_RELEASE))
     by = [_attribute_of(one) for one, role in roles.items() if role.startswith(ATTRIBUTE)]
     if by:
