@@ -82,9 +82,10 @@ def _read(
         ]
         domain = {"bounds", "primary"} & {*unknown}
         others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
-        more = f" But {'; '.join(others)}." if others else ""
+        if others:
+            raise UsageError(f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.")
         raise UsageError(
-            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.{more}"
+            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}."
         )
     missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
     if missing:
