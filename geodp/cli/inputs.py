@@ -253,7 +253,10 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     _require_no_map("units", options)
     source = _needed(options, "units_source")
     if is_input(path, options["inputs"]):
-        raise UsageError("The units are one of the inputs; a table of units is public.")
+        raise UsageError(
+            "The units are one of the inputs; a table of units is public. Give the list of all "
+            "units that the publisher has, as a file of its own."
+        )
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
     return read_units(path, source=source, columns=names, other=options.get("other"))
@@ -294,12 +297,19 @@ def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
         )
 
 
+PAIRS_OF_LABELS = (
+    "Pairs of units take no attributes: leave out --by, --axis and --attribute. Publish one label "
+    "at a time, each at a budget of its own (--where COLUMN=VALUE), or the files of several hours "
+    "as a series (geodp publish-series)."
+)
+
+
 def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the pairs of all units."""
     from geodp.grid.units import pairs_of_units
 
     if options["axis"] or options.get("attribute"):
-        raise UsageError("Pairs of units take no attributes; leave out --axis and --attribute.")
+        raise UsageError(PAIRS_OF_LABELS)
     return pairs_of_units(grid)
 
 

@@ -161,9 +161,15 @@ def _propose(
     given = _given(context, options)
     given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
     given["column"] = _columns_of_places({**options, **by}) or None
+    named = read_named(by.get("column", options["column"]) or (), "--column")
+    places = read_named(given["column"] or (), "--column")
+    given["labelled"] = [named[one] for one in named if one not in places]
     for name in ("by", "labels"):
         given.pop(name, None)
     found = propose(options["inputs"][0], given, chosen)
+    columns = found.options.get("column")
+    if columns and options["column"]:  # those of places stand beside those of attributes
+        _replace(context, options, {"column": (*columns, *options["column"])})
     _apply(context, options, {_name(name): value for name, value in found.options.items()})
     return found
 

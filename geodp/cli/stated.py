@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -65,5 +66,11 @@ def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
         return said
     if said is not None and said.supersedes is not None:
         raise UsageError("Either --supersedes or the file of --metadata names what is replaced.")
-    own = read_table_card(public_folder(replaced)).release_id
+    folder, output = public_folder(replaced), options.get("output")
+    if output is not None and os.path.realpath(output) in map(os.path.realpath, folder.parents):
+        raise UsageError(
+            "The release that is corrected (--supersedes) stays where it is for those who have "
+            "read it; write the new one to another folder (--output)."
+        )
+    own = read_table_card(folder).release_id
     return replace(said or StatedMetadata(), supersedes=own)

@@ -47,6 +47,13 @@ class Given(TermsGiven, total=False):
     metadata: Mapping[str, str | int] | None
 
 
+NO_TABLE = (
+    "Publishing takes a table of counts on a public grid: geodp.read_table(frame, grid=..., "
+    "code=..., value=...) makes one of a frame or a file, geodp.read_points(frame, grid=..., "
+    "x=..., y=..., person=...) of a row for each record."
+)
+
+
 def publish(
     table: CountTable,
     *,
@@ -160,6 +167,8 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.3
     """
+    if not isinstance(table, CountTable):
+        raise UsageError(NO_TABLE)
     beside = given.pop("measurements", False), given.pop("totals", None)
     told = choose_prior(table, given.pop("prior", None), given.pop("prior_source", None))
     simulate, metadata = given.pop("simulate", 0), given.pop("metadata", None)

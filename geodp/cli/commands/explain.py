@@ -63,5 +63,9 @@ def _explain_file(path: Path, language: str) -> Explanation:
     try:
         document = read_json(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"it is not readable as JSON ({error}).", file=str(path)) from None
+        raise InputError(
+            f"it is not readable as JSON ({error}); give the folder of a release (an archive "
+            f"unpacked), its card {CARD}, or the JSON file of geodp audit.",
+            file=str(path),
+        ) from None
     return explain_audit(document, language)

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file")
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
+@click.option("--delimiter", help="Of a text, one character; default: found.")
 @click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
+@click.option("--layer", help="Of a GeoPackage with several; or sheet of a workbook.")
 @click.option("--member", help="Of a zip archive, or a pattern of several.")
+@click.option("--code", help="Column of cell codes; default: found.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def inspect(
-    file: str, encoding: str | None, header_row: int | None, member: str | None, as_json: bool
-) -> None:
+def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
 
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
     publishes it, and what must still be said.
     """
     from geodp.io.read.layout.inspect import inspect as run
-    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
-    from geodp.io.read.rows.forms.folder import find_release
+    from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    if (release := find_release(file)) is not None:
+    if (release := find_release(file) or find_release_of(file)) is not None:
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
@@ -44,10 +44,13 @@ def inspect(
         click.echo("format: release of geodp, whose counts are protected already")
         click.echo("\n".join(["to read it, check it and draw it:", *commands]))
         return
-    said: dict[str, Any] = {"encoding": encoding, "header_row": header_row, "member": member}
+    if is_packed_release(file):
+        raise UsageError(PACKED)
+    said = {name: one for name, one in said.items() if one is not None}
+    named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
-        found = run(path, **said)
-        proposed = _propose(path, {name: one for name, one in said.items() if one is not None})
+        found = run(path, **said, key=code)
+        proposed = _propose(path, {**said, **named})
     if as_json:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -56,26 +59,7 @@ def inspect(
     if "raster" in found:
         click.echo(f"raster: {_line(found['raster'])}")
     for table in found.get("tables", ()):
-        name, columns = table.pop("name"), table.pop("columns")
-        roles, own_grid = _roles(table), table.pop("own_grid", "")
-        click.echo(f"table: {printable(name)}")
-        click.echo(f"  {_line(table)}")
-        if columns is None:
-            click.echo("  columns: the first row looks like data; names are not shown")
-            continue
-        click.echo("  columns:")
-        for column in columns:
-            label, kind = column.get("label", ""), column.get("type", "")
-            more = quote(label) if label else printable(kind)
-            role = roles.get(column["name"], "")
-            click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
-        if ROLES["times"] in roles.values():
-            click.echo(translate_message(SERIES_OR_ATTRIBUTE))
-        if own_grid:
-            click.echo(
-                "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
-            )
-            click.echo(own_grid, nl=False)
+        _say_table(table)
     if proposed["preset"]:
         click.echo(f"preset: {proposed['preset']}")
     for name, labels in proposed["attributes"].items():
@@ -89,6 +73,38 @@ def inspect(
 
 
 COMMANDS = (inspect,)
+
+
+def _say_table(table: dict[str, Any]) -> None:
+    """Print what a table is, its columns with what they hold, and what else its names say."""
+    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
+
+    name, columns = table.pop("name"), table.pop("columns")
+    unknown = table["key"] is not None and not table["grids"]
+    roles, own_grid = _roles(table), table.pop("own_grid", "")
+    click.echo(f"table: {printable(name)}")
+    click.echo(f"  {_line(table)}")
+    if columns is None:
+        click.echo("  columns: the first row looks like data; names are not shown")
+        return
+    click.echo("  columns:")
+    for column in columns:
+        label, kind = column.get("label", ""), column.get("type", "")
+        more = quote(label) if label else printable(kind)
+        role = roles.setdefault(column["name"], _attribute(column["name"]))
+        click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
+    if ROLES["times"] in roles.values():
+        click.echo(translate_message(SERIES_OR_ATTRIBUTE))
+    if own_grid:
+        click.echo("codes of no known grid; filled in, this file is one (--grid file:mine.toml):")
+        click.echo(own_grid, nl=False)
+    elif unknown:
+        click.echo(translate_message(NO_GRID))
+    if RELEASED.issubset(str(column["name"]) for column in columns):
+        click.echo(translate_message(OF_RELEASE))
+    by = [_attribute_of(one) for one, role in roles.items() if role.startswith(ATTRIBUTE)]
+    if by:
+        click.echo(translate_message(BY_NAMES).format(names=",".join(dict.fromkeys(by))))
 
 
 def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
@@ -147,6 +163,49 @@ def _roles(table: dict[str, Any]) -> dict[str, str]:
             found.setdefault(name, words)
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return found
+
+
+RELEASED = {"standard_error", "low", "high"}
+"""Columns of the tables of a release, beside its counts."""
+
+OF_RELEASE = (
+    "Columns such as standard_error, low and high are those of a release of geodp, whose counts "
+    "are protected already: its folder, with release.json, is what geodp explain and geodp verify "
+    "read."
+)
+
+PACKED = (
+    "The archive holds a release of geodp, whose counts are protected already; unpack it, and give "
+    "the folder to geodp inspect, which says how to read it."
+)
+
+ATTRIBUTE = "(attribute"
+
+NO_GRID = (
+    "The codes are of no grid that is known, and their form tells no coordinates: if they are "
+    "areas or cells of which a public list has all, give it as --grid units:TABLE."
+)
+
+BY_NAMES = (
+    "Labels in each row may be attributes: --by {names}, with all labels from a public list "
+    "(--axis NAME=LABEL,LABEL... or --labels FILE), or one of them is chosen (--where "
+    "COLUMN=VALUE)."
+)
+
+
+def _attribute_of(name: str) -> str:
+    """Return the attribute that a column is called after, or its own name."""
+    from geodp.io.read.rows.known_attributes import find_attribute
+
+    return find_attribute(name) or name
+
+
+def _attribute(name: str) -> str:
+    """Return the role of a column that is called after an attribute; empty for others."""
+    from geodp.io.read.rows.known_attributes import find_attribute
+
+    known = find_attribute(name)
+    return "" if known is None else f"{ATTRIBUTE} {known})"
 
 
 def _line(values: dict[str, Any]) -> str:

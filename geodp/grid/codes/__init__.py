@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, printable
 from geodp.grid.codes.description import (
     GridDescription,
     described_names,
@@ -82,8 +82,9 @@ def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeS
     known = [name for name in described_names() if not name.startswith("national:")]
     numbers = [name.partition(":")[2] for name in described_names() if name not in known]
     raise UsageError(
-        f"code systems are jis:<level>, level one of {', '.join(LEVELS)}; quadkey:<zoom>; "
-        f"geohash:<length>; <name>:<size>, such as inspire:1km or inspire:10km, name one of "
+        f"there is no code system {printable(spec)}; code systems are jis:<level>, level one of "
+        f"{', '.join(LEVELS)}; quadkey:<zoom>; geohash:<length>; <name>:<size>, such as "
+        "inspire:1km or inspire:10km, name one of "
         f"{', '.join(known)}; national:<epsg>:<size>, epsg one of {', '.join(numbers)}; and "
         "file:<path> of a description of your own (TOML)"
     )

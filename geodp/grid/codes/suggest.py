@@ -31,7 +31,7 @@ def suggest_description(codes: Sequence[str]) -> str:
     """Return a TOML file for codes of no known grid; empty where their form tells nothing.
 
     Codes fit where all of them have the same letters, and two numbers that differ from code to
-    code, or are one number of an even number of digits. No number of a code is in the text.
+    code, or are one number of as many digits in every code. No number of a code is in the text.
 
     Examples
     --------
@@ -74,10 +74,10 @@ def _axis(before: str) -> str:
 def _of_one_number(codes: Sequence[str]) -> str:
     lengths = {len(code) for code in codes}
     length = lengths.pop()
-    if lengths or length < SHORTEST or length % 2:
+    if lengths or length < SHORTEST:
         return ""
-    half = length // 2
-    spelling = f"{{east:{half}}}{{north:{half}}}"
+    half = length // 2  # northings of metres often have a digit more
+    spelling = f"{{east:{half}}}{{north:{length - half}}}"
     return _TEXT.format(codes=spelling, advice="or north first; {east/100:4}: in hectometres")
 
 

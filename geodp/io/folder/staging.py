@@ -329,7 +329,11 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
             "Choose another folder."
         )
     if not overwrite:
-        raise UsageError(f"{final} exists and holds a release; use --overwrite to replace it.")
+        raise UsageError(
+            f"{final} exists and holds a release; use --overwrite to replace it. One that was "
+            "published stays where it is: write its correction to another folder, with "
+            "--supersedes."
+        )
 
 
 def require_own(target: str | Path) -> None:

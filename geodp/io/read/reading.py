@@ -75,6 +75,15 @@ def _read(
         raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
     known = sorted({*chosen.__dataclass_fields__} - {"grid"})
     if unknown := sorted({*options} - {*known}):
+        others = [
+            f"reader={name!r} takes {', '.join(also)}"
+            for name, one in READERS.items()
+            if (also := sorted({*unknown} & {*one.__dataclass_fields__}))
+        ]
+        domain = {"bounds", "primary"} & {*unknown}
+        others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
+        if others:
+            raise UsageError(f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.")
         raise UsageError(
             f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}."
         )

@@ -27,9 +27,15 @@ def public_folder(path: str | Path) -> Path:
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
             "its files take no other name; rename it."
         )
-    for folder in (Path(path, "public"), Path(path)):
+    own = [Path(path).parent] if Path(path).name == CARD else []  # the card stands for its folder
+    for folder in (*own, Path(path, "public"), Path(path)):
         if (folder / CARD).is_file():
             return folder
+    if Path(path).is_file():
+        raise VerificationError(
+            f"{path} is one file; give the folder of a release, which holds {CARD}, or unpack it "
+            "first."
+        )
     raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
 
 

@@ -103,6 +103,11 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
             key, count = key[rank], count[rank]
     except MemoryError:
         raise
+    except FileNotFoundError:
+        raise VerificationError(
+            f"{folder} lacks files that the card of the release lists; fetch all of them from "
+            "where it was published."
+        ) from None
     except BROKEN as error:
         raise VerificationError(f"{folder} cannot be read back: {error}") from error
     if not (key[1:] > key[:-1]).all():

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from geodp.errors import InputError, UsageError, printable
@@ -20,6 +21,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import Lists, read_lists
 from geodp.io.read.layout.presets import Preset
+from geodp.io.read.layout.words import find_named
 from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
@@ -383,7 +385,8 @@ def _meet(
     exact = {name.strip() for name in headers}
     if all(one.strip() in exact or STAR not in one for one in given):
         return {}
-    taken = {*map(fold, (*named.taken, *named.columns.values(), *NOT_VALUES))}
+    codes = [table.columns[at] for at in find_named("code", table.columns)]
+    taken = {*map(fold, (*named.taken, *named.columns.values(), *NOT_VALUES, *codes))}
     free = [
         (name.strip(), label)
         for name, label in zip(table.columns, _labels(table), strict=True)
@@ -516,6 +519,8 @@ class _Wide:
         self, names: Sequence[str], stated: Mapping[str, tuple[str, ...]]
     ) -> dict[Combination, str]:
         """Return the columns by their labels, as the names beyond the pattern tell."""
+        if not stated and (complete := self._complete(len(names))):
+            return complete
         pairs: dict[Combination, str] = {}
         for column, (text, splits) in self.met.items():
             found: set[Combination] = set()
@@ -537,6 +542,24 @@ class _Wide:
                 )
             pairs[labels] = column
         return pairs
+
+    def _complete(self, attributes: int) -> dict[Combination, str]:
+        """Return the columns by their labels, where one way to part all names fills a table.
+
+        Of H_0_14, H_15_64, M_0_14 and M_15_64 the first mark parts, as every sex then has every
+        age. Empty where no way does, or several do.
+        """
+        splits = [each for _, each in self.met.values()]
+        found: list[dict[Combination, str]] = []
+        for at in range(-max(map(len, splits)), max(map(len, splits))):
+            if any(not -len(each) <= at < len(each) for each in splits):
+                continue
+            pairs = dict(zip((each[at] for each in splits), self.met, strict=True))
+            labels = [{*column} for column in zip(*pairs, strict=True)]
+            whole = len(pairs) == len(self.met) == prod(map(len, labels))
+            if len(labels) == attributes and whole and min(map(len, labels)) > 1:
+                found += [] if pairs in found else [pairs]
+        return found[0] if len(found) == 1 else {}
 
     @staticmethod
     def _labels_of(

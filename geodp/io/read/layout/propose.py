@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
@@ -15,15 +16,18 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from geodp.errors import UsageError, printable
+from geodp.errors import GeodpError, UsageError, printable
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, find_fitting, match
+from geodp.io.read.rows.columns import open_tables
+from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.names import fold
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
@@ -36,6 +40,8 @@ PLACES = frozenset(("code", "x", "y", "column", "points"))
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
+UNITS = "units:"
+"""What begins the name of a grid of areal units."""
 
 NO_CELLS = (
     "The codes of {} are not all of one {}, which --grid {} reads: codes are {}. Move all of them "
@@ -50,6 +56,12 @@ ASK_AREA = (
 
 ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
+)
+
+ASK_LEVELS = (
+    "say which columns of the table of units are levels, its column of codes first and behind it "
+    "those of the areas that hold the units, if there are any (--units-columns {level}, "
+    "columns=[{name}])"
 )
 
 OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
@@ -93,7 +105,8 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     path : path
         The first of the inputs.
     given : mapping
-        Options of the call that were given, by names; "grid" is that of ``--grid``.
+        Options of the call that were given, by names; "grid" is that of ``--grid``, "labelled"
+        are columns of attributes.
     preset : Preset, optional
         Default: the one of the package that fits, where exactly one does.
 
@@ -134,10 +147,16 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         another = own and [*same.get("value", own)] != own[:1]
         if chosen is not None and chosen.contribution is not None and another:
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
+        unit, levels = _code_of_units(given, named)
+        if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
+            known["code"] = options["code"] = unit
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
             table = _only_table(inspect(path, **texts, grid=system, key=key)["tables"])
         more = _of_table(table, named, labels, known, chosen)
+        code = known.get("code") or table["key"]
+        if level := next((one for one in levels if fold(one) == fold(code or "")), None):
+            more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
@@ -150,6 +169,26 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the one member of an archive that has several columns; else the first."""
     wide = [table for table in tables if len(table.get("columns") or ()) > 1]
     return wide[0] if len(wide) == 1 else tables[0]
+
+
+def _code_of_units(given: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the column that is called as the finest level of the table of ``--grid units:``.
+
+    None where there is none, and then which other columns of that table are called as columns here.
+    A table that cannot be read is told of when it is read.
+    """
+    kind, _, path = str(given.get("grid", "")).partition(":")
+    if f"{kind}:" != UNITS:
+        return None, []
+    columns = [str(given["units_columns"]).split(",")[0]] if given.get("units_columns") else []
+    if not columns:
+        with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
+            columns = [*plain_columns(next(tables)).values()]
+    found = [name for name in names if columns and fold(name) == fold(columns[0])]
+    plain = {*map(fold, names)}
+    return (
+        (found[0], []) if len(found) == 1 else (None, [c for c in columns[1:] if fold(c) in plain])
+    )
 
 
 def _system_of(grid: Any) -> str | None:
@@ -304,8 +343,14 @@ def _of_table(
         asks.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
     pairs = ends or (known.get("pairs") and known.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
-    if known.get("points") or (key is None and not shapes and not pairs):
+    units = str(known.get("grid")).startswith(UNITS)
+    if known.get("points") or (key is None and not shapes and not pairs and not units):
         return _of_points(table, known, options, asks)
+    if units and key is None and not pairs:
+        asks.append(
+            "name the column of the units' codes (--code; of journeys --pairs with --column "
+            f"origin=NAME and --column destination=NAME): {_listed(names)}"
+        )
     located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
     mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
     if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):
@@ -317,7 +362,8 @@ def _of_table(
         if table["count"] is not None:
             options["value"] = [titles[table["count"]]]
         else:
-            values = [titles[name] for name in table["counts"]]
+            labelled = {*map(fold, known.get("labelled", ()))}
+            values = [titles[name] for name in table["counts"] if fold(name) not in labelled]
             shown = _listed(values) or "none"
             named = ", ".join(f"--attribute {quote(name)}" for name in known.get("attributes", ()))
             parts = f"the columns of {named}, or " if named else ""
@@ -434,4 +480,9 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
             "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "
             "zeros in front from them"
         )
-    return "name the grid (--grid): nothing in the file tells it for certain"
+    return (
+        "name the grid (--grid): nothing in the file tells it for certain. Areas such as "
+        "municipalities are --grid units:TABLE, a public list of all of them; codes of an office's "
+        "own grid are --grid file:GRID.toml, of which geodp inspect FILE --code COLUMN writes a "
+        "draft"
+    )

@@ -25,9 +25,16 @@ from geodp.io.read.layout.verdicts import (
     possible,
 )
 from geodp.io.read.layout.words import find_named
+from geodp.io.read.rows.known_attributes import find_attribute
 
-FAMILIES = {"RELI": "statpop", "CRS28992": "cbs", "C28992": "cbs", "SSBID": "ssb"}
-"""Beginnings of names of columns that are of one family of codes only."""
+FAMILIES = {
+    "RELI": "statpop",
+    "CRS28992": "cbs",
+    "C28992": "cbs",
+    "SSBID": "ssb",
+    "メッシュ": "jis",
+}
+"""Beginnings of names of columns that are of one family of codes only; 標準地域メッシュ, too."""
 
 UNSURE = "jis:quarter"
 """A system whose codes look like those of another standard, for cells of 100 m."""
@@ -106,11 +113,12 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
     verdicts = {at: max(own.values(), default=Verdict.NO) for at, own in enumerate(systems)}
     ends: tuple[int | None, int | None] = None, None
     if code is None:
-        code = named.only("code", first=True)
-    if code is None:
         ends = named.only("origin"), named.only("destination")
-        if None in ends or ends[0] == ends[1]:
+        # 発地メッシュコード is a word for codes, too; codes beside both ends are the places.
+        if None in ends or ends[0] == ends[1] or not {*named.all("code")} <= {*ends}:
             ends = None, None
+    if code is None and None in ends:
+        code = named.only("code", first=True)
     near: list[int] = []
     if code is None and None in ends:
         code, near = choose(verdicts), possible(verdicts)
@@ -128,6 +136,7 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
     persons = [at for at in named.all("person") if at not in taken]
     hidden = {*taken, *persons, *named.all("no_count"), *named.all("time")}
     hidden |= {*named.all("longitude"), *named.all("latitude"), *named.all("code")}
+    hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
@@ -169,8 +178,14 @@ class _Named:
         return found[0] if len(found) == 1 or (first and found) else None
 
     def any_starts(self, columns: Collection[int], start: str) -> bool:
-        """Return whether a name of one of some columns begins so, in capital letters."""
-        return any(name.startswith(start) for name in self._of(columns))
+        """Return whether a name of one of some columns begins so, in capital letters.
+
+        In scripts that write no blanks, a word may stand anywhere.
+        """
+        anywhere = not start.isascii()
+        return any(
+            name.startswith(start) or (anywhere and start in name) for name in self._of(columns)
+        )
 
     def have(self, columns: Collection[int], size: str) -> bool:
         """Return whether a name of one of some columns holds a size such as "500m" or "1km"."""
@@ -229,14 +244,26 @@ def _judge_grids(
     return sizes or every
 
 
+def _is_attribute(name: str) -> bool:
+    """Whether a name is one of an attribute, whose numbers are labels and no counts.
+
+    One or two letters of ASCII, such as hh, may be short for anything.
+    """
+    plain = name.strip()
+    short = plain.isascii() and len(plain) <= len("hh")
+    return not short and find_attribute(plain) is not None
+
+
 def _judge_counts(columns: Sequence[Column], free: Mapping[int, Verdict]) -> dict[int, Verdict]:
     """Return which of the columns that hold nothing else may hold counts.
 
     Whole numbers are; where no column may hold whole numbers, any that are not negative are.
+    Beside whole numbers those with fractions may be, as modelled counts have some.
     """
     whole = {at: min(free[at], judge_values(columns[at].values, is_count)) for at in free}
     none = max(whole.values(), default=Verdict.NO).opposite()
-    parts = {at: min(none, free[at], judge_values(columns[at].values, is_number)) for at in free}
+    most = max(none, Verdict.MAYBE)
+    parts = {at: min(most, free[at], judge_values(columns[at].values, is_number)) for at in free}
     return {at: max(whole[at], parts[at]) for at in free}
 
 

@@ -132,7 +132,7 @@ def is_number(value: str) -> bool:
         float(value.replace(",", ".", 1))
     except ValueError:
         return False
-    return True
+    return "_" not in value  # Python's own mark of thousands, which codes have
 
 
 def is_time(value: str) -> bool:

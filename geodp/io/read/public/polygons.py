@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json, require_regular, require_utf8
 from geodp.io.read.rows.complete.error import incomplete
@@ -21,8 +21,8 @@ from geodp.io.read.rows.forms.json import CRS84, crs_of
 from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
-NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
-"""Fields that name polygons, the first that is there."""
+NAMES = ("name", "id", "code")
+"""Fields that name polygons, in capitals or not, the first that is there."""
 
 FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb\x03fgb"}
 """How files begin that GDAL reads, by the endings of their names."""
@@ -44,7 +44,8 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     grid : Grid
         One map with a place on the Earth.
     name : str, optional
-        Field of the names. Default: name, id or code in this order, else numbers from 1.
+        Field of the names. Default: name, id or code in this order, in capitals or not; numbers
+        from 1 where there are no fields.
 
     Returns
     -------
@@ -53,7 +54,8 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Raises
     ------
     UsageError
-        A grid without a CRS, a CRS other than the grid's, or a field that is not there.
+        A grid without a CRS, a CRS other than the grid's, a field that is not there, or fields of
+        which none is known to name the polygons.
     InputError
         A file that is unreadable or holds anything but polygons with names that differ.
     """
@@ -61,7 +63,13 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     if len(grid.places) != 1 or grid.places[0].crs is None:
         raise UsageError("Polygons need a grid of one map with a place on the Earth.")
     shapes, fields = read_outlines(path, grid.places[0].crs)
-    chosen = name or next((known for known in NAMES if known in fields), None)
+    plain = {field.casefold(): field for field in reversed(fields)}
+    chosen = name or next((plain[known] for known in NAMES if known in plain), None)
+    if chosen is None and fields:
+        raise UsageError(
+            "Say which field names the polygons (--polygon-name, name=): "
+            f"{', '.join(map(printable, fields))}."
+        )
     if chosen is None:
         names = [str(number) for number in range(1, shapes.size + 1)]
     elif chosen in fields:
@@ -162,7 +170,7 @@ def _require_known(path: Path) -> int | None:
     if not known:
         raise InputError(
             "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
-            "FlatGeobuf (.fgb); this file is none, or is damaged.",
+            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged.",
             file=os.fspath(path),
         )
     kind = kind_of(path)
@@ -189,7 +197,10 @@ def _move(shapes: Any, given: str, wanted: str) -> Any:
     if known.equals(CRS.from_user_input(wanted), ignore_axis_order=True):
         return shapes
     if not known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True):
-        raise UsageError(f"The polygons have another CRS than the grid; bring them to {wanted}.")
+        raise UsageError(
+            f"The polygons have another CRS than the grid; bring them to {wanted}, such as by "
+            f"ogr2ogr -t_srs {wanted} moved.gpkg FILE."
+        )
     move = Transformer.from_crs(DEGREES, wanted, always_xy=True)
     step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
     moved = shapely.transform(

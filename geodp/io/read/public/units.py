@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
@@ -83,7 +85,21 @@ def read_units(
         return grid_of_units(levels, source)
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
-        raise rows.error(error.position - rows.first, error.rule) from None
+        more = "" if columns else _ask_levels(levels)
+        raise rows.error(error.position - rows.first, f"{error.rule}{more}") from None
+
+
+def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
+    """Return which column may be the finest level, where all columns were taken for levels."""
+    size = next(iter(levels.values())).size
+    finest = [printable(name) for name, codes in levels.items() if np.unique(codes).size == size]
+    if not finest:
+        return ""
+    return (
+        f" All columns were taken for levels. Name the one of the codes that records have, one of "
+        f"{', '.join(finest)}, and behind it those of the areas that hold them, if there are any "
+        f"(--units-columns {finest[0]}, columns=[{finest[0]!r}])."
+    )
 
 
 _BLANK = "the code is blank; every unit has a code and lies in one unit of every coarser level."

@@ -33,6 +33,11 @@ ENGINE = (
 )
 
 
+SERIES = (
+    "A series is one column; give a frame that has the codes of cells as a column, too: "
+    "series.reset_index(name='n'), with code= and value='n'."
+)
+
 WKB = b"geoarrow.wkb"
 """The extension type of GeoArrow for geometries of any kind."""
 
@@ -67,6 +72,8 @@ class ArrowTable:
         """Ask for the schema. InputError where a column is of no one type."""
         kind = type(given)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        if kind.__name__ == "Series":
+            raise InputError(SERIES, file=name)
         rule = ENGINE
         try:
             active = getattr(given, "active_geometry_name", None) or ""

@@ -365,6 +365,17 @@ def _read_titles(
 
 
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
+"""A kanji in the middle of a Western word."""
+
+_ODD = "[\u3400-\u9fff\uff61-\uff9f]"
+_WORDS = f"[A-Za-z]+{_ODD}[a-z]+|[A-Za-z][a-z]{{2,}}{_ODD}|{_ODD}[a-z]{{3,}}"
+_WESTERN = re.compile(rf"(?<![^\W\d_])(?:{_WORDS})(?![^\W\d_])")
+"""A word of Latin letters and one kanji or half-width kana: a Western letter taken for CP932."""
+
+IN_DOUBT = (
+    "The text is not UTF-8, and reads as CP932 with a kanji or kana inside of Western words; name "
+    "its encoding, such as cp1252, or cp932 if it is right (--encoding, encoding=)."
+)
 
 
 class _Recoded(io.RawIOBase):
@@ -490,6 +501,9 @@ def _encoding(head: bytes, name: str, header_row: int) -> str:
         header = "".join(text.split("\n", header_row)[:header_row])
         western = any(category(letter) == "Co" for letter in header)
         if not western and not (encoding == "cp932" and _AMID.search(header)):
+            # A header of ASCII does not say whether the values are Western.
+            if encoding == "cp932" and header.isascii() and _WESTERN.search(text):
+                raise InputError(IN_DOUBT, file=name)
             return encoding
     raise InputError(
         "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252 "

@@ -38,6 +38,10 @@ SHORT = (
     "original column with all digits."
 )
 LARGE = "A number this large is no count of people; check the column (--value, value=)."
+NO_LABEL = (
+    "write what counts of it, such as the hour of 0 to 23, into a column of its own, or publish "
+    "one table for each time as a series (geodp publish-series)."
+)
 FRACTION = (
     "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
     "--round stochastic; rounding=)."
@@ -451,7 +455,8 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
-    raise CodeError(0, f"a column of {said} is neither numbers nor text.")
+    remedy = f"; {NO_LABEL}" if pa.types.is_temporal(kind) else "."
+    raise CodeError(0, f"a column of {said} is neither numbers nor text{remedy}")
 
 
 def numbers_of(column: pa.Array) -> NDArray[Any]:

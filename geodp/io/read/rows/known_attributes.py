@@ -21,7 +21,8 @@ WORDS = {
     "연령 나이 tuổi umur usia อายุ العمر आयु",
     "hour": "hour hours hourofday hr hh stunde stunden tagesstunde uhrzeit heure heures hora horas "
     "ora uur timme tunti godzina hodina óra ura tund stunda valanda час година ώρα saat 時 "
-    "時刻 時間 時間帯 时 小时 小時 時段 시 시각 시간 시간대 giờ jam ชั่วโมง الساعة",
+    "時刻 時間 時間帯 出発時間帯 到着時間帯 "
+    "时 小时 小時 時段 시 시각 시간 시간대 giờ jam ชั่วโมง الساعة",
     "month": "month months monthofyear mm monat monate mois mes mese mês maand månad måned "
     "mánuður kuukausi miesiąc miesiac měsíc mesic mesiac hónap mjesec kuu mēnesis mėnuo месяц "
     "місяць μήνας ay lună mesec 月 月份 월 tháng bulan เดือน الشهر महीना",
@@ -39,6 +40,7 @@ PART_OF_NAME = (
     *("grupo", "gruppo", "fascia", "band", "bands", "bracket", "brackets", "category", "cat"),
     *("code", "codes", "cd", "id", "key", "name", "label", "labels", "range", "interval"),
     *("years", "year", "yrs", "yr", "attr", "attribute", "dim", "var"),
+    *("tranche", "tranches", "tramo", "grupos", "intervalo", "de", "d", "di", "da", "do", "del"),
 )
 """Words beside one of these in the name of a column which do not make it another: AGE_GROUP."""
 

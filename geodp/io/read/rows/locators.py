@@ -40,6 +40,9 @@ class Locator:
     read: Callable[..., Sequence[NDArray[np.int64]]]
 
 
+ENDS = ("origin", "destination")
+"""What the columns at both ends of journeys are called."""
+
 NO_CELL = "A row of totals, units or notes is no cell: delete it."
 
 
@@ -63,9 +66,10 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
     first = len(grid.shape) - len(grid.attributes)
     for name, column in columns.items():
         if name not in grid.axis_names:
+            ends = " Origins and destinations are those of pairs (--pairs)." if name in ENDS else ""
             raise UsageError(
                 f"{printable(name)} is no axis of the grid; its axes are "
-                f"{', '.join(grid.axis_names)} (--column AXIS=COLUMN, columns=)."
+                f"{', '.join(grid.axis_names)} (--column AXIS=COLUMN, columns=).{ends}"
             )
         axis = grid.axis_names.index(name)
         if axis < first:

@@ -127,7 +127,13 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
     Raises UsageError for values that are not one for every combination of labels.
     """
     if grid.attributes:
-        if values is None or len(values) != prod(numbers_of_labels(grid)):
+        if values is None:
+            raise UsageError(
+                "Name the column of counts (--value, value=); of columns side by side, one for "
+                "every label of the grid's attribute (--value LABEL=COLUMN, "
+                "value={label: column})."
+            )
+        if len(values) != prod(numbers_of_labels(grid)):
             raise UsageError(
                 "Give one value for every label of the grid's attribute; of several attributes, "
                 "for every combination of labels (--value LABEL,LABEL=COLUMN, "

@@ -32,6 +32,11 @@ def point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locato
     return Locator((x, y), (0, 1), read)
 
 
+def in_metres(lattice: Lattice) -> bool:
+    """Whether the lattice has a CRS whose coordinates are no degrees."""
+    return lattice.crs is not None and bool(CRS.from_user_input(lattice.crs).is_projected)
+
+
 def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
     """From the records' CRS to the lattice's; None where they are the same.
 

@@ -204,8 +204,9 @@ class Tally:
         )
         if self._within:
             rule = (
-                "The cell is there already; if its counts add up, choose --duplicates sum "
-                '(duplicates="sum").'
+                "The cell is there already; if a column tells its rows apart, such as sex or hour, "
+                "name it (--by sex, by=['sex']) or choose one of its values (--where COLUMN=VALUE, "
+                'where=); if its counts add up, choose --duplicates sum (duplicates="sum").'
             )
         if runs is self._parts:
             rule = COPIED

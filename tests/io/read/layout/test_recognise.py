@@ -40,7 +40,16 @@ FOUND = {
     "beside a year": ({"k": MESHES, "y2": ("2020",) * 3, "n": COUNTS}, "jis:basic"),
     "beside a day": ({"k": MESHES, "when": ("2020-01-01",) * 3, "n": COUNTS}, "jis:basic"),
     "beside labels": ({"k": MESHES, "sex": ("m", "f", "m"), "n": COUNTS}, "jis:basic"),
-    "beside a share": ({"k": MESHES, "q": ("0.5", "1.5", "0.1"), "n": COUNTS}, "jis:basic"),
+    "beside a share": (
+        {"k": MESHES, "q": ("0.5", "1.5", "0.1"), "population": COUNTS},
+        "jis:basic",
+    ),
+    "beside hours": ({"k": MESHES, "heure": ("7", "8", "9"), "n": COUNTS}, "jis:basic"),
+    "beside ages": ({"k": MESHES, "年齢": ("30", "31", "32"), "n": COUNTS}, "jis:basic"),
+    "Japanese that may be Swiss": (
+        {"標準地域メッシュ": ("53390712", "53391120", "53392026"), "n": COUNTS},
+        "jis:basic",
+    ),
     "population and households": (
         {"k": MESHES, "households": ("4", "2", "9"), "population": COUNTS},
         "jis:basic",
@@ -52,7 +61,7 @@ FOUND = {
 def test_codes_and_counts_are_found_in_any_language_or_by_their_values(what, settle):
     columns, grid = FOUND[what]
     found = settle(columns)
-    code = next(name for name, values in columns.items() if values in (MESHES, SQUARES, HECTARES))
+    code = next(name for name in columns if name != "pref")
     assert (found.options["grid"], found.options["code"]) == (grid, code)
     assert found.options["value"] == [[*columns][-1]]
     assert found.asks == ()
@@ -73,6 +82,10 @@ ASKED = {
     "two columns of codes": ({"a": MESHES, "b": SQUARES, "n": COUNTS}, r"--code.*: a, b"),
     "two columns of counts": ({"a": MESHES, "b": ("1", "2", "3"), "n": COUNTS}, r"--value.*: b, n"),
     "a grid of two sizes": ({"a": DUTCH[:2] * 2, "n": COUNTS[:2] * 2}, "cbs:500m, cbs:100m"),
+    "a share that may be a count": (
+        {"k": MESHES, "q": ("0.5", "1.5", "0.1"), "n": COUNTS},
+        "--value.*: q, n",
+    ),
     "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
     "one odd code": ({"a": (*MESHES, "?"), "n": (*COUNTS, "1")}, "--code.*: a"),
     "one odd count": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
@@ -43,6 +44,9 @@ _PATTERN = re.compile(r"[*?\[]")
 CARDS = ("release.json", "series.json")
 """Files that tell a release or a series of geodp."""
 
+SUMS = "SHA256SUMS"
+"""File that lists all others of a release or a series."""
+
 RELEASE = (
     "This is a release of geodp, whose counts are protected already; give the table that it was "
     "made from. geodp explain and geodp verify read a release."
@@ -57,9 +61,31 @@ def find_release(path: str | os.PathLike[str]) -> str | None:
     return str(given) if _has_card(given) or _has_card(given / "public") else None
 
 
+def find_release_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the folder of a written release or series that lists a file as one of its own."""
+    given = Path(path)
+    if not given.is_file() or not _has_card(given.parent):
+        return None
+    lines = (given.parent / SUMS).read_text("utf-8", "replace").splitlines()
+    listed = {line.partition(" ")[2].strip(" *") for line in lines}
+    return str(given.parent) if given.name in listed else None
+
+
+def is_packed_release(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a zip archive of a written release or series."""
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {name.rpartition("/")[2] for name in archive.namelist()}
+    except zipfile.BadZipFile:
+        return False
+    return SUMS in names and not names.isdisjoint(CARDS)
+
+
 def _has_card(folder: Path) -> bool:
     cards = any((folder / card).is_file() for card in CARDS)
-    return cards and (folder / "SHA256SUMS").is_file()
+    return cards and (folder / SUMS).is_file()
 
 
 def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:

@@ -1,0 +1,339 @@
+"""What a person tries on ten jobs works, or is refused with words that work as they stand."""
+
+import json
+import re
+import shlex
+import shutil
+
+import geopandas
+import numpy as np
+import pandas
+import pytest
+import shapely
+
+import geodp as package
+from geodp.errors import InputError, UsageError, VerificationError
+from geodp.io.read.public.units import read_units
+from tests.command import geodp
+
+SQUARES = [f"CRS3035RES1000mN{n}000E{e}000" for n in range(3260, 3264) for e in range(4320, 4323)]
+BOX = ("--bounds", 4320000, 3260000, 4323000, 3264000)
+ASKED = ("--epsilon", 1, "--contribution", 1)
+
+
+def write(path, frame, encoding="utf-8", sep=";"):
+    frame.to_csv(path, sep=sep, index=False, encoding=encoding)
+    return path
+
+
+def long(labels, code="GITTER_ID_1km", sex="Geschlecht", count="Anzahl"):
+    rows = [
+        (one, label, 7 + i + i * k * k % 5)
+        for i, one in enumerate(SQUARES)
+        for k, label in enumerate(labels)
+    ]
+    return pandas.DataFrame(rows, columns=[code, sex, count])
+
+
+def account(folder):
+    return json.loads((folder / "restricted" / "check.json").read_text())["read"]
+
+
+def check(folder, *given):
+    done = geodp("publish", *given, *ASKED, "--output", folder / "out", "--check")
+    assert done.returncode == 0, done.stderr
+    return account(folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        (["männlich", "weiblich"], "cp1252"),
+        (["weiß", "gelb"], "cp1252"),
+        (["älter", "jünger"], "cp1252"),
+        (["mężczyźni", "kobiety"], "cp1250"),
+        (["férfi", "nő"], "cp1250"),
+        (["Öhringen", "Ulm"], "cp1252"),
+    ],
+)
+def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
+    words, encoding, tmp_path
+):
+    path = write(tmp_path / "t.csv", long(words), encoding)
+    options = (path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "--encoding" in done.stderr
+    assert check(tmp_path, *options, "--encoding", encoding)
+
+
+@pytest.mark.parametrize(
+    "words", [["東京都", "千葉県"], ["男", "女"], ["1km圏", "5km圏"], ["東京JR線", "ｱｲｳ"]]
+)
+def test_japanese_values_under_a_plain_header_are_read(words, tmp_path):
+    path = write(tmp_path / "t.csv", long(words), "cp932")
+    assert check(tmp_path, path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+
+
+def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(tmp_path):
+    path = write(tmp_path / "t.csv", long(["m", "w"]))
+    shown = geodp("inspect", path).stdout
+    assert "Geschlecht  (attribute sex)" in shown
+    assert "--by sex," in shown
+    done = geodp("publish", path, *BOX, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "--by sex" in done.stderr
+
+
+@pytest.mark.parametrize("hour", ["時", "hour", "tramo", "出発時間帯"])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("出発地メッシュ", "到着地メッシュ"),
+        ("発地メッシュコード", "着地メッシュコード"),
+        ("start_cell", "end_cell"),
+        ("cella_origine", "cella_destinazione"),
+    ],
+)
+def test_a_column_that_is_named_for_an_attribute_leaves_the_ends_of_journeys(hour, ends, tmp_path):
+    meshes = ["53394611", "53394612", "53394613"]
+    places = [(h, a, b) for h in (7, 8) for a in meshes for b in meshes]
+    rows = [(*place, 3 + i * i % 7) for i, place in enumerate(places)]
+    path = write(tmp_path / "od.csv", pandas.DataFrame(rows, columns=[hour, *ends, "trips"]))
+    options = ("--by", "hour", "--column", f"hour={hour}", "--value", "trips", "--primary", 5339)
+    found = check(tmp_path, path, *options)
+    assert found["people"] == sum(row[-1] for row in rows)
+
+
+def test_fractional_counts_beside_whole_numbers_are_asked_about(tmp_path):
+    frame = pandas.DataFrame(
+        {"id": SQUARES, "tramo": range(len(SQUARES)), "viajes": np.arange(12) + 0.5}
+    )
+    path = write(tmp_path / "t.csv", frame)
+    done = geodp("publish", path, *BOX, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 2
+    assert "--value" in done.stderr
+    assert "tramo, viajes" in done.stderr
+
+
+def test_times_are_no_labels_and_the_remedy_says_what_is(tmp_path):
+    frame = long([pandas.Timestamp("2024-05-13T08"), pandas.Timestamp("2024-05-13T09")])
+    frame.to_parquet(tmp_path / "t.parquet")
+    options = (tmp_path / "t.parquet", "--by", "hour", "--column", "hour=Geschlecht", *BOX)
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 5
+    assert "0 to 23" in done.stderr
+    assert "publish-series" in done.stderr
+
+
+def tracts(folder):
+    names = [f"{county}0{tract}" for county in ("11001", "11003") for tract in range(10, 20)]
+    squares = [shapely.box(i, 0, i + 1, 1) for i in range(20)]
+    fields = {"STATE": "11", "COUNTY": [one[2:5] for one in names], "GEOID": names}
+    fields |= {"NAME": [one[5:] for one in names], "ALAND": 100}
+    path = folder / "tracts.shp"
+    geopandas.GeoDataFrame(fields, geometry=squares, crs=4269).to_file(path)
+    return path, names
+
+
+def test_tracts_of_a_shapefile_need_the_one_word_that_the_refusal_says(tmp_path):
+    shape, names = tracts(tmp_path)
+    frame = pandas.DataFrame({"GEOID": names, "population": range(100, 120)})
+    path = write(tmp_path / "people.csv", frame)
+    options = (path, "--grid", f"units:{shape}", "--units-source", "an office")
+    done = geodp(
+        "publish", *options, "--code", "GEOID", *ASKED, "--output", tmp_path / "out", "--check"
+    )
+    assert done.returncode == 2
+    (remedy,) = re.findall(r"--units-columns \w+", done.stderr)
+    assert remedy == "--units-columns GEOID"
+    assert check(tmp_path, *options, *remedy.split())["people"] == sum(range(100, 120))
+    with pytest.raises(InputError, match="--units-columns GEOID"):
+        read_units(shape, source="an office")
+
+
+def test_the_column_of_codes_is_that_of_the_table_of_units(tmp_path):
+    units = write(tmp_path / "u.csv", pandas.DataFrame({"Zone": ["a1", "a2"], "Kreis": ["a", "a"]}))
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"zone": ["a1", "a2"], "n": [4, 5]}))
+    options = (path, "--grid", f"units:{units}", "--units-source", "an office")
+    assert check(tmp_path, *options)["people"] == 9
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"bezirk": ["a1", "a2"], "n": [4, 5]}))
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert "(--code; of journeys --pairs" in done.stderr
+    assert "bezirk, n" in done.stderr
+
+
+def test_journeys_between_units_that_lack_pairs_are_told_the_word(tmp_path):
+    units = write(tmp_path / "u.csv", pandas.DataFrame({"z": ["a1", "a2"]}))
+    rows = pandas.DataFrame({"da": ["a1", "a2"], "ad": ["a2", "a1"], "n": [4, 5]})
+    path = write(tmp_path / "t.csv", rows)
+    options = (path, "--grid", f"units:{units}", "--units-source", "an office", "--value", "n")
+    options += ("--column", "origin=da", "--column", "destination=ad")
+    done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
+    assert done.returncode == 2
+    assert "(--pairs)" in done.stderr
+    assert check(tmp_path, *options, "--pairs")["people"] == 9
+
+
+def test_unknown_codes_have_a_draft_once_their_column_is_named(tmp_path):
+    codes = ["500000_6550000", "501000_6550000", "502000_6551000"]
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"ruut": codes, "n": [4, 5, 6]}))
+    asked = geodp("inspect", path).stdout
+    assert "--code COLUMN" in asked
+    assert "units:TABLE" in asked
+    assert 'codes = "{east}_{north}"' in geodp("inspect", path, "--code", "ruut").stdout
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"sq": ["TQ30", "SU41"], "n": [4, 5]}))
+    assert "units:TABLE" in geodp("inspect", path, "--code", "sq").stdout
+
+
+def test_a_sheet_that_is_asked_for_is_taken_by_inspect(tmp_path):
+    with pandas.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pandas.DataFrame({"about": ["an office"]}).to_excel(book, sheet_name="Cover", index=False)
+        long(["m"]).to_excel(book, sheet_name="Table 1", index=False)
+    with_sheet = ("inspect", tmp_path / "t.xlsx")
+    done = geodp(*with_sheet)
+    assert "--layer" in done.stderr
+    shown = geodp(*with_sheet, "--layer", "Table 1").stdout
+    assert "(codes)" in shown
+    assert "--layer 'Table 1'" in shown.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    path = write(folder / "t.csv", long(["m"]))
+    done = geodp("publish", path, *BOX, *ASKED, "--output", folder / "out")
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def test_the_card_stands_for_its_release(release):
+    card = release / "public" / "release.json"
+    for words in (("report",), ("verify",), ("explain",), ("estimate", "--area", SQUARES[0])):
+        done = geodp(words[0], card, *words[1:])
+        assert done.returncode == 0, done.stderr
+    assert package.open(card).card().release_id == package.open(release).card().release_id
+
+
+def test_a_file_of_a_release_is_told_as_one_and_one_beside_it_is_not(release, tmp_path):
+    shown = geodp("inspect", release / "public" / "population.csv").stdout
+    assert "release of geodp" in shown
+    command = next(line for line in shown.splitlines() if "explain" in line)
+    assert geodp(*shlex.split(command)[1:]).returncode == 0
+    shutil.copytree(release / "public", tmp_path / "copy")
+    path = write(tmp_path / "copy" / "other.csv", long(["m"]))
+    assert "release of geodp" not in geodp("inspect", path).stdout
+
+
+def test_a_file_that_is_no_card_is_refused_with_what_to_give(release, tmp_path):
+    path = release / "public" / "population.csv"
+    for command in ("explain", "report", "verify"):
+        done = geodp(command, path)
+        assert done.returncode
+        assert "folder of a release" in done.stderr
+    with pytest.raises(VerificationError, match="folder of a release"):
+        package.open(path)
+
+
+def test_a_correction_never_takes_the_place_of_what_it_corrects(release, tmp_path):
+    shutil.copytree(release, tmp_path / "old")
+    path = write(tmp_path / "t.csv", long(["m"])[1:])
+    options = (path, *BOX, *ASKED, "--output", tmp_path / "old")
+    done = geodp("publish", *options)
+    assert "--supersedes" in done.stderr
+    for card in ("old", "old/public", "old/public/release.json"):
+        done = geodp("publish", *options, "--supersedes", tmp_path / card, "--overwrite")
+        assert done.returncode == 2
+        assert "another folder" in done.stderr
+    done = geodp("publish", *options[:-1], tmp_path / "new", "--supersedes", tmp_path / card)
+    assert done.returncode == 0, done.stderr
+
+
+def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
+    ring = shapely.box(4320000, 3260000, 4322000, 3262000)
+    frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
+    frame.to_file(tmp_path / "m.gpkg")
+    asked = ("estimate", release, "--regions", tmp_path / "m.gpkg")
+    done = geodp(*asked)
+    assert done.returncode == 2
+    assert "--polygon-name" in done.stderr
+    assert "AGS, GEN" in done.stderr
+    assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
+    frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
+    assert "Ulm" in geodp("estimate", release, "--regions", tmp_path / "n.gpkg").stdout
+    frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
+    assert "ogr2ogr -t_srs EPSG:3035" in geodp(*asked, "--polygon-name", "GEN").stderr
+
+
+def test_frames_go_in_by_a_reader_and_a_series_as_a_frame():
+    frame = long(["m"])
+    with pytest.raises(UsageError, match=r"geodp\.read_table\(frame"):
+        package.publish(frame, epsilon=1, contribution=1)
+    grid = package.Grid.mesh("inspire:1km", bounds=BOX[1:])
+    sizes = frame.groupby("GITTER_ID_1km")["Anzahl"].sum()
+    with pytest.raises(InputError, match=r"reset_index\(name='n'\)"):
+        package.read_table(sizes, grid=grid)
+    table = package.read_table(
+        sizes.reset_index(name="n"), grid=grid, code="GITTER_ID_1km", value="n"
+    )
+    assert table.count.sum() == frame["Anzahl"].sum()
+    labels = {"sex": ["m", "w"]}
+    by = {"code": "GITTER_ID_1km", "by": ["sex"], "labels": labels}
+    with pytest.raises(UsageError, match=r"Name the column of counts \(--value, value=\)"):
+        package.read_table(long(["m", "w"]), grid=grid, **by)
+
+
+def test_options_of_another_reader_are_told_by_its_name():
+    frame = pandas.DataFrame({"who": ["a"], "e": [4320500.0], "n": [3260500.0]})
+    where = {"x": "e", "y": "n", "person": "who"}
+    with pytest.raises(UsageError, match=r"reader='points' takes person"):
+        package.read(frame, "inspire:1km", **where)
+    assert package.read(frame, "inspire:1km", reader="points", **where).count.sum() == 1
+    with pytest.raises(UsageError, match=r"Grid\.mesh\(name, bounds="):
+        package.read(frame, "inspire:1km", code="who", value="n", bounds=BOX[1:])
+
+
+def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path):
+    ages = ("0_14", "15_64", "65_")
+    frame = pandas.DataFrame({"ruutu_id": SQUARES})
+    for k, name in enumerate(f"{sex}_{age}" for sex in ("miehet", "naiset") for age in ages):
+        frame[name] = [(i * (k + 3) + k * k) % 17 + 5 for i in range(len(SQUARES))]
+    path = write(tmp_path / "t.csv", frame)
+    found = check(tmp_path, path, "--by", "sex,age", "--value", "*_*", *BOX)
+    assert found["people"] == frame.drop(columns="ruutu_id").to_numpy().sum()
+    shown = geodp(
+        *("publish", path, "--by", "sex,age", "--value", "*_*", *BOX, *ASKED, "--check"),
+        *("--output", tmp_path / "out"),
+    ).stderr
+    assert "--axis sex=miehet,naiset --axis age=0_14,15_64,65" in shown
+    path = write(tmp_path / "t.csv", frame.drop(columns="naiset_65_"))
+    done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
+    assert done.returncode == 2
+    assert "in several ways" in done.stderr
+
+
+@pytest.mark.parametrize(("x", "y"), [("lon", "lat"), ("longitud", "latitud"), ("経度", "緯度")])
+@pytest.mark.parametrize("grid", ["inspire:1km", "statpop:100m"])
+def test_degrees_on_a_grid_in_metres_need_their_crs(x, y, grid, tmp_path):
+    rows = {"person": ["a", "b", "b"], x: [8.41, 8.42, 8.43], y: [47.31, 47.32, 47.33]}
+    path = write(tmp_path / "t.csv", pandas.DataFrame(rows))
+    options = ("--points", "--person", "person", "--grid", grid, "--bounds", "switzerland")
+    given = ("publish", path, *options, "--epsilon", 1, "--output", tmp_path / "out", "--check")
+    done = geodp(*given)
+    assert done.returncode == 2
+    assert "--points-crs EPSG:4326" in done.stderr
+    assert geodp(*given, "--points-crs", "EPSG:4326").returncode == 0
+    assert account(tmp_path / "out")["inside"] == len(rows["person"])
+
+
+def test_a_packed_release_and_a_card_alone_are_told_what_to_do(release, tmp_path):
+    shutil.make_archive(tmp_path / "got", "zip", release.parent, "out/public")
+    for command in ("inspect", "explain", "verify"):
+        done = geodp(command, tmp_path / "got.zip")
+        assert done.returncode
+        assert "unpack" in done.stderr
+    (tmp_path / "card").mkdir()
+    shutil.copy(release / "public" / "release.json", tmp_path / "card")
+    assert geodp("report", tmp_path / "card" / "release.json").returncode == 0
+    done = geodp("estimate", tmp_path / "card", "--area", SQUARES[0])
+    assert "fetch all of them" in done.stderr
