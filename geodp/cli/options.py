@@ -382,10 +382,9 @@ AREA = click.option(
 
 def terms_of(options: dict[str, Any]) -> Terms:
     """Return the terms of a command's options; those that it does not have are left out."""
-    from geodp.privacy.terms import Terms, TermsGiven
+    from geodp.privacy.terms import NAMES, Terms
 
-    names = TermsGiven.__annotations__
-    return Terms.of(**{name: options[name] for name in names if name in options})
+    return Terms.of(**{name: options[name] for name in NAMES if name in options})
 
 
 def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:

@@ -139,7 +139,7 @@ def evaluate(**options: Any) -> None:
             processes=options["processes"],
             public=options["public_input"],
             progress=progress,
-            **terms.given,
+            **terms.arguments,
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
     if options["output"] is not None:

@@ -186,21 +186,25 @@ def _choose(
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
+    from geodp.release.request import Request
     from geodp.release.select.selected import prepare
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
         raise UsageError("--epsilon is needed here.")
-    terms, grid = terms_of(options), grid_of(options)
+    grid = grid_of(options)
     question.candidates(grid)
-    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
-    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    request = Request(
+        terms=terms_of(options),
+        key=None if options["key_file"] is None else NoiseKey.from_file(options["key_file"]),
+        ledger=None if options["ledger"] is None else Ledger.open(options["ledger"]),
+        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
+    )
     require_free(output, overwrite=overwrite)
     require_uninterrupted(output)
     progress.begin("Reading")
-    table = read(options, grid, key)
-    given = {name: options[name] for name in ("mechanism", "allow_empty", "dataset", "records")}
-    prepared = prepare(table, question, terms, key=key, ledger=ledger, **given)
+    table = read(options, grid, request.key)
+    prepared = prepare(table, question, request, options["mechanism"])
     run = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
         "occupied_cells": int(table.key.size),
@@ -212,7 +216,7 @@ def _choose(
         return drawn.card().to_json(), {}
 
     with stage_selection(outline, output, overwrite=overwrite) as place:
-        with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
+        with keep_charged(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 

@@ -36,13 +36,9 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.series import StagedSeries
-    from geodp.mechanisms import Mechanism
-    from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
-    from geodp.privacy.terms import Terms
-    from geodp.release.series.publish import PreparedSeries
+    from geodp.release.request import Request
+    from geodp.release.series.publish import PreparedSeries, SeriesOptions
     from geodp.release.series.series import Series
-    from geodp.table.card import StatedMetadata
     from geodp.table.periods import Periods
     from geodp.table.released import ReleasedTable
 
@@ -158,15 +154,12 @@ COMMANDS = (publish_series,)
 
 @dataclass(frozen=True)
 class _Start:
-    """Method, terms, key, ledger and grid of a run, opened before anything is read."""
+    """Grid, times and request of a run, opened before anything is read."""
 
-    method: Mechanism
-    terms: Terms
-    key: NoiseKey | None
-    ledger: Ledger | None
     grid: Grid
     periods: Periods
-    metadata: StatedMetadata | None
+    request: Request
+    options: SeriesOptions
 
 
 def _publish(options: dict[str, Any]) -> str:
@@ -198,19 +191,32 @@ def _start(options: dict[str, Any]) -> _Start:
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
     from geodp.release.metadata import require_alike
+    from geodp.release.request import Request
+    from geodp.release.series.publish import SeriesOptions
     from geodp.table.periods import Periods
 
     periods = Periods.of(sorted(options["snapshots"]))
-    terms = terms_of(options)
-    method = mechanism(options["method"])
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    request = Request(
+        terms=terms_of(options),
+        method=mechanism(options["method"]),
+        metadata=require_alike(read_stated(options)),
+        key=key,
+        ledger=ledger,
+        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
+    )
     grid = grid_of(options)
-    if refusal := method.unsupported(grid):
+    if refusal := request.choose_method(grid).unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
-    said = require_alike(read_stated(options))
-    return _Start(method, terms, key, ledger, grid, periods, said)
+    asked = SeriesOptions(
+        person=options["person_in"],
+        noise=options["noise"],
+        smooth=options["smooth"],
+        cycles=options["cycle"],
+    )
+    return _Start(grid, periods, request, asked)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -220,27 +226,13 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
     """Read every snapshot, and settle all that can be before the charge."""
-    from dataclasses import replace
-
     from geodp.release.series.publish import prepare_series
 
     tables = []
     for time in start.periods.names:
         own = {**options, "inputs": options["snapshots"][time]}
-        tables.append(read(own, start.grid, start.key))
-    given = {name: options[name] for name in ("noise", "allow_empty")}
-    found = prepare_series(
-        tables,
-        start.periods,
-        start.method,
-        start.terms,
-        person=options["person_in"],
-        key=start.key,
-        **given,
-    )
-    charged = {name: options[name] for name in ("dataset", "records")}
-    found = found.smooth(options["smooth"], options["cycle"]).state(start.metadata)
-    return replace(found, ledger=start.ledger, **charged)
+        tables.append(read(own, start.grid, start.request.key))
+    return prepare_series(tables, start.periods, start.request, start.options)
 
 
 def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | None) -> str:
@@ -279,7 +271,7 @@ def _release(
 
     place.try_out(prepared.outline.table, prepared.outline.card(), cells)
     call = describe_call(options)
-    with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
+    with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
 
@@ -295,19 +287,10 @@ def _resume(
 
     kept = read_kept(place.folder, describe_call(options))
     drawn, facts, _ = unpack_tables(kept, start.grid, place.folder)
+    charge = find_charge(start.request.ledger, kept.dataset, kept.fingerprint)
+    reading = unpack_reading(kept, place.folder)
     found = restore_series(
-        drawn,
-        start.periods,
-        start.method,
-        start.terms,
-        facts,
-        find_charge(start.ledger, kept.dataset, kept.fingerprint),
-        person=options["person_in"],
-        noise=options["noise"],
-        smooth=options["smooth"],
-        cycles=options["cycle"],
-        metadata=start.metadata,
-        reading=unpack_reading(kept, place.folder),
+        drawn, start.periods, start.request, start.options, facts, reading, charge
     )
     return found, {**kept.run, "released_people": [table.total for table in drawn]}
 
