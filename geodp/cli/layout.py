@@ -213,10 +213,8 @@ def _recipe_line(name: str, value: Any) -> str:
     return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
-def command_of(path: FilePath, found: Proposal) -> str:
+def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
     """Return the command that publishes a file as proposed, under a budget to be changed."""
-    from geodp.cli.commands.publish import publish
-
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
