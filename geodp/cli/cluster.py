@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
+from geodp.cli.help import option
 from geodp.cli.options import add_options
 from geodp.cli.readers import make_reader
 from geodp.errors import UsageError
@@ -31,24 +32,28 @@ ALONE = (
 """Options of what one machine does alone: no process of a cluster holds the whole table."""
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--cluster",
+        group="Cluster",
         help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, "
         "tables of cells or records (--person), and write parts, which geodp join joins.",
     ),
-    click.option(
+    option(
         "--workers",
+        group="Cluster",
         type=click.IntRange(1),
         help="The same with so many processes on this machine, which nobody else reaches.",
     ),
-    click.option(
+    option(
         "--key-folder",
+        group="Cluster",
         type=click.Path(path_type=Path),
         help="Folder that the workers of --cluster see and nobody else, for the key of this "
         "release while it runs.  [default: this machine's memory]",
     ),
-    click.option(
+    option(
         "--trust-cluster",
+        group="Cluster",
         is_flag=True,
         help="You vouch for whoever can reach the scheduler and workers of --cluster.",
     ),

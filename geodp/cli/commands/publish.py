@@ -18,6 +18,7 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
@@ -65,42 +66,55 @@ if TYPE_CHECKING:
 @method_options
 @neighbours
 @contribution
-@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@option(
+    "--unit",
+    group="Privacy",
+    default="person",
+    show_default=True,
+    help="Whom it protects, in words.",
+)
 @people
-@click.option(
+@option(
     "--plan",
+    group="Privacy",
     type=click.Path(path_type=Path),
     help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
 )
-@click.option(
+@option(
     "--stop-at",
+    group="Domain",
     help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
 )
-@click.option(
+@option(
     "--measurements",
+    group="Output",
     is_flag=True,
     help="Also publish what was measured before any clamp, as tidy Parquet with a codebook; it "
     "costs no more.",
 )
-@click.option(
+@option(
     "--measurements-complete-to",
+    group="Output",
     help="The smallest areas of which all are measured, with --measurements: a level such as "
     "jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
 )
-@click.option(
+@option(
     "--public-totals",
+    group="Input",
     type=click.Path(path_type=Path),
     help="Totals of areas that are public already and that the table has: columns code and total, "
     "or with --regions its levels and total. They are met exactly.",
 )
-@click.option(
+@option(
     "--public-totals-source",
+    group="Input",
     help="Where they were published, in words. With it you vouch that they are public; the card "
     "quotes it.",
 )
 @prior_options
-@click.option(
+@option(
     "--simulate",
+    group="Output",
     type=int,
     default=0,
     help="Releases that are simulated for the intervals of cells, and for what the card says of "
@@ -110,32 +124,39 @@ if TYPE_CHECKING:
 @formats_option
 @run_options
 @cluster_options
-@click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
-@click.option(
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+)
+@option(
     "--resume",
+    group="Run",
     is_flag=True,
     help="Complete an interrupted run of the same command from the table that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@click.option(
+@option(
     "--allow-empty",
+    group="Run",
     is_flag=True,
     help="Publish even if no row of a file meets the selection and the domain, which is refused "
     "otherwise.",
 )
-@click.option(
+@option(
     "--check",
+    group="Output",
+    everyday=True,
     is_flag=True,
     help="Rehearse: refuse what publishing would refuse, and write what would be counted to "
     "OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no budget; "
     "publishing to the same OUTPUT replaces it.",
 )
-@click.option(
+@option(
     "--profile",
+    group="Run",
     is_flag=True,
     help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 

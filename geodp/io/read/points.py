@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
-PERSON = Option("Column of persons (points); enforces the bounds that follow.", "--person")
+PERSON = Option(
+    "Column of persons (points); enforces the bounds that follow.", "--person", everyday=True
+)
 CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
 PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
 TRUNCATION = Option(

@@ -14,6 +14,7 @@ import click
 
 from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     contribution,
@@ -78,57 +79,75 @@ def part_inputs(
 @epsilon
 @rho
 @delta
-@click.option(
+@option(
     "--person-in",
+    group="Privacy",
     type=click.Choice(("all", "one")),
     required=True,
     help="In how many snapshots one person may be: in all, which then share the budget, or in one; "
     "you vouch for it.",
 )
-@click.option(
+@option(
     "--noise",
+    group="Privacy",
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
     help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
 )
-@click.option(
+@option(
     "--smooth",
+    group="Output",
     type=click.Choice(("best", "both", "forward", "none")),
     default="best",
     show_default=True,
     help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
     "pyramid. It costs nothing: the measurements are the same.",
 )
-@click.option(
+@option(
     "--cycle",
+    group="Output",
     type=click.IntRange(2),
     multiple=True,
     help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
 )
-@click.option(
-    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+@option(
+    "--method",
+    group="Privacy",
+    default="pyramid",
+    show_default=True,
+    help="See: geodp methods. NAME:SETTING=VALUE.",
 )
 @neighbours
 @contribution
-@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@option(
+    "--unit",
+    group="Privacy",
+    default="person",
+    show_default=True,
+    help="Whom it protects, in words.",
+)
 @people
 @stated_of_series
 @run_options
-@click.option("--overwrite", is_flag=True, help="Replace an earlier series.")
-@click.option(
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier series."
+)
+@option(
     "--resume",
+    group="Run",
     is_flag=True,
     help="Complete an interrupted run of the same command from the tables that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@click.option(
+@option(
     "--allow-empty",
+    group="Run",
     is_flag=True,
     help="Publish even if no row of a file meets the selection and the domain, which is refused "
     "otherwise.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, TIME=FILE each, under one budget.
 
