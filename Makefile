@@ -31,7 +31,7 @@ windows: $(INSTALLED)
 
 laws: $(INSTALLED)
 	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."
-	$(BIN)/python -m pytest -n auto --dist worksteal -m law $(addprefix --ignore=,$(IGNORED)) tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m law --durations 25 $(addprefix --ignore=,$(IGNORED)) tests
 
 faults: $(INSTALLED)
 	@echo "Letting every change of every command that writes fail, a line for each call ..."

@@ -81,7 +81,7 @@ _LOCAL = {
     "amplify_by_shuffling": "geodp.privacy.amplification",
     "blend": "geodp.mechanisms.local.blending",
     "open_round": "geodp.release.local.opening",
-    "plan": "geodp.analysis.plan.local",
+    "plan": "geodp.release.local.plan",
     "publish": "geodp.release.local.collect",
     "randomize": "geodp.release.local.collect",
     "read_round": "geodp.release.local.round",

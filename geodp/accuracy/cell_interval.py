@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,6 @@ from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
 
-if TYPE_CHECKING:
-    from geodp.mechanisms.base import Method
-
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
@@ -47,8 +44,30 @@ AT_ONCE = 1 << 18
 """Cells whose paths are followed together."""
 
 
+class Errors(Protocol):
+    """What intervals ask of a method: whether it clamps, and what is known of its errors."""
+
+    nonnegative: ClassVar[bool]
+
+    def variances_of(self, grid: Grid, event: Any, stride: int, block: Keys, /) -> Floats | None:
+        """Return the variances of blocks of so many keys: float64[n]."""
+        ...
+
+    def tree_variance(self, grid: Grid, event: Any, /) -> TreeVariance | None:
+        """Return the closed form of the error of any region."""
+        ...
+
+    def isolated_cell(self, grid: Grid, event: Any, /) -> dict[str, float] | None:
+        """Return bias and error of an isolated cell."""
+        ...
+
+    def clamp_losses(self, grid: Grid, event: Any, /) -> list[tuple[float, float]] | None:
+        """Return mean and standard deviation of what a clamp takes at each level."""
+        ...
+
+
 def cell_intervals(
-    method: Method[Any],
+    method: Errors,
     table: ReleasedTable,
     error: float | None,
     tops: Tops | None = None,
@@ -58,7 +77,7 @@ def cell_intervals(
 
     Parameters
     ----------
-    method : Method
+    method : Errors
         With a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional

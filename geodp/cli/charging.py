@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from geodp.privacy.ledger import Ledger
     from geodp.release.charging import Keep
+    from geodp.release.request import Request
 
 Drawn = TypeVar("Drawn")
 
@@ -22,8 +22,7 @@ Packed = tuple[Mapping[str, Any], "Mapping[str, NDArray[Any]]"]
 @contextmanager
 def keep_charged(
     folder: Path,
-    ledger: Ledger | None,
-    dataset: str | None,
+    request: Request,
     call: Mapping[str, str],
     run: Mapping[str, Any],
     pack: Callable[[Drawn], Packed],
@@ -35,8 +34,8 @@ def keep_charged(
     Parameters
     ----------
     folder : Path
-    ledger, dataset
-        That are charged; without them nothing is kept.
+    request : Request
+        Without a ledger nothing is kept.
     call : mapping
         What the command was asked for, option by option.
     run : mapping
@@ -45,6 +44,8 @@ def keep_charged(
         Returns what was drawn as plain values and arrays.
     """
     from geodp.io.folder.kept import Kept, keep, settle
+
+    ledger, dataset = request.ledger, request.dataset
 
     def keep_drawn(drawn: Drawn, fingerprint: str) -> None:
         if ledger is not None and dataset is not None:

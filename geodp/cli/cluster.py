@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
+from geodp.cli.help import option
 from geodp.cli.options import add_options
 from geodp.cli.readers import make_reader
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
     from geodp.release.cluster import Partitions
-    from geodp.table.card import StatedMetadata
-    from geodp.table.prior import Prior
+    from geodp.release.request import Request
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,24 +32,28 @@ ALONE = (
 """Options of what one machine does alone: no process of a cluster holds the whole table."""
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--cluster",
+        group="Cluster",
         help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, "
         "tables of cells or records (--person), and write parts, which geodp join joins.",
     ),
-    click.option(
+    option(
         "--workers",
+        group="Cluster",
         type=click.IntRange(1),
         help="The same with so many processes on this machine, which nobody else reaches.",
     ),
-    click.option(
+    option(
         "--key-folder",
+        group="Cluster",
         type=click.Path(path_type=Path),
         help="Folder that the workers of --cluster see and nobody else, for the key of this "
         "release while it runs.  [default: this machine's memory]",
     ),
-    click.option(
+    option(
         "--trust-cluster",
+        group="Cluster",
         is_flag=True,
         help="You vouch for whoever can reach the scheduler and workers of --cluster.",
     ),
@@ -84,39 +86,22 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
     return True
 
 
-def publish_on_cluster(
-    options: Mapping[str, Any],
-    grid: Grid,
-    method: Mechanism,
-    key: NoiseKey | None,
-    ledger: Ledger | None,
-    metadata: StatedMetadata | None,
-    prior: Prior | None,
-) -> str:
+def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
     """Publish on the cluster that the options name; what is to be said of it."""
-    from geodp.privacy.terms import TermsGiven
-    from geodp.release.cluster import write
     from geodp.release.cluster.connecting import connect
-    from geodp.table.plain import write_plain
+    from geodp.release.cluster.prepared import prepare
+    from geodp.release.cluster.run import Options
 
-    files = _partitions(options, grid, key)
-    names = (*TermsGiven.__annotations__, "allow_empty", "dataset", "records", "name", "overwrite")
-    given: Any = {name: options[name] for name in names}
+    files = _partitions(options, grid, request.key)
     with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
         progress.begin("Releasing", 1.0)
-        card = write(
-            client,
-            files,
-            options["output"],
-            method=method,
-            key=key,
-            ledger=ledger,
+        trusted = Options(
             key_folder=options["key_folder"],
             trust_cluster=options["trust_cluster"],
-            metadata=None if metadata is None else write_plain(metadata),
-            prior=prior,
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
-            **given,
+        )
+        card = prepare(client, files, request, trusted).write(
+            options["output"], name=options["name"], overwrite=options["overwrite"]
         )
     public = options["output"] / "public"
     if options["as_json"]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
+from geodp.cli.help import option
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.release.publish import Prepared
 
-formats_option = click.option(
+formats_option = option(
     "--formats",
+    group="Output",
     help="Other formats, with commas between, which go to OUTPUT/formats: those of geodp export.",
 )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import click
 
@@ -16,36 +17,57 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands in the order of use. Those that are not here, such as others', come last."""
 
-INPUT = (
-    *("inputs", "preset", "recipe", "prior", "prior_source", "prior_value"),
-    *("public_totals", "public_totals_source"),
+GROUPS = ("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Options")
+"""Groups of the options of a command, in the order in which they are shown."""
+
+
+class Option(click.Option):
+    """An option that says in which group help shows it, and whether people meet it every day.
+
+    Attributes
+    ----------
+    group : str
+        One of :data:`GROUPS`.
+    everyday : bool
+        Whether ``--help`` shows it; ``--help-all`` shows every one. Those that are required are.
+    """
+
+    def __init__(self, *args: Any, group: str, everyday: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group = group
+        self.everyday = everyday or self.required
+
+
+def option(
+    *flags: str, group: str, everyday: bool = False, **settings: Any
+) -> Callable[[Any], Any]:
+    """Return a decorator that gives a command an :class:`Option`; the rest is Click's."""
+    return click.option(*flags, cls=Option, group=group, everyday=everyday, **settings)
+
+
+ALL = "geodp.help-all"
+"""Says in a context that all options are shown."""
+
+
+def _show_all(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    """Show the help with all options, and end."""
+    if asked and not context.resilient_parsing:
+        context.meta[ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+HELP_ALL = Option(
+    ["--help-all"],
+    group="Output",
+    everyday=True,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options and exit.",
 )
-PRIVACY = (
-    *("epsilon", "rho", "delta", "method", "marginals", "neighbours", "contribution", "unit"),
-    *("people", "person_in", "noise", "mechanism", "next_epsilon", "plan"),
-    *("key_file", "ledger", "dataset"),
-)
-OUTPUT = (
-    *("output", "name", "overwrite", "stop_at", "measurements", "measurements_complete_to"),
-    *("smooth", "cycle", "metadata", "supersedes", "display_below", "formats", "as_json"),
-)
-EXPERT = (
-    *(
-        "order",
-        "attribute_order",
-        "regions_columns",
-        "units_columns",
-        "crs",
-        "origin",
-        "cell",
-        "domain_is_public",
-    ),
-    *("suppressed", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
-    *("layer", "header_row", "member", "band", "raster_unit", "memory", "scratch", "simulate"),
-    *("records", "pad_time", "resume", "allow_empty", "check", "profile"),
-    *("cluster", "workers", "key_folder", "trust_cluster"),
-)
-"""Parameters whose group their place does not tell; of the others it does."""
+"""Of a command that shows its everyday options unless it is asked for all."""
 
 
 class Steps(click.Group):
@@ -71,27 +93,10 @@ class Steps(click.Group):
                     formatter.write_dl(rows, col_spacing=2)
 
 
-def group_options(
-    params: Iterable[click.Parameter], grid: Iterable[str], readers: Iterable[str]
-) -> dict[str, list[click.Parameter]]:
-    """Return the parameters of a command by group, in the order in which groups are shown.
-
-    Parameters
-    ----------
-    params : iterable of click.Parameter
-    grid, readers : iterable of str
-        Names of the options of the public grid, and of those of readers.
-    """
-    places = {
-        **dict.fromkeys((*readers, *INPUT), "Input"),
-        **dict.fromkeys(grid, "Domain"),
-        **dict.fromkeys(PRIVACY, "Privacy"),
-        **dict.fromkeys(OUTPUT, "Output"),
-        **dict.fromkeys(EXPERT, "Expert"),
-    }
-    groups: dict[str, list[click.Parameter]] = {
-        name: [] for name in ("Input", "Domain", "Privacy", "Output", "Expert", "Options")
-    }
+def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Parameter]]:
+    """Return the parameters of a command by group, in the order in which groups are shown."""
+    groups: dict[str, list[click.Parameter]] = {name: [] for name in GROUPS}
     for one in params:
-        groups[places.get(str(one.name), "Options")].append(one)
+        plain = "Input" if isinstance(one, click.Argument) else "Options"
+        groups[one.group if isinstance(one, Option) else plain].append(one)
     return groups

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from geodp.cli.help import option
 from geodp.cli.inputs import read_named, resolve_attributes
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
@@ -36,13 +37,15 @@ PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--preset",
+        group="Input",
         help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
         "[default: the one that fits]",
     ),
-    click.option(
+    option(
         "--recipe",
+        group="Input",
         type=click.Path(path_type=Path),
         help="TOML file of an earlier run's options (restricted/recipe.toml); others are added.",
     ),
@@ -177,17 +180,17 @@ def _propose(
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
     words = [context.command_path, *(quote(str(path)) for path in options["inputs"])]
-    for option in context.command.get_params(context):
-        value: Any = options.get(str(option.name))
-        if isinstance(option, click.Option) and _is_set(context, option, value):
-            flag = option.opts[-1]
-            if option.is_flag:
+    for one in context.command.get_params(context):
+        value: Any = options.get(str(one.name))
+        if isinstance(one, click.Option) and _is_set(context, one, value):
+            flag = one.opts[-1]
+            if one.is_flag:
                 words.append(flag)
-            elif option.multiple:
-                words += [word for one in value for word in (flag, quote(str(one)))]
+            elif one.multiple:
+                words += [word for each in value for word in (flag, quote(str(each)))]
             else:
                 several = value if isinstance(value, tuple | list) else [value]
-                words += [flag, *(quote(_text(one)) for one in several)]
+                words += [flag, *(quote(_text(each)) for each in several)]
     return " ".join(words)
 
 
@@ -200,10 +203,10 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
 
     context = click.get_current_context()
     known, lines = _layout_names(), ["[options]"]
-    for option in context.command.get_params(context):
-        name, value = str(option.name), options.get(str(option.name))
-        if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
-            lines.append(_recipe_line(option.opts[-1].removeprefix("--"), value))
+    for one in context.command.get_params(context):
+        name, value = str(one.name), options.get(str(one.name))
+        if name in known and isinstance(one, click.Option) and _is_set(context, one, value):
+            lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
     write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
 
 
@@ -219,10 +222,8 @@ def _recipe_line(name: str, value: Any) -> str:
     return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
-def command_of(path: FilePath, found: Proposal) -> str:
+def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
     """Return the command that publishes a file as proposed, under a budget to be changed."""
-    from geodp.cli.commands.publish import publish
-
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from geodp.cli.help import option
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,94 +115,141 @@ class GridCommand(click.Command):
     """A command with the options of the grid, whose bounds are four words or one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with four numbers after ``--bounds`` as one value."""
-        return super().parse_args(ctx, join_bounds(args))
+        """Parse, with four numbers after ``--bounds`` as one value.
+
+        Raises UsageError for an option that is given twice and takes one value: the first would be
+        forgotten without a word.
+        """
+        args = join_bounds(args)
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for one in self.get_params(ctx):
+            times = sum(one.name == other.name for other in given)
+            if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
+                continue
+            flag = one.opts[-1]
+            if one.name == "attribute":
+                raise UsageError(
+                    f"{flag} is given {times} times; it takes one value; of several attributes at "
+                    "once: 'sex*age'."
+                )
+            raise UsageError(f"{flag} is given {times} times; it takes one value.")
+        return super().parse_args(ctx, args)
 
 
 def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
     """Give a command options, which its help shows in this order."""
-    for option in reversed(options):
-        command = option(command)
+    for decorate in reversed(options):
+        command = decorate(command)
     return command
 
 
 _GRID: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--bounds",
+        group="Domain",
+        everyday=True,
         type=Bounds(),
         help="West south east north, along cell edges, in units of the grid's CRS; or in degrees, "
         "widened to whole cells, with the word degrees after them (5.1 52 5.2 52.1 degrees); or a "
         "public area by name: germany, bayern, 東京都 (countries in English, Länder, prefectures "
         "of Japan).",
     ),
-    click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
-    click.option(
+    option(
+        "--primary",
+        group="Domain",
+        multiple=True,
+        help="JIS primary mesh of the domain; repeatable.",
+    ),
+    option(
         "--mask",
+        group="Domain",
+        everyday=True,
         type=click.Path(path_type=Path),
         help="Codes, polygons or raster of the domain; or land by name: land:world, land:europe, "
         "land:japan, widened by 10 km, or by 5: land:japan:5km.",
     ),
-    click.option(
+    option(
         "--mask-source",
+        group="Domain",
         help="Where the mask comes from, in words. With it you vouch that the mask is public and "
         "not made from the inputs; the card quotes it.",
     ),
-    click.option(
+    option(
         "--order",
+        group="Domain",
         type=click.Choice(ORDERS),
         default="morton",
         show_default=True,
         help="Of the cells; official: every published area of the code system (80, 10, 1 km of "
         "jis:, 100, 10, 1 km of inspire:) is a node, and pyramid measures these areas.",
     ),
-    click.option(
+    option(
         "--regions",
+        group="Domain",
         type=click.Path(path_type=Path),
         help="Public table of your own areas, instead of --order. One row a cell: first column "
         "its code, then its regions from the finest level to the coarsest (cell, municipality, "
         "prefecture). The domain is these cells, and pyramid measures these areas.",
     ),
-    click.option(
+    option(
         "--regions-source",
+        group="Domain",
         help="Where the table of regions comes from, in words. With it you vouch that the table is "
         "public and not made from the inputs; the card quotes it.",
     ),
-    click.option(
+    option(
         "--regions-columns",
+        group="Domain",
         help="Columns of the table in this order, with commas between. Default: all, as they are.",
     ),
-    click.option(
+    option(
         "--units-source",
+        group="Domain",
         help="Where the table of --grid units:TABLE comes from, in words. With it you vouch that "
         "the table is public and not made from the inputs; the card quotes it.",
     ),
-    click.option(
+    option(
         "--units-columns",
+        group="Domain",
         help="Columns of that table from the finest level to the coarsest (block,tract,county), "
         "with commas between. Default: all, as they are.",
     ),
-    click.option(
+    option(
         "--attribute-order",
+        group="Domain",
         help="Where attributes are split: below the cells, above all areas, interleaved with the "
         "bits of places (morton), or under a level of areas, by its name; the method parts takes "
         "them below.  [default: below]",
     ),
-    click.option(
-        "--crs", help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612)."
+    option(
+        "--crs",
+        group="Domain",
+        help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612).",
     ),
-    click.option(
-        "--origin", nargs=2, type=float, help="X Y of a regular grid's lower left corner."
+    option(
+        "--origin",
+        group="Domain",
+        nargs=2,
+        type=float,
+        help="X Y of a regular grid's lower left corner.",
     ),
-    click.option("--cell", type=float, help="Cell size of a regular grid in units of its CRS."),
-    click.option(
+    option(
+        "--cell",
+        group="Domain",
+        type=float,
+        help="Cell size of a regular grid in units of its CRS.",
+    ),
+    option(
         "--domain-is-public",
+        group="Domain",
         is_flag=True,
         help="You vouch that like:INPUT may be public: its extent was not chosen by looking at "
         "where people are.",
     ),
-    click.option("--pairs", is_flag=True, help="Origin-destination table on the grid."),
-    click.option(
+    option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
+    option(
         "--axis",
+        group="Domain",
         multiple=True,
         help="NAME=LABEL,LABEL... of an attribute; repeatable. Needs a --contribution, unless "
         "--person enforces one.",
@@ -211,9 +259,11 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
 
 def grid_options(command: Command, *, required: bool = True) -> Command:
     """Give a command the options of the public grid, which :mod:`geodp.cli.inputs` reads."""
-    spec = click.option(
+    spec = option(
         "--grid",
         "spec",
+        group="Domain",
+        everyday=True,
         required=required,
         help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
         "geohash:6, h3:7, s2:13, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
@@ -229,20 +279,23 @@ def grid_option_names() -> list[str]:
 
 
 _PRIOR: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--prior",
+        group="Input",
         type=click.Path(path_type=Path),
         help="Where people are likely to be: a public file that is read as INPUTS are, such as an "
         "earlier census, or the folder of an earlier release. Measured is the same; estimates go "
         "by it as far as the noisy counts tell that it can be trusted.",
     ),
-    click.option(
+    option(
         "--prior-source",
+        group="Input",
         help="Where the prior was published, in words. With it you vouch that the prior is public; "
         "the card quotes it. A release that was charged to a ledger needs none.",
     ),
-    click.option(
+    option(
         "--prior-value",
+        group="Input",
         multiple=True,
         help="Label or name of the count's column in the prior, if it is another; repeatable.",
     ),
@@ -271,20 +324,29 @@ def find_inputs(
 
 
 inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(), callback=find_inputs)
-epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
-rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")
-delta = click.option(
-    "--delta", help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too."
+epsilon = option(
+    "--epsilon", group="Privacy", everyday=True, help="Budget, read exactly: 0.1 or 1/10."
+)
+rho = option(
+    "--rho", group="Privacy", help="Instead: Gaussian noise under zero-concentrated privacy."
+)
+delta = option(
+    "--delta",
+    group="Privacy",
+    everyday=True,
+    help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too.",
 )
 _METHOD: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    option(
         "--method",
+        group="Privacy",
         help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
         "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid "
         "with attributes below its cells, otherwise pyramid]",
     ),
-    click.option(
+    option(
         "--marginals",
+        group="Privacy",
         help="Sums over attributes that the method parts measures by themselves as well, with "
         "commas between: sex,age,sex*age. Each has as much of the budget as all parts have.",
     ),
@@ -313,42 +375,71 @@ def choose_method(options: dict[str, Any], grid: Grid) -> Mechanism:
     return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")
 
 
-people = click.option(
+people = option(
     "--people",
+    group="Privacy",
     type=float,
     help="A public guess of the sum of all counts, never taken from the data; for the resolution "
     "floor.",
 )
-neighbours = click.option(
+neighbours = option(
     "--neighbours",
+    group="Privacy",
     type=click.Choice(NEIGHBOURS),
     default="add-remove-one",
     show_default=True,
     help="What stays hidden: whether any one person is there, or who it is.",
 )
-records = click.option(
+records = option(
     "--records",
+    group="Privacy",
     type=click.Choice(RECORDS),
     help="What the inputs are, where a table of a secret sample of the data set was charged to the "
     "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
 )
 _RUN: tuple[Callable[[Any], Any], ...] = (
-    click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
-    click.option(
+    option(
+        "--key-file",
+        group="Privacy",
+        type=click.Path(path_type=Path),
+        help="Kept key (see: geodp key).",
+    ),
+    option(
         "--ledger",
+        group="Privacy",
+        everyday=True,
         type=click.Path(path_type=Path),
         help="Charged once, before any file is written.",
     ),
-    click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
+    option(
+        "--dataset",
+        group="Privacy",
+        everyday=True,
+        help="Name of the data set in the ledger (see: geodp budget).",
+    ),
     records,
-    click.option(
+    option(
         "--pad-time",
+        group="Run",
         type=click.FloatRange(0),
         default=0.0,
         help="Seconds that the run shall take at least, as its duration depends on the data.",
     ),
-    click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
-    click.option("--name", default="population", show_default=True, help="Of column and files."),
+    option(
+        "--output",
+        group="Output",
+        everyday=True,
+        required=True,
+        type=click.Path(path_type=Path),
+        help="New folder.",
+    ),
+    option(
+        "--name",
+        group="Output",
+        default="population",
+        show_default=True,
+        help="Of column and files.",
+    ),
 )
 
 
@@ -357,23 +448,29 @@ def run_options(command: Command) -> Command:
     return add_options(command, _RUN)
 
 
-contribution = click.option(
+contribution = option(
     "--contribution",
+    group="Privacy",
+    everyday=True,
     type=click.IntRange(1),
     help="How often a person is counted at most, in all inputs together; you vouch for it. Asked "
     "for unless --person enforces it, or the layout of one official table states it.",
 )
 
-POLYGONS = click.option(
+POLYGONS = option(
     "--regions",
+    group="Domain",
     type=click.Path(path_type=Path),
     help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
-POLYGON_NAME = click.option(
-    "--polygon-name", help="Field that names the polygons; default: name, id or code."
+POLYGON_NAME = option(
+    "--polygon-name",
+    group="Domain",
+    help="Field that names the polygons; default: name, id or code.",
 )
-AREA = click.option(
+AREA = option(
     "--area",
+    group="Options",
     multiple=True,
     help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
     "units ORIGIN:DESTINATION; repeatable.",
@@ -382,10 +479,9 @@ AREA = click.option(
 
 def terms_of(options: dict[str, Any]) -> Terms:
     """Return the terms of a command's options; those that it does not have are left out."""
-    from geodp.privacy.terms import Terms, TermsGiven
+    from geodp.privacy.terms import NAMES, Terms
 
-    names = TermsGiven.__annotations__
-    return Terms.of(**{name: options[name] for name in names if name in options})
+    return Terms.of(**{name: options[name] for name in NAMES if name in options})
 
 
 def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:

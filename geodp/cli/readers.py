@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import group_options
+from geodp.cli.help import ALL, HELP_ALL, Option, group_options
 from geodp.cli.inputs import CELLS, GRIDS, NEEDS, is_input, options_of_grid, read_named
-from geodp.cli.options import GridCommand, grid_option_names, join_bounds
+from geodp.cli.options import GridCommand
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.reader import Asked, Option, Reader
+    from geodp.io.read.reader import Asked, Reader
+    from geodp.io.read.reader import Option as Field
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
@@ -45,22 +46,7 @@ class ReadingCommand(GridCommand):
         """Its own, those of readers after those of the grid."""
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
-        return [*own[:grid], *reader_options(), *own[grid:]]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse what of an input is said twice, as the first would be forgotten without a word."""
-        _, _, given = self.make_parser(ctx).parse_args(args=[*join_bounds(args)])
-        for one in reader_options():
-            times = sum(one.name == other.name for other in given)
-            if times > 1 and isinstance(one, click.Option) and not (one.multiple or one.is_flag):
-                flag = one.opts[-1]
-                if one.name == "attribute":
-                    raise UsageError(
-                        f"{flag} is given {times} times; it takes one value; of several "
-                        "attributes at once: 'sex*age'."
-                    )
-                raise UsageError(f"{flag} is given {times} times; it takes one value.")
-        return super().parse_args(ctx, args)
+        return [*own[:grid], *reader_options(), *own[grid:], HELP_ALL]
 
     def invoke(self, ctx: click.Context) -> object:
         """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""
@@ -69,17 +55,21 @@ class ReadingCommand(GridCommand):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a list of options for every group that has any."""
-        readers = [str(one.name) for one in reader_options()]
+        """Write a list of options for every group that has any: of everyday ones, or of all."""
         asks_for_help = self.get_help_option(ctx)
         own = [one for one in self.get_params(ctx) if one is not asks_for_help]
-        groups = group_options(own, ("spec", *grid_option_names()), readers)
+        groups = group_options(own)
         groups["Output"] += [asks_for_help] if asks_for_help is not None else []
         for title, params in groups.items():
-            rows = [row for one in params if (row := one.get_help_record(ctx)) is not None]
+            shown = [one for one in params if ctx.meta.get(ALL) or _is_everyday(one)]
+            rows = [row for one in shown if (row := one.get_help_record(ctx)) is not None]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def _is_everyday(parameter: click.Parameter) -> bool:
+    return parameter.everyday if isinstance(parameter, Option) else True
 
 
 @contextmanager
@@ -113,7 +103,7 @@ def _readers() -> Mapping[str, type[Reader]]:
     from geodp.io.read import READERS, own
 
     found = dict(own())
-    taken: dict[str, Option | None] = {"help": None}
+    taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
             taken |= dict.fromkeys(
@@ -145,13 +135,13 @@ def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
             yield from _reading_commands(command)
 
 
-def _options_of(reader: type[Reader]) -> dict[str, Option | None]:
+def _options_of(reader: type[Reader]) -> dict[str, Field | None]:
     """Names of all options of a reader; None for what no other reader may share."""
-    found: dict[str, Option | None] = {a.option.name: a.option for a in reader.asks()}
+    found: dict[str, Field | None] = {a.option.name: a.option for a in reader.asks()}
     return found | ({_flag_of(reader).name: None} if reader.flag else {})
 
 
-def _refused_flag(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
+def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> str:
     """Return the first flag that a reader asks for and cannot have; empty where there is none."""
     asking = _flag_of(reader)
     if reader.flag and (asking.name in taken or not _works(asking, False)):
@@ -163,7 +153,7 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Option | None]) -> s
     return ""
 
 
-def _works(option: Option, default: Any) -> bool:
+def _works(option: Field, default: Any) -> bool:
     """Whether an option of others can be made, shown and left at its default."""
     try:
         made, context = _option(option, default), click.Context(click.Command(""))
@@ -189,31 +179,33 @@ def reader_options() -> list[click.Parameter]:
     return list(found.values())
 
 
-def _option(option: Option, default: Any) -> click.Option:
+def _option(field: Field, default: Any) -> Option:
     """Return the option of the command line; a reader that requires it says so when it is made."""
-    repeated = option.many or option.pairs
+    repeated = field.many or field.pairs
     more: dict[str, Any] = {}
-    if option.type is bool:
+    if field.type is bool:
         more["is_flag"] = True
-    elif isinstance(option.type, tuple):
-        more["type"] = click.Choice(option.type)
+    elif isinstance(field.type, tuple):
+        more["type"] = click.Choice(field.type)
     else:
-        more["type"] = click.Path(path_type=Path) if option.type is Path else option.type
-    return click.Option(
-        [option.flag],
-        help=option.help or None,
+        more["type"] = click.Path(path_type=Path) if field.type is Path else field.type
+    return Option(
+        [field.flag],
+        group="Input",
+        everyday=field.everyday,
+        help=field.help or None,
         multiple=repeated,
         default=None if repeated else default,
-        show_default=option.show,
+        show_default=field.show,
         **more,
     )
 
 
-def _flag_of(reader: type[Reader]) -> Option:
+def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that asks for a reader."""
-    from geodp.io.read.reader import Option
+    from geodp.io.read.reader import Option as Field
 
-    return Option(reader.flag, f"--{reader.name}", type=bool)
+    return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 
 
 def _own(reader: type[Reader]) -> list[Asked]:

@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import option
 from geodp.cli.options import Command, add_options
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.table.card import StatedMetadata
 
-_METADATA: Callable[[Any], Any] = click.option(
+_METADATA: Callable[[Any], Any] = option(
     "--metadata",
+    group="Output",
     type=click.Path(path_type=Path),
     help="TOML file of what the office says for the card: title, description, publisher, "
     "contact, licence, source, reference_date, language, supersedes, display_below.",
 )
-_SUPERSEDES: Callable[[Any], Any] = click.option(
+_SUPERSEDES: Callable[[Any], Any] = option(
     "--supersedes",
+    group="Output",
     type=click.Path(path_type=Path),
     help="Folder of an earlier release that this one replaces: the card names its id.",
 )
-_DISPLAY: Callable[[Any], Any] = click.option(
+_DISPLAY: Callable[[Any], Any] = option(
     "--display-below",
+    group="Output",
     type=click.IntRange(2, 1 << 31),
     metavar="K",
     help="Show released counts above 0 and below K as <K on maps, on pages and in printed "

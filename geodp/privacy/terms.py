@@ -1,17 +1,15 @@
 """What a release promises whom: one frozen value, read once from what a caller gives.
 
 A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword arguments of
-:class:`TermsGiven`, which are documented there, and makes one :class:`Terms` of them; everything
-behind it takes that value.
+:meth:`Terms.of`, and makes one :class:`Terms` of them; everything behind it takes that value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from numbers import Integral, Real
-from typing import Any, Self, TypedDict, cast
+from typing import Any, Self
 
 from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
@@ -19,17 +17,8 @@ from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
 
-
-class TermsGiven(TypedDict, total=False):
-    """Terms as keyword arguments of a front door; :func:`geodp.publish` says what they mean."""
-
-    epsilon: Budget | None
-    rho: Budget | None
-    delta: Budget | None
-    neighbours: str
-    contribution: int | None
-    unit: str
-    people: float | None
+NAMES = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
+"""Keyword arguments of :meth:`Terms.of`, of every front door and of plan files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +114,8 @@ class Terms:
         return amounts_of(self.loss)["rho"] is not None
 
     @property
-    def given(self) -> TermsGiven:
-        """The keyword arguments that make these terms, exact; those left at None, too."""
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of :meth:`of` that make these terms, exact; those at None, too."""
         amounts = amounts_of(self.loss)
         if isinstance(self.loss, ApproximateDP):
             amounts["epsilon" if self.by_rho else "rho"] = None
@@ -143,22 +132,6 @@ class Terms:
     def bound(self, bound: ContributionBound) -> Self:
         """Return these terms with a contribution, and with who answers for it."""
         return replace(self, contribution=bound.value, enforced=bound.enforced, layout=bound.layout)
-
-
-def split(given: Mapping[str, Any], *others: str) -> tuple[TermsGiven, dict[str, Any]]:
-    """Part the terms from the other keyword arguments of a front door; TypeError for any more.
-
-    Examples
-    --------
-    >>> split({"epsilon": 1, "seed": 7}, "seed", "polygons")
-    ({'epsilon': 1}, {'seed': 7})
-    """
-    names = TermsGiven.__annotations__
-    if unknown := [name for name in given if name not in names and name not in others]:
-        raise TypeError(f"There is no keyword argument {unknown[0]!r} here.")
-    terms = {name: value for name, value in given.items() if name in names}
-    rest = {name: value for name, value in given.items() if name not in names}
-    return cast(TermsGiven, terms), rest
 
 
 def _whole(contribution: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
 from geodp.release.assumptions import list_assumptions
+from geodp.release.described import Described
 from geodp.release.parts import PartErrors
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
@@ -32,11 +33,8 @@ from geodp.table.stated.error import (
 )
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 
-if TYPE_CHECKING:
-    from geodp.release.release import Release
 
-
-def card_of(release: Release) -> Card:
+def card_of(release: Described) -> Card:
     """Return the card of a release without files; see :meth:`geodp.Release.card`."""
     return Card(
         schema=SCHEMA,
@@ -60,7 +58,7 @@ def card_of(release: Release) -> Card:
     )
 
 
-def _guarantee(release: Release) -> StatedGuarantee:
+def _guarantee(release: Described) -> StatedGuarantee:
     """Return what is promised, by the method and by what was spent."""
     method, event = release.method, release.event
     words = {
@@ -82,7 +80,7 @@ def _guarantee(release: Release) -> StatedGuarantee:
     return read_plain(StatedGuarantee, {**words, **event.describe()}, "guarantee")
 
 
-def _mechanism(release: Release) -> StatedMechanism:
+def _mechanism(release: Described) -> StatedMechanism:
     """Return the method with all its settings."""
     method = release.method
     kind = "whole numbers" if method.whole else "real numbers"
@@ -104,7 +102,7 @@ def _mechanism(release: Release) -> StatedMechanism:
     )
 
 
-def _error(release: Release) -> StatedError:
+def _error(release: Described) -> StatedError:
     """Return what is known of the error before looking at any data."""
     grid, event, method = release.grid, release.event, release.method
     blocks, alone = release.expected_error(), method.isolated_cell(grid, event)
@@ -146,7 +144,7 @@ def _error(release: Release) -> StatedError:
     )
 
 
-def state_cells(release: Release) -> StatedCells | None:
+def state_cells(release: Described) -> StatedCells | None:
     """Return how the intervals of single cells are made, and those of cells not listed."""
     intervals, errors = release.intervals(), release.block_errors
     if isinstance(intervals, PartErrors):
@@ -198,7 +196,7 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
     return StatedCells(meaning, VERSION, low, beside, alone, closed_form=False, parts=PARTS)
 
 
-def _area_errors(release: Release) -> tuple[StatedLevel, ...]:
+def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
     """Return the errors of every level of official areas or regions, the coarsest first."""
     errors = release.block_errors
     if errors is None:
@@ -206,7 +204,7 @@ def _area_errors(release: Release) -> tuple[StatedLevel, ...]:
     return tuple(StatedLevel(at, **errors[n].describe()) for at, n in levels_above(release.grid))
 
 
-def _floor(release: Release) -> StatedFloor | None:
+def _floor(release: Described) -> StatedFloor | None:
     """Return the resolution limit, if somebody guessed the people."""
     errors = release.block_errors
     if release.people is None or errors is None:

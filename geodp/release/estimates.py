@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region, regions_of_polygons
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
+from geodp.release.described import Described
 
 AT_ONCE = 1 << 20
 """Cells of regions that are followed together."""
@@ -71,7 +69,7 @@ class Estimates:
             getattr(self, name)[at] = getattr(found, name)
 
 
-def require_tree(release: Release) -> TreeVariance:
+def require_tree(release: Described) -> TreeVariance:
     """Return the tree of a release's closed form; UsageError where it has none."""
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
@@ -82,7 +80,7 @@ def require_tree(release: Release) -> TreeVariance:
     return tree
 
 
-def error_of_region(release: Release, region: Region) -> float:
+def error_of_region(release: Described, region: Region) -> float:
     """Return the closed-form standard error of a region; 0 of what public totals settle."""
     if release.parts is not None:
         return release.parts.estimate(region).standard_error
@@ -95,7 +93,7 @@ def error_of_region(release: Release, region: Region) -> float:
     return float(np.sqrt(max(require_tree(release).region(key, grid), 0.0)))
 
 
-def estimate_regions(release: Release, regions: Sequence[Region]) -> Estimates:
+def estimate_regions(release: Described, regions: Sequence[Region]) -> Estimates:
     """Return estimates of regions, as :meth:`geodp.Release.estimate` says.
 
     Raises UsageError for a method without a closed form.
@@ -120,7 +118,7 @@ def estimate_regions(release: Release, regions: Sequence[Region]) -> Estimates:
     return Estimates(found.count + known, found.standard_error, low, high, found.clamped)
 
 
-def _estimate(release: Release, tree: TreeVariance, cells: RegionKeys) -> Estimates:
+def _estimate(release: Described, tree: TreeVariance, cells: RegionKeys) -> Estimates:
     """Return the estimates of regions of which no public total is known."""
     method, grid, event = release.method, release.grid, release.event
     first, domain = cells.first, grid if method.skips_outside else None
@@ -150,7 +148,7 @@ def _estimate(release: Release, tree: TreeVariance, cells: RegionKeys) -> Estima
     return Estimates(count, error, low, high, found.clamped)
 
 
-def estimate_frame(release: Release, frame: Any, labels: Labels | None) -> Any:
+def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any:
     """Return a ``GeoDataFrame`` of polygons with ``COLUMNS`` beside its own.
 
     Rows whose polygons hold no cell of the domain have 0 ``cells`` and no numbers.

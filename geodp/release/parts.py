@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,8 @@ from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import Known, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
+from geodp.release.described import Described
 from geodp.table.released import ReleasedTable
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -32,13 +30,13 @@ class PartErrors:
         Of parts.
     split : Split
         The same.
-    map : Release
+    map : Described
         Of all parts together.
     """
 
     table: ReleasedTable = field(repr=False)
     split: Split = field(repr=False)
-    map: Release = field(repr=False)
+    map: Described = field(repr=False)
 
     alike: ClassVar[int] = 1
 
@@ -116,12 +114,3 @@ class PartErrors:
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
         return intervals.unlisted(error)
-
-
-def find_parts(release: Release) -> PartErrors | None:
-    """Return the errors of parts; None where the method does not begin with a map."""
-    split = release.method.split(release.table)
-    if split is None:
-        return None
-    whole = replace(release, table=split.map, own=None, charge=None)
-    return PartErrors(release.table, split, whole)

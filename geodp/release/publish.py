@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack, cast
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -12,11 +12,13 @@ from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms import Mechanism, default_method, mechanism
+from geodp.mechanisms import Mechanism
+from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
-from geodp.privacy.terms import Terms, TermsGiven
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
 from geodp.release.measurements import Asked, ask_measurements
@@ -24,8 +26,8 @@ from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
+from geodp.release.request import Request
 from geodp.release.simulated_cells import require_simulated, simulate_cells
-from geodp.table.card import StatedMetadata
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -34,18 +36,6 @@ from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
-
-
-class Given(TermsGiven, total=False):
-    """Terms, and what is published beside the table; :func:`publish` says what they mean."""
-
-    measurements: bool | str | int
-    totals: PublicTotals | None
-    prior: CountTable | Release | Prior | None
-    prior_source: str | None
-    simulate: int
-    metadata: Mapping[str, str | int] | None
-
 
 NO_TABLE = (
     "Publishing takes a table of counts on a public grid: geodp.read_table(frame, grid=..., "
@@ -57,13 +47,25 @@ NO_TABLE = (
 def publish(
     table: CountTable,
     *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
     method: str | Mechanism | None = None,
+    prior: CountTable | Release | Prior | None = None,
+    prior_source: str | None = None,
+    totals: PublicTotals | None = None,
+    measurements: bool | str | int = False,
+    simulate: int = 0,
+    metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    **given: Unpack[Given],
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -71,28 +73,6 @@ def publish(
     ----------
     table : CountTable
         Confidential counts on a public domain.
-    method : str or Mechanism, optional
-        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
-        own, whose releases under a kept key are told apart by its name, version, settings and
-        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
-    allow_empty : bool
-        Publish a table that counts nothing, or to which a file adds nothing, too. Otherwise it is
-        refused before anything is charged, and the card states as a public fact that at least one
-        row of every file was counted.
-    key : NoiseKey, optional
-        Default: fresh from the operating system and forgotten. With a kept key the noise
-        depends on the key and a digest of the table, the grid, all parameters and what the method
-        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
-        and different inputs, or a method that has changed, never share noise.
-    ledger : Ledger, optional
-        Asked before any noise is drawn, and charged before anything that was drawn is returned; the
-        charge stays if the run fails afterwards.
-        Publishing the same input again with the same kept key is recognised and costs nothing.
-    dataset : str, optional
-        Name of the data set in the ledger.
-    records : {"all", "fresh-sample", "same-sample"}, optional
-        What the table was made from; needed where a table of a secret sample was charged to the
-        data set (see :mod:`geodp.audit`), and refused where it is the same sample.
     epsilon : str, int, float, Decimal or Fraction
         The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
         privacy; with delta, of Gaussian noise with the largest rho that implies the two.
@@ -111,13 +91,10 @@ def publish(
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
-    measurements : bool, str or int
-        Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
-        costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
-        in the order of official areas, ``"cell"``, or a number of cells of a block.
-    totals : PublicTotals
-        Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
-        have them, and the release meets them exactly.
+    method : str or Mechanism, optional
+        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
+        own, whose releases under a kept key are told apart by its name, version, settings and
+        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     prior : CountTable, Release or Prior, optional
         Where people are likely to be, by a table that is public, on the same grid or on one of
         larger squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells.
@@ -125,6 +102,13 @@ def publish(
     prior_source : str, optional
         Where it was published, in words. With it you vouch that the prior is public; the card
         quotes it. A Prior has its own, and a Release that was charged to a ledger needs none.
+    totals : PublicTotals
+        Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
+        have them, and the release meets them exactly.
+    measurements : bool, str or int
+        Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
+        costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
+        in the order of official areas, ``"cell"``, or a number of cells of a block.
     simulate : int
         Releases that are simulated for the intervals of cells and what settlements lose, 20 to
         10,000 (:mod:`geodp.release.simulated_cells`), which take as long as several times as many.
@@ -132,6 +116,24 @@ def publish(
     metadata : mapping, optional
         What the office says: ``title``, ``description``, ``publisher``, ``contact``, ``licence``,
         ``source``, ``reference_date``, ``language``, ``supersedes``, ``display_below``.
+    allow_empty : bool
+        Publish a table that counts nothing, or to which a file adds nothing, too. Otherwise it is
+        refused before anything is charged, and the card states as a public fact that at least one
+        row of every file was counted.
+    key : NoiseKey, optional
+        Default: fresh from the operating system and forgotten. With a kept key the noise
+        depends on the key and a digest of the table, the grid, all parameters and what the method
+        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
+        and different inputs, or a method that has changed, never share noise.
+    ledger : Ledger, optional
+        Asked before any noise is drawn, and charged before anything that was drawn is returned; the
+        charge stays if the run fails afterwards.
+        Publishing the same input again with the same kept key is recognised and costs nothing.
+    dataset : str, optional
+        Name of the data set in the ledger.
+    records : {"all", "fresh-sample", "same-sample"}, optional
+        What the table was made from; needed where a table of a secret sample was charged to the
+        data set (see :mod:`geodp.audit`), and refused where it is the same sample.
 
     Returns
     -------
@@ -169,20 +171,29 @@ def publish(
     """
     if not isinstance(table, CountTable):
         raise UsageError(NO_TABLE)
-    beside = given.pop("measurements", False), given.pop("totals", None)
-    told = choose_prior(table, given.pop("prior", None), given.pop("prior_source", None))
-    simulate, metadata = given.pop("simulate", 0), given.pop("metadata", None)
-    stated = state_metadata(metadata) if metadata else None
-    prepared = prepare(
-        table,
-        mechanism(default_method(table.grid) if method is None else method),
-        Terms.of(**cast(TermsGiven, given)),
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            neighbours=neighbours,
+            contribution=contribution,
+            unit=unit,
+            people=people,
+        ),
+        method=method,
+        prior=choose_prior(table, prior, prior_source),
+        totals=totals,
+        measurements=measurements,
+        simulate=simulate,
+        metadata=state_metadata(metadata) if metadata else None,
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
         dataset=dataset,
         records=records,
-    ).add(*beside, told, simulate, stated)
+    )
+    prepared = prepare(table, request)
     warn_of(prepared.outline)
     release = prepared.release()
     return simulate_cells(release, simulate) if simulate else release
@@ -195,74 +206,21 @@ class Prepared:
     Attributes
     ----------
     table : CountTable
+    request : Request
     method : Mechanism
-    spent : Measurement
+    event : Measurement
     outline : Release
         Of nobody: card and closed forms are those of the release, but for its charge.
-    key, ledger, dataset, records
-        As for :func:`publish`.
     asked : Asked or None
         Which measurements are published.
-    totals : PublicTotals or None
-        That are met.
-    prior : Prior or None
-        By which people are expected.
     """
 
     table: CountTable = field(repr=False)
+    request: Request
     method: Mechanism
-    spent: Measurement
+    event: Measurement
     outline: Release
-    key: NoiseKey | None
-    ledger: Ledger | None
-    dataset: str | None
-    records: str | None
-    asked: Asked | None = None
-    totals: PublicTotals | None = None
-    prior: Prior | None = None
-
-    def add(
-        self,
-        measurements: bool | str | int = False,
-        totals: PublicTotals | None = None,
-        prior: Prior | None = None,
-        simulate: int = 0,
-        metadata: StatedMetadata | None = None,
-    ) -> Prepared:
-        """Return the same with what is published beside the table, as :func:`publish` takes it.
-
-        Raises UsageError where there is no such thing of this table.
-        """
-        found, grid = self, self.table.grid
-        if metadata is not None:
-            found = replace(found, outline=replace(found.outline, metadata=metadata))
-        if simulate:
-            require_simulated(self.method, grid, self.spent, simulate)
-            if totals is not None or prior is not None:
-                what = "public totals" if prior is None else "a prior"
-                raise UsageError(f"Releases with {what} are not simulated: leave out --simulate.")
-        if measurements is not False:
-            least = None if measurements is True else measurements
-            asked = ask_measurements(self.method, grid, self.spent, least)
-            found = replace(found, asked=asked)
-        if prior is not None:
-            if not self.method.informed:
-                raise UsageError(f"{self.method.name} takes no prior; pyramid does.")
-            told = replace(found.outline, prior=prior.describe(), margins=UNKNOWN)
-            found = replace(found, outline=told, prior=prior)
-        if totals is None:
-            return found
-        if not (self.method.whole and self.method.nonnegative):
-            raise UsageError(
-                f"{self.method.name} does not release whole counts from 0 on, which public totals "
-                "need."
-            )
-        if totals.grid != grid:
-            raise UsageError("The public totals are of areas of another grid.")
-        totals.require(self.table)
-        facts = *self.outline.public_facts, totals.describe_guarantee(self.spent)
-        outline = replace(found.outline, public_facts=facts, totals=totals)
-        return replace(found, outline=outline, totals=totals)
+    asked: Asked | None
 
     @property
     def nodes(self) -> int | None:
@@ -271,16 +229,17 @@ class Prepared:
 
     def release(self, keep: Keep[Release] | None = None) -> Release:
         """Draw, and charge; ``keep`` gets the release before it is charged, and its fingerprint."""
-        own, fingerprint = key_of_table(self.key, self.table, self.method, self.spent)
+        request = self.request
+        own, fingerprint = key_of_table(request.key, self.table, self.method, self.event)
         try:
             release, charge = draw_and_charge(
-                self.ledger,
-                self.dataset,
-                self.spent,
+                request.ledger,
+                request.dataset,
+                self.event,
                 fingerprint,
                 lambda: self._draw(own),
                 keep,
-                records=self.records,
+                records=request.records,
             )
         finally:
             own.forget()
@@ -289,99 +248,142 @@ class Prepared:
     def _draw(self, key: NoiseKey) -> Release:
         """Draw the release, which is not charged yet."""
         drawn, told = self._draw_table(key)
-        if self.totals is not None:
-            drawn = self.totals.fit(drawn)
+        if self.request.totals is not None:
+            drawn = self.request.totals.fit(drawn)
         found = None if self.asked is None else self.asked.measure(self.table, drawn, key)
         return replace(self.outline, table=drawn, measurements=found, prior=told)
 
     def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""
-        if self.prior is not None:
-            return self.method.release_informed(self.table, self.spent, key, self.prior)
-        base = self.method.base(self.table.grid, self.spent)
+        prior = self.request.prior
+        if prior is not None:
+            return self.method.release_informed(self.table, self.event, key, prior)
+        base = self.method.base(self.table.grid, self.event)
         if base is None:
-            return self.method.release(self.table, self.spent, key), None
+            return self.method.release(self.table, self.event, key), None
         table = self.method.first(self.table)
-        own, _ = key_of_table(self.key, table, base.method, base.event)
+        own, _ = key_of_table(self.request.key, table, base.method, base.event)
         try:
             first = base.method.release(table, base.event, own)
         finally:
             own.forget()
-        return self.method.release_over(first, self.table, self.spent, key), None
+        return self.method.release_over(first, self.table, self.event, key), None
 
 
-def restore_beside(
-    release: Release,
-    method: Mechanism,
-    spent: Measurement,
-    arrays: Mapping[str, NDArray[Any]],
-    measurements: bool | str | int = False,
-) -> Release:
-    """Return a release with what was drawn beside its table and kept, for the same call."""
-    if (told := restore_stated(arrays)) is not None:
-        release = replace(release, prior=told, margins=UNKNOWN)
-    if measurements is False:
-        return release
-    least = None if measurements is True else measurements
-    asked = ask_measurements(method, release.grid, spent, least)
-    return replace(release, measurements=asked.restore(arrays))
-
-
-def prepare(
-    table: CountTable,
-    method: Mechanism,
-    terms: Terms,
-    *,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
-) -> Prepared:
-    """Do everything of :func:`publish` that comes before the charge."""
-    if not isinstance(table, CountTable):
-        raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
-    spent = agree(table, method, terms, key)
-    facts = (
-        *require_rows(table.rows, table.reading, allow_empty=allow_empty),
-        *require_no_sums(table.grid, spent, WholeTable(table)),
-        *state_land(table.grid),
-    )
-    public = None if table.reading is None else table.reading.public
-    nobody = outline(table.grid, method, spent, terms.people, facts, public)
-    return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
-
-
-def agree(
-    table: CountTable, method: Mechanism, terms: Terms, key: NoiseKey | None = None
-) -> Measurement:
-    """Settle what a release of a table spends; of the table only grid and bound are read.
+def prepare(table: CountTable, request: Request) -> Prepared:
+    """Do everything of :func:`publish` that comes before the charge.
 
     Raises
     ------
     UsageError
         As :func:`publish`.
     """
-    return make_event(
-        table.grid, method, terms.bound(bound_contribution(table, terms.contribution)), key
+    method = request.choose_method(table.grid)
+    event = make_table_event(table, method, request)
+    facts = (
+        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
+        *require_no_sums(table.grid, event, WholeTable(table)),
+        *state_land(table.grid),
     )
+    public = None if table.reading is None else table.reading.public
+    nobody = outline(table.grid, method, event, request.terms.people, facts, public)
+    nobody = replace(nobody, metadata=request.metadata)
+    _require_simulated(table.grid, method, event, request)
+    asked = _ask_measurements(method, table.grid, event, request.measurements)
+    nobody = _add_prior(nobody, method, request.prior)
+    nobody = _add_totals(nobody, table, method, event, request.totals)
+    return Prepared(table, request, method, event, nobody, asked)
+
+
+def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, request: Request) -> None:
+    """Raise UsageError where no releases can be simulated of what is asked for."""
+    if not request.simulate:
+        return
+    require_simulated(method, grid, event, request.simulate)
+    if request.totals is not None or request.prior is not None:
+        what = "public totals" if request.prior is None else "a prior"
+        raise UsageError(f"Releases with {what} are not simulated: leave out --simulate.")
+
+
+def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Release:
+    """Return the outline with what is said of a prior; UsageError where the method takes none."""
+    if prior is None:
+        return nobody
+    if not method.informed:
+        raise UsageError(f"{method.name} takes no prior; pyramid does.")
+    return replace(nobody, prior=prior.describe(), margins=UNKNOWN)
+
+
+def _add_totals(
+    nobody: Release,
+    table: CountTable,
+    method: Mechanism,
+    event: Measurement,
+    totals: PublicTotals | None,
+) -> Release:
+    """Return the outline with public totals, which the table must have; UsageError otherwise."""
+    if totals is None:
+        return nobody
+    if not (method.whole and method.nonnegative):
+        raise UsageError(
+            f"{method.name} does not release whole counts from 0 on, which public totals need."
+        )
+    if totals.grid != table.grid:
+        raise UsageError("The public totals are of areas of another grid.")
+    totals.require(table)
+    facts = *nobody.public_facts, totals.describe_guarantee(event)
+    return replace(nobody, public_facts=facts, totals=totals)
+
+
+def _ask_measurements(
+    method: Mechanism, grid: Grid, event: Measurement, measurements: bool | str | int
+) -> Asked | None:
+    """Return which measurements are published, if any; see :func:`publish`."""
+    if measurements is False:
+        return None
+    complete_to = None if measurements is True else measurements
+    return ask_measurements(method, grid, event, complete_to)
+
+
+def restore_beside(
+    release: Release,
+    method: Mechanism,
+    event: Measurement,
+    arrays: Mapping[str, NDArray[Any]],
+    measurements: bool | str | int = False,
+) -> Release:
+    """Return a release with what was drawn beside its table and kept, for the same call."""
+    if (told := restore_stated(arrays)) is not None:
+        release = replace(release, prior=told, margins=UNKNOWN)
+    asked = _ask_measurements(method, release.grid, event, measurements)
+    return release if asked is None else replace(release, measurements=asked.restore(arrays))
+
+
+def make_table_event(table: CountTable, method: Mechanism, request: Request) -> Measurement:
+    """Make the event of a release of a table, of which only grid and bound are read.
+
+    Raises
+    ------
+    UsageError
+        As :func:`publish`.
+    """
+    bound = request.terms.bound(bound_contribution(table, request.terms.contribution))
+    return make_event(table.grid, method, bound, request.key_origin)
 
 
 def make_event(
-    grid: Grid, method: Mechanism, terms: Terms, key: NoiseKey | None = None
+    grid: Grid, method: Mechanism, terms: Terms, key_origin: str = "entropy"
 ) -> Measurement:
     """Make the event of a method on a grid, under terms with a contribution.
 
     Raises
     ------
     UsageError
-        A grid or a budget that the method does not take, or a key that is none.
+        A grid or a budget that the method does not take.
     """
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
-    if key is not None and not isinstance(key, NoiseKey):
-        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    event = method.event(grid, terms, "entropy" if key is None else key.origin)
+    event = method.event(grid, terms, key_origin)
     names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
     if any(getattr(event, name) != getattr(terms, name) for name in names):
         raise UsageError(f"{method.name} spends something else than it is given.")

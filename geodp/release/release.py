@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
-from geodp.release.parts import PartErrors, find_parts
+from geodp.release.parts import PartErrors
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card, StatedMetadata
 from geodp.table.charged import StatedCharge
@@ -163,7 +163,11 @@ class Release(InMemory):
     @cached_property
     def parts(self) -> PartErrors | None:
         """Errors of a map and its parts, of a method that shares out a map."""
-        return find_parts(self)
+        split = self.method.split(self.table)
+        if split is None:
+            return None
+        whole = replace(self, table=split.map, own=None, charge=None)
+        return PartErrors(self.table, split, whole)
 
     def estimate_all(
         self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM

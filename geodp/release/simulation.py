@@ -18,7 +18,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,9 @@ from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.release.described import Described
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +78,7 @@ POPULOUS = 64
 SEED = 20150901
 
 
-def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Estimate]:
+def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Estimate]:
     """Return estimates of regions with simulated standard errors and 95 % intervals.
 
     Parameters

@@ -7,9 +7,8 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from geodp.cli import geodp
-from geodp.cli.help import EXPERT, INPUT, OUTPUT, PRIVACY, STEPS, group_options
-from geodp.cli.options import grid_option_names
-from geodp.cli.readers import ReadingCommand, reader_options
+from geodp.cli.help import GROUPS, STEPS, Option, group_options
+from geodp.cli.readers import ReadingCommand
 from tests.command import context_of
 from tests.command import geodp as run
 
@@ -30,8 +29,7 @@ def groups_of(command):
     context = context_of(command)
     asks_for_help = command.get_help_option(context)
     params = [one for one in command.get_params(context) if one is not asks_for_help]
-    readers = [one.name for one in reader_options()]
-    return group_options(params, ("spec", *grid_option_names()), readers)
+    return group_options(params)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -57,19 +55,40 @@ def test_every_option_of_publish_has_its_group():
     groups = groups_of(COMMANDS["publish",])
     assert groups.pop("Options") == []
     assert all(groups.values())
-    said = run("publish", "--help").stdout
+    said = run("publish", "--help-all").stdout
     places = [said.index(f"\n{title}:\n") for title in groups]
     assert places == sorted(places)
     assert said.index("\nPrivacy:") < said.index("--epsilon TEXT") < said.index("\nOutput:")
     assert "\nOptions:" not in said
 
 
-def test_no_group_names_what_no_command_has():
-    reading = [one for one in COMMANDS.values() if isinstance(one, ReadingCommand)]
-    names = {str(p.name) for one in reading for p in one.get_params(context_of(one))}
-    named = (*INPUT, *PRIVACY, *OUTPUT, *EXPERT)
-    assert {*named} <= names
-    assert len({*named}) == len(named)
+READING = [words for words, one in COMMANDS.items() if isinstance(one, ReadingCommand)]
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_every_option_of_a_command_that_reads_is_everyday_or_expert(words):
+    command = COMMANDS[words]
+    context = context_of(command)
+    params = [one for one in command.get_params(context) if one.param_type_name == "option"]
+    own = [one for one in params if one is not command.get_help_option(context)]
+    assert all(isinstance(one, Option) and one.group in GROUPS for one in own)
+    everyday = [one for one in own if one.everyday]
+    assert {one.name for one in own if one.required} <= {one.name for one in everyday}
+    short, whole = (shown_by(*words, flag) for flag in ("--help", "--help-all"))
+    assert {one.opts[-1] for one in own} <= whole
+    assert {one.opts[-1] for one in own if one.everyday} == short - {"-h", "--help"}
+
+
+def shown_by(*call):
+    """Return the flags that a help lists."""
+    lines = run(*call).stdout.splitlines()
+    return {line.split()[0].rstrip(",") for line in lines if line.startswith("  -")}
+
+
+def test_help_shows_twenty_options_of_publish_at_most():
+    shown = shown_by("publish", "--help")
+    assert len(shown) <= 20
+    assert "--help-all" in shown
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -85,7 +104,6 @@ def test_shells_complete_what_is_begun(shell):
     assert [one.value for one in found] == ["add-remove-one", "replace-one"]
 
 
-def test_options_of_others_stand_with_the_inputs():
+def test_options_of_others_stand_by_themselves():
     theirs = click.Option(["--their-own"])
-    assert group_options([theirs], (), ["their_own"])["Input"] == [theirs]
-    assert group_options([theirs], (), ())["Options"] == [theirs]
+    assert group_options([theirs])["Options"] == [theirs]

@@ -224,16 +224,18 @@ def test_options_of_a_preset_are_checked_before_the_file_is_looked_at(stated, ru
     assert rule in done.stderr
 
 
-def test_what_of_an_input_is_said_twice_is_refused(path, tmp_path):
-    """The first would be forgotten; options of a run may be overridden as in any command."""
-    for flag, words in (("--attribute", r"'sex*age'"), ("--decimal", "it takes one value.")):
-        given = (flag, ".", flag, ".")
+def test_what_is_said_twice_is_refused(path, tmp_path):
+    """The first would be forgotten without a word."""
+    for flag, value, words in (
+        ("--attribute", ".", r"'sex*age'"),
+        ("--decimal", ".", "it takes one value."),
+        ("--epsilon", 5, "it takes one value."),
+    ):
+        given = (flag, value, flag, value)[2 * (flag == "--epsilon") :]
         done = geodp("publish", path, *GIVEN, *given, "--output", tmp_path / "a")
         assert done.returncode == 2
         assert f"{flag} is given 2 times" in done.stderr
         assert words in done.stderr
-    done = geodp("publish", path, *GIVEN, "--epsilon", 2, "--output", tmp_path / "a")
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_layout_that_is_refused_is_so_whatever_else_is_said(tmp_path):

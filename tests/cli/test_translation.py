@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.cli import geodp
-from geodp.cli.help import STEPS, group_options
+from geodp.cli.help import GROUPS, STEPS
 from geodp.cli.translation import (
     DOMAIN,
     FOLDER,
@@ -43,7 +43,7 @@ LEAST = 0.98
 def help_sentences():
     """Yield every sentence of help, as catalogues have it; examples need no translation."""
     yield from STEPS
-    yield from group_options((), (), ())
+    yield from GROUPS
     for command in (geodp, *dict(commands()).values(), *groups(geodp)):
         first, *others = paragraphs(command.help or "")
         yield from (command.get_short_help_str(limit=300), first)

@@ -26,12 +26,13 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release import publish
+from geodp.release.request import Request
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import MedianCentre, Quantile
 from geodp.release.select.question import Question, find_places
 from geodp.release.select.resolution import Level
 from geodp.release.select.selected import prepare as prepare_selection
-from geodp.release.series.publish import prepare_series
+from geodp.release.series.publish import SeriesOptions, prepare_series
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.periods import Periods
 from geodp.table.public_totals import PublicTotals
@@ -200,7 +201,7 @@ def selection_neighbours(grid, kind, contribution, most=300):
 
 def event_of(question, table, kind, contribution):
     terms = Terms.of(epsilon=1, neighbours=kind, contribution=contribution)
-    return prepare_selection(table, question, terms).outline.event
+    return prepare_selection(table, question, Request(terms=terms)).outline.event
 
 
 def changes(question, grid, kind, contribution):
@@ -334,9 +335,11 @@ def series_losses(method, person, kind, noise, bounds, given=None):
     ]
     amounts = {"epsilon": 1} if noise == "laplace" else {"epsilon": 1, "delta": "1e-6"}
     terms = Terms.of(**amounts, neighbours=kind, contribution=given)
-    prepared = prepare_series(
-        tables, Periods.of(TIMES), mechanism(method), terms, person=person, noise=noise
+    request, options = (
+        Request(terms=terms, method=method),
+        SeriesOptions(person=person, noise=noise),
     )
+    prepared = prepare_series(tables, Periods.of(TIMES), request, options)
     each, factor = prepared.each, 1
     if kind == REPLACE and person == "one":
         kind, factor = ADD_REMOVE, 2  # one leaves a snapshot, and the other comes into another
@@ -513,15 +516,15 @@ def read_as_published(path, options, patch):
     """Return the table that ``publish`` reads, and the contribution that is settled for it."""
     found = []
 
-    def stop(table, *rest, **given):
-        event = agree(table, *rest, **given)
+    def stop(table, *rest):
+        event = make(table, *rest)
         found.append((table, event.contribution))
         raise Agreed
 
-    agree = publish.agree
+    make = publish.make_table_event
     for more in ([], ["--contribution", 1]):  # of the layout, or asked of the operator
         with patch.context() as inner:
-            inner.setattr(publish, "agree", stop)
+            inner.setattr(publish, "make_table_event", stop)
             done = run(
                 "publish", path, *options, *more, "--epsilon", 1, "--output", path.parent / "o"
             )

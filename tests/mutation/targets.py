@@ -163,7 +163,7 @@ TARGETS = (
     Target(
         "geodp.privacy.terms",
         ("tests/privacy/test_terms.py",),
-        ("Terms.__post_init__", "Terms.of", "Terms.given", "Terms.bound", "split"),
+        ("Terms.__post_init__", "Terms.of", "Terms.arguments", "Terms.bound"),
     ),
     Target("geodp.mechanisms.trees.levels", ("tests/mechanisms/trees/test_levels.py",)),
     Target(
@@ -349,7 +349,7 @@ TARGETS = (
         SERIES,
         (
             *("PreparedSeries.release", "PreparedSeries.identify", "PreparedSeries._draw"),
-            *("prepare_series", "restore_series", "name_series"),
+            *("prepare_series", "restore_series", "_share", "name_series"),
         ),
     ),
     Target(
@@ -403,7 +403,7 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("agree", "Prepared.release"),
+        ("make_table_event", "make_event", "Prepared.release"),
     ),
     Target(
         "geodp.release.charging",

@@ -2,7 +2,7 @@
 
 import ast
 from fractions import Fraction as F
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import budget
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
-from geodp.privacy.terms import Terms, TermsGiven, split
+from geodp.privacy.terms import NAMES, Terms
 
 amounts = st.fractions(F(1, 1000), 10, max_denominator=1000)
 budgets = st.one_of(
@@ -40,14 +40,14 @@ def test_terms_make_themselves_again(spent, neighbours, contribution, unit, peop
         **spent, neighbours=neighbours, contribution=contribution, unit=unit, people=people
     )
     assert terms.loss == budget(**spent)
-    assert {name: terms.given[name] for name in spent} == spent
-    assert Terms.of(**terms.given) == terms
+    assert {name: terms.arguments[name] for name in spent} == spent
+    assert Terms.of(**terms.arguments) == terms
     assert terms.gaussian == (spent.keys() != {"epsilon"})
 
 
 def test_the_keywords_are_those_of_the_front_doors():
-    assert [*signature(Terms.of).parameters] == [*TermsGiven.__annotations__]
-    assert [*Terms.of(epsilon=1).given] == [*TermsGiven.__annotations__]
+    assert tuple(signature(Terms.of).parameters) == NAMES
+    assert tuple(Terms.of(epsilon=1).arguments) == NAMES
 
 
 def test_terms_are_kept_in_one_form():
@@ -104,16 +104,48 @@ def test_the_names_of_the_relations_that_cards_and_ledgers_hold():
     assert NEIGHBOURS == (ADD_REMOVE, REPLACE) == ("add-remove-one", "replace-one")
 
 
-def test_other_keywords_are_parted_and_unknown_ones_refused():
-    assert split({"epsilon": 1, "seed": 7, "unit": "trip"}, "seed", "x") == (
-        {"epsilon": 1, "unit": "trip"},
-        {"seed": 7},
-    )
+FRONT_DOORS = {
+    geodp.publish,
+    geodp.publish_series,
+    geodp.plan,
+    geodp.evaluate,
+    geodp.planning.compare,
+    geodp.planning.dominate,
+    geodp.planning.optimise,
+    geodp.planning.serve,
+    geodp.cluster.publish,
+    geodp.cluster.write,
+}
+CHOOSE = {
+    geodp.select.level,
+    geodp.select.median_centre,
+    geodp.select.quantile,
+    geodp.select.top_cells,
+}
+"""Selections have a budget of one kind only."""
+
+
+@pytest.mark.parametrize("door", FRONT_DOORS | CHOOSE, ids=lambda door: door.__qualname__)
+def test_front_doors_spell_the_terms_alike(door):
+    """All are keywords with the defaults of ``Terms.of``, and no signature hides any."""
+    said = signature(door).parameters
+    assert not {one.kind for one in said.values()} & {Parameter.VAR_KEYWORD}
+    terms = signature(Terms.of).parameters
+    for name in NAMES:
+        if door in CHOOSE and name in ("rho", "delta", "people"):
+            assert name not in said
+            continue
+        assert said[name].kind is Parameter.KEYWORD_ONLY
+        if not (door in CHOOSE and name == "epsilon"):
+            assert said[name].default == terms[name].default
+
+
+def test_a_wrong_keyword_is_told():
     with pytest.raises(TypeError, match="'epsilom'"):
-        split({"epsilom": 1}, "seed")
+        geodp.plan(geodp.Grid.regular((8, 8)), epsilom=1)
 
 
-def test_no_other_signature_spells_the_terms():
+def test_nobody_behind_the_front_doors_spells_the_terms():
     """One value passes through; a ledger's cap and a charge are not terms: they have no budget."""
     spelt = set()
     for path in Path(geodp.__file__).parent.rglob("*.py"):
@@ -121,5 +153,5 @@ def test_no_other_signature_spells_the_terms():
             if isinstance(node, ast.FunctionDef):
                 names = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
                 if "contribution" in names and names & {"epsilon", "rho"}:
-                    spelt.add((path.stem, node.name))
-    assert spelt == {("terms", "of")}
+                    spelt.add(node.name)
+    assert spelt == {"of", *(door.__name__ for door in FRONT_DOORS | CHOOSE)}

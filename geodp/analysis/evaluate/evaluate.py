@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from geodp.analysis.evaluate.trials import Bench, Progress, Run, Task, run_all
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
+from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.terms import Terms, TermsGiven, split
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
@@ -26,25 +29,26 @@ NOTHING_RUNS = "No method takes this grid and budget."
 __all__ = ["NOTICE", "Evaluation", "choose_methods", "evaluate"]
 
 
-class EvaluationGiven(TermsGiven, total=False):
-    """Terms and the sums that are asked for, as keyword arguments of :func:`evaluate`."""
-
-    rectangles: int
-    seed: int
-    polygons: Mapping[str, Any] | Sequence[Any] | None
-    queries: Mapping[str, Any] | Sequence[Any] | None
-
-
 def evaluate(
     table: CountTable,
     *,
     methods: str | Mechanism | Sequence[str | Mechanism] = ("pyramid", "topdown", "laplace"),
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
     trials: int = 10,
     key: NoiseKey | None = None,
+    rectangles: int = 0,
+    seed: int = 0,
+    polygons: Mapping[str, Any] | Sequence[Any] | None = None,
+    queries: Mapping[str, Any] | Sequence[Any] | None = None,
     processes: int = 1,
     public: bool = False,
     progress: Progress | None = None,
-    **given: Unpack[EvaluationGiven],
 ) -> Evaluation:
     """Measure the errors of methods on a table.
 
@@ -109,15 +113,22 @@ def evaluate(
         raise UsageError("evaluate takes a CountTable; CountTable.from_dense makes one.")
     _require_whole("trials", trials, 1)
     _require_whole("processes", processes, 1)
-    if key is not None and not isinstance(key, NoiseKey):
-        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    wanted, asked = split(given, "rectangles", "seed", "polygons", "queries")
-    if wanted.get("epsilon") is None and wanted.get("rho") is None:
-        wanted["epsilon"] = DEFAULT_EPSILON
-    terms = Terms.of(**wanted)
-    terms = terms.bound(bound_contribution(table, terms.contribution))
-    runs, refused = _runs(methods, table.grid, terms, "entropy" if key is None else key.origin)
-    bench = Bench(Task(table, runs, *_queries(table.grid, **asked)))
+    request = Request(
+        terms=Terms.of(
+            epsilon=DEFAULT_EPSILON if epsilon is None and rho is None else epsilon,
+            rho=rho,
+            delta=delta,
+            neighbours=neighbours,
+            contribution=contribution,
+            unit=unit,
+            people=people,
+        ),
+        key=key,
+    )
+    terms = request.terms.bound(bound_contribution(table, contribution))
+    runs, refused = _runs(methods, table.grid, terms, request.key_origin)
+    asked = _queries(table.grid, rectangles, seed, polygons, queries)
+    bench = Bench(Task(table, runs, *asked))
     master = NoiseKey.generate() if key is None else key
     try:
         found = run_all(bench, master, int(trials), int(processes), progress)
@@ -148,10 +159,10 @@ def _require_whole(name: str, number: object, least: int) -> None:
 
 def _queries(
     grid: Grid,
-    rectangles: int = 0,
-    seed: int = 0,
-    polygons: Mapping[str, Any] | Sequence[Any] | None = None,
-    queries: Mapping[str, Any] | Sequence[Any] | None = None,
+    rectangles: int,
+    seed: int,
+    polygons: Mapping[str, Any] | Sequence[Any] | None,
+    queries: Mapping[str, Any] | Sequence[Any] | None,
 ) -> tuple[Rectangles | None, Polygons | None, Queries | None]:
     """Return the sums over regions that are asked for."""
     _require_whole("rectangles", rectangles, 0)

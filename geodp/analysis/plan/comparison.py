@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
-from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.plan import Plan, Planner
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,17 @@ class Comparison:
 
 
 def compare(
-    grid: Grid, methods: Sequence[str | Mechanism], **given: Unpack[PlanGiven]
+    grid: Grid,
+    methods: Sequence[str | Mechanism],
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Plan several methods; all else as for :func:`geodp.plan`.
 
@@ -53,12 +66,21 @@ def compare(
     >>> {name: round(error, 1) for name, error in found.table()[64].items()}
     {'pyramid': 8.3, 'topdown': 10.6}
     """
-    request = Request.of(grid, given)
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions or {})
     plans: dict[str, Plan] = {}
     refused = {}
     for method in methods:
         try:
-            one = request.plan(method)
+            one = planner.plan(method)
         except UsageError as error:
             refused[method if isinstance(method, str) else method.spec] = str(error)
         else:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Objectives, draw_families
 from geodp.analysis.plan.objectives import choose_shares
-from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.plan import Plan, Planner
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.simulation import FRESH, Ratio, Simulated, Simulation
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.trees.levels import steps_of
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
@@ -117,7 +120,14 @@ def dominate(
     chain: str = "",
     prior: CountTable | ReleasedTable | None = None,
     releases: int | None = None,
-    **given: Unpack[PlanGiven],
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
 ) -> Dominance:
     """Return a pyramid whose errors exceed those of a method nowhere, or nearly so.
 
@@ -137,8 +147,8 @@ def dominate(
     releases : int, optional
         Of each plan that is tried; 0: closed forms of aligned blocks only. Default: 4 on a grid of
         one map, else 0.
-    given
-        As for :func:`geodp.plan`, without a method; ``people`` scales the public map.
+    epsilon, rho, delta, neighbours, contribution, unit, people, regions
+        As for :func:`geodp.plan`; ``people`` scales the public map.
 
     Raises
     ------
@@ -152,23 +162,32 @@ def dominate(
     >>> round(found.largest, 2)
     0.79
     """
-    request = Request.of(grid, given)
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions or {})
     named = isinstance(other, str | Mechanism)
     often = (RELEASES if len(grid.places) == 1 else 0) if releases is None else releases
     if often < 0 or (releases and not named):
         raise UsageError("Releases are simulated of a method that is named; 0 or more.")
-    row = _row_of(request, other)
-    found = Dominance(request.plan("pyramid"), {})
+    row = _row_of(planner, other)
+    found = Dominance(planner.plan("pyramid"), {})
     if row is not None:
-        chosen = choose_shares(request, row[::-1] / _width(request), chain, ratio=True)
+        chosen = choose_shares(planner, row[::-1] / _width(planner), chain, ratio=True)
         found = Dominance(chosen, _ratios(chosen, row))
     if not (named and often):
         if row is None:
             raise UsageError(f"{other} has no closed form on this grid: it must be simulated.")
         return found
     assert isinstance(other, str | Mechanism)
-    proxy = Proxy.of(grid, prior, request.terms.people)
-    return Contest(request, request.plan(other), proxy, often).improve(found.plan, row, chain)
+    proxy = Proxy.of(grid, prior, planner.terms.people)
+    return Contest(planner, planner.plan(other), proxy, often).improve(found.plan, row, chain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,20 +196,20 @@ class Contest:
 
     Attributes
     ----------
-    request : Request
+    planner : Planner
     other : Plan
     proxy : Proxy
     releases : int
     """
 
-    request: Request
+    planner: Planner
     other: Plan
     proxy: Proxy
     releases: int
 
     def improve(self, plan: Plan, row: NDArray[np.float64] | None, chain: str) -> Dominance:
         """Return the best neighbour of a plan, with new releases of both."""
-        grid = self.request.grid
+        grid = self.planner.grid
         simulation = Simulation(self.proxy, draw_families(FAMILIES, grid, self.proxy))
         groups = [group for one in simulation.families for group in one.groups]
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
@@ -200,18 +219,18 @@ class Contest:
         theirs = simulation.run(self.other.method, self.other.event, tried)
 
         def value(candidate: Candidate) -> float:
-            one = self.request.plan(candidate.spec)
+            one = self.planner.plan(candidate.spec)
             ours = simulation.run(one.method, one.event, tried)
             planned = [] if row is None else list(_ratios(one, row).values())
             logs = np.log([*_largest(ours, theirs)[enough], *planned])
             return float(logs.max() + OTHERS * logs.mean())
 
-        start = Candidate.of_method(plan.method, grid, gaussian=self.request.terms.gaussian)
+        start = Candidate.of_method(plan.method, grid, gaussian=self.planner.terms.gaussian)
         if chain and start.steps != tuple(steps_of(chain)):
             start = Candidate.of(steps_of(chain), [1.0] * (len(steps_of(chain)) + 1))
         radices = grid.order.radices
         best, _ = improve([start], value, radices, moves=MOVES, fixed=bool(chain))
-        chosen = self.request.plan(best.spec)
+        chosen = self.planner.plan(best.spec)
         fresh = range(FRESH, FRESH + max(2, self.releases))
         both = [simulation.run(one.method, one.event, fresh) for one in (chosen, self.other)]
         few = tuple(group.name for group, some in zip(groups, enough, strict=True) if not some)
@@ -225,8 +244,8 @@ def _largest(ours: Simulated, theirs: Simulated) -> NDArray[np.float64]:
     return np.array([max(ratio.largest, 1e-9) for ratio in ratios])
 
 
-def _width(request: Request) -> float:
-    return float(request.plan("pyramid").event.width())
+def _width(planner: Planner) -> float:
+    return float(planner.plan("pyramid").event.width())
 
 
 def _ratios(plan: Plan, row: NDArray[np.float64]) -> dict[int, float]:
@@ -235,13 +254,13 @@ def _ratios(plan: Plan, row: NDArray[np.float64]) -> dict[int, float]:
 
 
 def _row_of(
-    request: Request, other: str | Mechanism | Sequence[float]
+    planner: Planner, other: str | Mechanism | Sequence[float]
 ) -> NDArray[np.float64] | None:
     """Return standard errors of blocks of 1, 2, 4 ... cells; None of a method without."""
-    digits = len(request.grid.order.radices)
+    digits = len(planner.grid.order.radices)
     row = np.full(digits + 1, inf)
     if isinstance(other, str | Mechanism):
-        theirs = request.plan(other)
+        theirs = planner.plan(other)
         row[:] = [block.standard_error for block in theirs.blocks] or np.nan
         return row if theirs.blocks else None
     numbers = np.asarray(other, np.float64)

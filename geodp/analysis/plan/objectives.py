@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from math import inf, isfinite, prod
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
-from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.plan import Plan, Planner
 from geodp.analysis.plan.shares import best_ratio, best_sum, least_ratio, least_sum
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.levels import steps_of
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 
 Wishes = Mapping[int | str, float]
 """Numbers by cells of an aligned block, or by name of a published area."""
@@ -27,7 +30,14 @@ def optimise(
     weights: Wishes | None = None,
     targets: Wishes | None = None,
     chain: str = "",
-    **given: Unpack[PlanGiven],
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Return a pyramid with the least weighted sum of variances, or nearest to target margins.
 
@@ -44,8 +54,8 @@ def optimise(
         be, so all are met if that is possible and missed alike if not.
     chain : str, optional
         Own levels, such as ``"2-4-4-4-4"``; only their shares are chosen then.
-    given
-        As for :func:`geodp.plan`, without a method.
+    epsilon, rho, delta, neighbours, contribution, unit, people, regions
+        As for :func:`geodp.plan`.
 
     Raises
     ------
@@ -62,27 +72,36 @@ def optimise(
     """
     if bool(weights) == bool(targets):
         raise UsageError("Give either weights or targets.")
-    request = Request.of(grid, given)
-    width = request.plan("pyramid").event.width()
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions or {})
+    width = planner.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
-        return choose_shares(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
-    return choose_shares(request, wishes / 1.96 / width, chain, ratio=True)
+        return choose_shares(planner, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    return choose_shares(planner, wishes / 1.96 / width, chain, ratio=True)
 
 
 def choose_shares(
-    request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool
+    planner: Planner, values: NDArray[np.float64], chain: str, *, ratio: bool
 ) -> Plan:
     """Return the pyramid with the best shares: on its own chain, or on the best of those tried."""
-    radices = request.grid.order.radices
+    radices = planner.grid.order.radices
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
-        request.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
+        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
         find = partial(least_ratio if ratio else least_sum, steps_of(chain))
     else:
         find = partial(best_ratio if ratio else best_sum, len(radices))
-    found = find(values, gaussian=request.terms.gaussian, radices=radices)
-    return request.plan(found.spec)
+    found = find(values, gaussian=planner.terms.gaussian, radices=radices)
+    return planner.plan(found.spec)
 
 
 def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:

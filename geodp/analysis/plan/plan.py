@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, prod, sqrt
-from typing import Any, Self, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ from geodp.grid.region import Region
 from geodp.io.read.public.land import warn_of_sea
 from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
+from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.terms import Terms, TermsGiven, split
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 
 PLACES = 16
 """Most places at which an official area is tried, where its error depends on the place."""
@@ -318,13 +320,19 @@ def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint6
     return domain.keys_of_ranks(number)
 
 
-class PlanGiven(TermsGiven, total=False):
-    """Terms and what else every plan is asked, as keyword arguments of :func:`plan`."""
-
-    regions: Mapping[str, Any] | None
-
-
-def plan(grid: Grid, method: str | Mechanism | None = None, **given: Unpack[PlanGiven]) -> Plan:
+def plan(
+    grid: Grid,
+    method: str | Mechanism | None = None,
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
+) -> Plan:
     """Plan a release before any data is read.
 
     Parameters
@@ -354,11 +362,21 @@ def plan(grid: Grid, method: str | Mechanism | None = None, **given: Unpack[Plan
     >>> found.smallest(5000, 1.3).cells
     1
     """
-    return Request.of(grid, given).plan(default_method(grid) if method is None else method)
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions or {})
+    return planner.plan(default_method(grid) if method is None else method)
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class Planner:
     """What plans of several methods share.
 
     Attributes
@@ -371,12 +389,6 @@ class Request:
     grid: Grid
     terms: Terms
     regions: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, grid: Grid, given: PlanGiven) -> Self:
-        """Read the keyword arguments of :func:`plan`."""
-        terms, rest = split(given, "regions")
-        return cls(grid, Terms.of(**terms), dict(rest.get("regions") or {}))
 
     def plan(self, method: str | Mechanism) -> Plan:
         """Plan a method; UsageError where it cannot take the grid or the terms."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import ISLANDS, Family, Objectives, draw_families
-from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.plan import Plan, Planner
 from geodp.analysis.plan.regions import Settlements
 from geodp.analysis.plan.search import Candidate, Value, improve
 from geodp.analysis.plan.shares import Shares, best_products, least_product
@@ -18,6 +18,9 @@ from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.levels import steps_of
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
@@ -35,7 +38,7 @@ class Purpose:
 
     Attributes
     ----------
-    request : Request
+    planner : Planner
     objectives : Objectives
     proxy : Proxy
     families : tuple of Family
@@ -43,7 +46,7 @@ class Purpose:
         Simulated for each plan that is tried; 0: closed forms only.
     """
 
-    request: Request
+    planner: Planner
     objectives: Objectives
     proxy: Proxy
     families: tuple[Family, ...]
@@ -60,17 +63,17 @@ class Purpose:
             found, _ = improve(
                 start,
                 self._value(),
-                self.request.grid.order.radices,
+                self.planner.grid.order.radices,
                 moves=MOVES,
                 fixed=bool(chain),
             )
             words = f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
-        plan = self.request.plan(found.spec)
+        plan = self.planner.plan(found.spec)
         return replace(plan, reasons=(*self._say(words), *self._errors(plan)))
 
     def _by_closed_form(self, chain: str) -> list[Candidate]:
         """Return the best plans where nothing is clamped, of families that have a closed form."""
-        grid, gaussian = self.request.grid, self.request.terms.gaussian
+        grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         groups = [group for one in self.families for group in one.groups]
         every = [group.squares(grid) for group in groups]
         some = [i for i, squares in enumerate(every) if squares is not None]
@@ -89,10 +92,10 @@ class Purpose:
 
     def _settings(self) -> list[Candidate]:
         """Return the default, and for lone settlements the setting that was made for them."""
-        grid, gaussian = self.request.grid, self.request.terms.gaussian
+        grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         lone = any(one.objective.family == ISLANDS for one in self.families)
         names = ["pyramid", *["pyramid:setting=islands"] * (lone and grid.order.is_binary)]
-        methods = [self.request.plan(name).method for name in names]
+        methods = [self.planner.plan(name).method for name in names]
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 
     def _value(self) -> Value:
@@ -106,7 +109,7 @@ class Purpose:
         return value
 
     def _run_of(self, spec: str) -> tuple[Any, Any]:
-        plan = self.request.plan(spec)
+        plan = self.planner.plan(spec)
         return plan.method, plan.event
 
     def _say(self, words: str) -> list[str]:
@@ -173,7 +176,14 @@ def serve(
     shapes: Mapping[str, Any] | None = None,
     releases: int = 4,
     chain: str = "",
-    **given: Unpack[PlanGiven],
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Return a pyramid that is good at families of regions that people ask for.
 
@@ -195,8 +205,8 @@ def serve(
         Simulated for each of about a hundred plans; 0: closed forms only.
     chain : str, optional
         Own levels; only their shares and passes are chosen then.
-    given
-        As for :func:`geodp.plan`, without a method; ``people`` scales the public map.
+    epsilon, rho, delta, neighbours, contribution, unit, people, regions
+        As for :func:`geodp.plan`; ``people`` scales the public map.
 
     Raises
     ------
@@ -216,10 +226,19 @@ def serve(
         raise UsageError(
             "What islands lose is known by simulation only: ask for 1 release or more (--releases)."
         )
-    request = Request.of(grid, given)
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions or {})
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
-        request.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
-    proxy = Proxy.of(grid, prior, request.terms.people)
+        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
+    proxy = Proxy.of(grid, prior, planner.terms.people)
     families = draw_families(asked, grid, proxy, shapes)
-    return Purpose(request, asked, proxy, families, releases).choose(chain)
+    return Purpose(planner, asked, proxy, families, releases).choose(chain)

@@ -16,7 +16,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import require_regular
 from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms, TermsGiven, split
+from geodp.privacy.terms import NAMES, Terms
 from geodp.table.counts import CountTable
 
 FORMAT = 1
@@ -48,7 +48,7 @@ class Settings:
     @property
     def arguments(self) -> dict[str, Any]:
         """Keywords of :func:`geodp.publish`."""
-        return {"method": self.method, **self.terms.given}
+        return {"method": self.method, **self.terms.arguments}
 
     def require_grid(self, grid: Grid) -> None:
         """Raise UsageError where the plan was made for another grid."""
@@ -107,7 +107,7 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         raise InputError(f"{file.name} is no TOML file.") from None
     version = found.pop("format", None)
     optional = ("epsilon", "rho", "delta", "contribution", "people")
-    names = {"method", "grid_sha256", *TermsGiven.__annotations__}
+    names = {"method", "grid_sha256", *NAMES}
     if version != FORMAT or not names - set(optional) <= set(found) <= names:
         raise InputError(f"{file.name} is no plan of format {FORMAT}; geodp plan writes one.")
     most, people = found.get("contribution"), found.get("people")
@@ -119,8 +119,8 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         or found["neighbours"] not in NEIGHBOURS
     ):
         raise InputError(f"{file.name} has a setting of a wrong kind.")
-    given, rest = split(found, "method", "grid_sha256")
+    method, grid_sha256 = found.pop("method"), found.pop("grid_sha256")
     try:
-        return Settings(rest["method"], Terms.of(**given), rest["grid_sha256"])
+        return Settings(method, Terms.of(**found), grid_sha256)
     except UsageError as error:
         raise InputError(f"{file.name}: {error}") from None

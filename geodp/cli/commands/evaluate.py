@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import (
     POLYGON_NAME,
@@ -48,15 +49,17 @@ WIDTH = 160
 @epsilon
 @rho
 @delta
-@click.option(
+@option(
     "--methods",
+    group="Privacy",
     multiple=True,
     default=["pyramid,topdown,laplace"],
     show_default=True,
     help="Names with settings, with commas between, or all; repeatable. See: geodp methods.",
 )
-@click.option(
+@option(
     "--trials",
+    group="Run",
     type=click.IntRange(1),
     default=10,
     show_default=True,
@@ -64,35 +67,58 @@ WIDTH = 160
 )
 @neighbours
 @contribution
-@click.option(
-    "--rectangles", type=click.IntRange(0), default=0, help="Random rectangles to sum over."
+@option(
+    "--rectangles",
+    group="Domain",
+    type=click.IntRange(0),
+    default=0,
+    help="Random rectangles to sum over.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the rectangles."
+@option(
+    "--seed",
+    group="Run",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of the rectangles.",
 )
-@click.option(
+@option(
     "--polygons",
+    group="Domain",
     type=click.Path(path_type=Path),
     help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
 @POLYGON_NAME
-@click.option(
+@option(
     "--processes",
+    group="Run",
     type=click.IntRange(1),
     default=1,
     show_default=True,
     help="Processes that release side by side.",
 )
-@click.option(
-    "--key-file", type=click.Path(path_type=Path), help="Kept key, which makes it reproducible."
+@option(
+    "--key-file",
+    group="Privacy",
+    type=click.Path(path_type=Path),
+    help="Kept key, which makes it reproducible.",
 )
-@click.option("--public-input", is_flag=True, help="You vouch that the inputs are public.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="JSON file; confidential: 0600 rights."
+@option("--public-input", group="Input", is_flag=True, help="You vouch that the inputs are public.")
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="JSON file; confidential: 0600 rights.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
-@click.option("--overwrite", is_flag=True, help="Replace these files.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--plot",
+    group="Output",
+    type=click.Path(path_type=Path),
+    help="PNG, PDF or SVG: error by area.",
+)
+@option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace these files.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def evaluate(**options: Any) -> None:
     """Measure the errors of methods on the counts in INPUTS, before anything is published.
 
@@ -139,7 +165,7 @@ def evaluate(**options: Any) -> None:
             processes=options["processes"],
             public=options["public_input"],
             progress=progress,
-            **terms.given,
+            **terms.arguments,
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
     if options["output"] is not None:

@@ -109,6 +109,7 @@ def _say_table(table: dict[str, Any]) -> None:
 
 def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
     """Return the preset that fits, what remains to be said, and the command that publishes."""
+    from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
 
@@ -117,7 +118,7 @@ def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
     except UsageError as error:  # a file that no command publishes
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
         return {**nothing, "asks": [str(error)]}
-    command = command_of(file, replace(found, options={**given, **found.options}))
+    command = command_of(publish, file, replace(found, options={**given, **found.options}))
     areas = _areas(found.options)
     parts = {name: [*labels] for name, labels in found.attributes.items()}
     said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}

@@ -18,6 +18,7 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
@@ -48,17 +49,11 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
-    from geodp.mechanisms import Mechanism
     from geodp.privacy.event import Measurement
-    from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
-    from geodp.privacy.terms import Terms
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
-    from geodp.table.card import StatedMetadata
+    from geodp.release.request import Request
     from geodp.table.counts import CountTable
-    from geodp.table.prior import Prior
-    from geodp.table.public_totals import PublicTotals
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -71,42 +66,55 @@ if TYPE_CHECKING:
 @method_options
 @neighbours
 @contribution
-@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@option(
+    "--unit",
+    group="Privacy",
+    default="person",
+    show_default=True,
+    help="Whom it protects, in words.",
+)
 @people
-@click.option(
+@option(
     "--plan",
+    group="Privacy",
     type=click.Path(path_type=Path),
     help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
 )
-@click.option(
+@option(
     "--stop-at",
+    group="Domain",
     help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
 )
-@click.option(
+@option(
     "--measurements",
+    group="Output",
     is_flag=True,
     help="Also publish what was measured before any clamp, as tidy Parquet with a codebook; it "
     "costs no more.",
 )
-@click.option(
+@option(
     "--measurements-complete-to",
+    group="Output",
     help="The smallest areas of which all are measured, with --measurements: a level such as "
     "jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
 )
-@click.option(
+@option(
     "--public-totals",
+    group="Input",
     type=click.Path(path_type=Path),
     help="Totals of areas that are public already and that the table has: columns code and total, "
     "or with --regions its levels and total. They are met exactly.",
 )
-@click.option(
+@option(
     "--public-totals-source",
+    group="Input",
     help="Where they were published, in words. With it you vouch that they are public; the card "
     "quotes it.",
 )
 @prior_options
-@click.option(
+@option(
     "--simulate",
+    group="Output",
     type=int,
     default=0,
     help="Releases that are simulated for the intervals of cells, and for what the card says of "
@@ -116,32 +124,39 @@ if TYPE_CHECKING:
 @formats_option
 @run_options
 @cluster_options
-@click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
-@click.option(
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+)
+@option(
     "--resume",
+    group="Run",
     is_flag=True,
     help="Complete an interrupted run of the same command from the table that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@click.option(
+@option(
     "--allow-empty",
+    group="Run",
     is_flag=True,
     help="Publish even if no row of a file meets the selection and the domain, which is refused "
     "otherwise.",
 )
-@click.option(
+@option(
     "--check",
+    group="Output",
+    everyday=True,
     is_flag=True,
     help="Rehearse: refuse what publishing would refuse, and write what would be counted to "
     "OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no budget; "
     "publishing to the same OUTPUT replaces it.",
 )
-@click.option(
+@option(
     "--profile",
+    group="Run",
     is_flag=True,
     help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 
@@ -178,17 +193,11 @@ ANY_BUDGET = "1"
 
 @dataclass(frozen=True)
 class _Start:
-    """Method, terms, key, ledger and grid of a run, opened before anything is read."""
+    """Grid and request of a run, opened before anything is read."""
 
-    method: Mechanism
-    terms: Terms
-    key: NoiseKey | None
-    ledger: Ledger | None
     grid: Grid
     coarser: Coarsening | None
-    totals: PublicTotals | None
-    prior: Prior | None
-    metadata: StatedMetadata | None
+    request: Request
     formats: list[Export]
 
     @property
@@ -196,10 +205,10 @@ class _Start:
         """The grid that is published."""
         return self.grid if self.coarser is None else self.coarser.grid
 
-    def require_totals(self, spent: Measurement, public_facts: tuple[str, ...]) -> None:
+    def require_totals(self, event: Measurement, public_facts: tuple[str, ...]) -> None:
         """Raise UsageError where an interrupted run was charged for other public totals."""
-        totals = self.totals
-        if totals and totals.describe_guarantee(spent) not in public_facts:
+        totals = self.request.totals
+        if totals and totals.describe_guarantee(event) not in public_facts:
             raise UsageError(
                 "The interrupted run had other public totals; give the file as it was."
             )
@@ -221,22 +230,22 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     with time_phase("Starting", "imports", seconds):
         start = _start(options, plan, stack)
     if on_cluster:
-        made = start.method, start.key, start.ledger, start.metadata, start.prior
-        return publish_on_cluster(options, start.grid, *made)
+        return publish_on_cluster(options, start.grid, start.request)
     if options["resume"]:
         return _write(options, start, None, seconds, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
+    from geodp.release.publish import prepare
 
     require_uninterrupted(options["output"])
     with time_phase("Reading", "reading", seconds):
         table = _table(options, start)
         if plan is not None:
             plan.require_bound(table)
-        prepared = _prepare(table, start, options)
+        prepared = prepare(table, start.request)
     for words in _warnings(prepared.outline):
         click.echo(f"Warning: {words}", err=True)
-    if prepared.spent.layout:
-        click.echo(f"Assumed: {prepared.spent.assumption.sentence}", err=True)
+    if prepared.event.layout:
+        click.echo(f"Assumed: {prepared.event.assumption.sentence}", err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:
@@ -250,6 +259,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
     from geodp.privacy.key import NoiseKey
+    from geodp.release.request import Request
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
@@ -263,13 +273,22 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    method = choose_method(options, released)
-    public = read_public_totals(options, released), read_prior(options, released)
-    own = method, terms, key, ledger, grid, coarser
-    start = _Start(*own, *public, read_stated(options), choose_formats(options))
+    request = Request(
+        terms=terms,
+        method=choose_method(options, released),
+        totals=read_public_totals(options, released),
+        prior=read_prior(options, released),
+        measurements=options["measurements"] and (options["measurements_complete_to"] or True),
+        simulate=options["simulate"],
+        metadata=read_stated(options),
+        key=key,
+        ledger=ledger,
+        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
+    )
+    start = _Start(grid, coarser, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
-    if refusal := method.unsupported(start.released):
+    if refusal := request.choose_method(released).unsupported(released):
         raise UsageError(refusal)
     if options["check"]:
         require_unpublished(options["output"])
@@ -283,21 +302,6 @@ def _has_budget(options: Mapping[str, Any]) -> bool:
     return not options["check"] or any(budget)
 
 
-def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepared:
-    """All of the release that can be settled before it is charged."""
-    from geodp.release.publish import prepare
-
-    given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
-    found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
-    beside = _measurements(options), start.totals, start.prior
-    return found.add(*beside, simulate=options["simulate"], metadata=start.metadata)
-
-
-def _measurements(options: dict[str, Any]) -> bool | str:
-    """Return which measurements are asked for."""
-    return options["measurements"] and (options["measurements_complete_to"] or True)
-
-
 def _place(options: dict[str, Any]) -> dict[str, Any]:
     """How the folder is made."""
     return {"name": options["name"], "overwrite": options["overwrite"]}
@@ -307,7 +311,7 @@ def _table(options: dict[str, Any], start: _Start) -> CountTable:
     """Return the confidential table on the grid that is published."""
     from geodp.table.counts import coarsen
 
-    table = read(options, start.grid, start.key)
+    table = read(options, start.grid, start.request.key)
     return table if start.coarser is None else coarsen(table, start.coarser)
 
 
@@ -352,21 +356,21 @@ def _release(
     """Draw the release, kept before it is charged; return what the operator is told too."""
     from geodp.io.folder.kept_tables import pack_tables
 
-    table, prior = prepared.table, prepared.prior
+    table, request = prepared.table, prepared.request
     run = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
         "occupied_cells": int(table.key.size),
         "people": int(table.count.sum()),
     }
-    if prior is not None:
-        run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
+    if request.prior is not None:
+        run["prior"] = {"file": str(options["prior"]), "cells_sha256": request.prior.sha256}
 
     def pack(drawn: Release) -> Packed:
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
     call = describe_call(options)
-    with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
+    with keep_charged(place.folder, request, call, run, pack) as keep:
         release = prepared.release(keep)
     return release, {**run, "released_people": release.table.total}
 
@@ -383,13 +387,20 @@ def _resume(
 
     kept = read_kept(place.folder, describe_call(options))
     (table,), facts, drawn_beside = unpack_tables(kept, start.released, place.folder)
-    spent = cast("Measurement", table.event)
-    start.require_totals(spent, facts)
-    charge = find_charge(start.ledger, kept.dataset, kept.fingerprint)
-    beside: dict[str, Any] = {"totals": start.totals, "metadata": start.metadata}
-    beside["reading"] = unpack_reading(kept, place.folder)
-    found = Release(table, charge, start.terms.people, facts, **beside)
-    found = restore_beside(found, start.method, spent, drawn_beside, _measurements(options))
+    event, request = cast("Measurement", table.event), start.request
+    start.require_totals(event, facts)
+    charge = find_charge(request.ledger, kept.dataset, kept.fingerprint)
+    found = Release(
+        table,
+        charge,
+        request.terms.people,
+        facts,
+        totals=request.totals,
+        metadata=request.metadata,
+        reading=unpack_reading(kept, place.folder),
+    )
+    method = request.choose_method(start.released)
+    found = restore_beside(found, method, event, drawn_beside, request.measurements)
     return found, {**kept.run, "released_people": table.total}
 
 

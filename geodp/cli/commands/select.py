@@ -12,6 +12,7 @@ import click
 
 from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     add_options,
@@ -43,37 +44,71 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
     epsilon,
     neighbours,
     contribution,
-    click.option("--unit", default="person", show_default=True, help="Whom it protects, in words."),
-    click.option(
+    option(
+        "--unit",
+        group="Privacy",
+        default="person",
+        show_default=True,
+        help="Whom it protects, in words.",
+    ),
+    option(
         "--mechanism",
+        group="Privacy",
         type=click.Choice(MECHANISMS),
         default=MECHANISMS[0],
         show_default=True,
         help="How candidates are drawn; the first is never worse.",
     ),
-    click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
-    click.option(
+    option(
+        "--key-file",
+        group="Privacy",
+        type=click.Path(path_type=Path),
+        help="Kept key (see: geodp key).",
+    ),
+    option(
         "--ledger",
+        group="Privacy",
+        everyday=True,
         type=click.Path(path_type=Path),
         help="Charged once, before any file is written.",
     ),
-    click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
+    option(
+        "--dataset",
+        group="Privacy",
+        everyday=True,
+        help="Name of the data set in the ledger (see: geodp budget).",
+    ),
     records,
-    click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
-    click.option("--overwrite", is_flag=True, help="Replace an earlier release."),
-    click.option(
+    option(
+        "--output",
+        group="Output",
+        everyday=True,
+        required=True,
+        type=click.Path(path_type=Path),
+        help="New folder.",
+    ),
+    option(
+        "--overwrite",
+        group="Output",
+        everyday=True,
+        is_flag=True,
+        help="Replace an earlier release.",
+    ),
+    option(
         "--resume",
+        group="Run",
         is_flag=True,
         help="Complete an interrupted run of the same command from what it was charged for; "
         "nothing is read, drawn or charged.",
     ),
-    click.option(
+    option(
         "--allow-empty",
+        group="Run",
         is_flag=True,
         help="Choose even if no row of a file meets the selection and the domain, which is "
         "refused otherwise.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+    option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout."),
 )
 
 
@@ -94,9 +129,10 @@ def select() -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @_reading
-@click.option("--k", type=int, required=True, help="How many cells or areas are named.")
-@click.option(
+@option("--k", group="Privacy", type=int, required=True, help="How many cells or areas are named.")
+@option(
     "--level",
+    group="Domain",
     help="Areas instead of cells: a published area such as jis:basic, cells on a side, or a level "
     "of --regions.",
 )
@@ -109,7 +145,9 @@ def top(**options: Any) -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @_reading
-@click.option("--next-epsilon", required=True, help="Budget of the release that comes next.")
+@option(
+    "--next-epsilon", group="Privacy", required=True, help="Budget of the release that comes next."
+)
 def level(**options: Any) -> None:
     """Name the level at which INPUTS are published with the smallest error."""
     from geodp.privacy.budget import rational
@@ -120,8 +158,13 @@ def level(**options: Any) -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @_reading
-@click.option("--q", required=True, help="Part of all people, above 0 and below 1: 0.5 or 1/4.")
-@click.option("--along", required=True, help="row, col, or the name of an attribute.")
+@option(
+    "--q",
+    group="Privacy",
+    required=True,
+    help="Part of all people, above 0 and below 1: 0.5 or 1/4.",
+)
+@option("--along", group="Domain", required=True, help="row, col, or the name of an attribute.")
 def quantile(**options: Any) -> None:
     """Name the position along an axis before which a part of all people of INPUTS lies."""
     from geodp.privacy.budget import rational
@@ -186,21 +229,25 @@ def _choose(
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
+    from geodp.release.request import Request
     from geodp.release.select.selected import prepare
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
         raise UsageError("--epsilon is needed here.")
-    terms, grid = terms_of(options), grid_of(options)
+    grid = grid_of(options)
     question.candidates(grid)
-    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
-    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    request = Request(
+        terms=terms_of(options),
+        key=None if options["key_file"] is None else NoiseKey.from_file(options["key_file"]),
+        ledger=None if options["ledger"] is None else Ledger.open(options["ledger"]),
+        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
+    )
     require_free(output, overwrite=overwrite)
     require_uninterrupted(output)
     progress.begin("Reading")
-    table = read(options, grid, key)
-    given = {name: options[name] for name in ("mechanism", "allow_empty", "dataset", "records")}
-    prepared = prepare(table, question, terms, key=key, ledger=ledger, **given)
+    table = read(options, grid, request.key)
+    prepared = prepare(table, question, request, options["mechanism"])
     run = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
         "occupied_cells": int(table.key.size),
@@ -212,7 +259,7 @@ def _choose(
         return drawn.card().to_json(), {}
 
     with stage_selection(outline, output, overwrite=overwrite) as place:
-        with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
+        with keep_charged(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 

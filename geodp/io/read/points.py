@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
-PERSON = Option("Column of persons (points); enforces the bounds that follow.", "--person")
+PERSON = Option(
+    "Column of persons (points); enforces the bounds that follow.", "--person", everyday=True
+)
 CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
 PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
 TRUNCATION = Option(
@@ -227,14 +229,18 @@ class Points(Reader):
         return CellMap.of(self.grid, self.outside == "drop")
 
     def _columns(self) -> Locator:
-        from geodp.io.read.layout.words import find_named
+        from geodp.io.read.layout.words import find_named, fold_columns
         from geodp.io.read.rows.projection import in_metres, point_locator, transformation
 
         lattice = self._map()
         assert lattice is not None
         assert self.x is not None
         assert self.y is not None
-        if self.crs is None and find_named("longitude", [self.x]) and in_metres(lattice):
+        if (
+            self.crs is None
+            and find_named("longitude", fold_columns([self.x]))
+            and in_metres(lattice)
+        ):
             raise UsageError(
                 f"The column {printable(self.x)} is called as longitudes are, and the grid's "
                 f"coordinates are those of {lattice.crs}; say the CRS of the records (--points-crs "

@@ -43,6 +43,8 @@ class Option:
         one reads NAME=VALUE, a mapping.
     show : bool
         Whether help shows the default.
+    everyday : bool
+        Whether people meet it every day, so that the short help shows it.
     """
 
     help: str
@@ -51,6 +53,7 @@ class Option:
     many: bool = False
     pairs: bool = False
     show: bool = False
+    everyday: bool = False
 
     @property
     def name(self) -> str:
@@ -136,9 +139,10 @@ VALUE = Option(
     "'F_*', is all columns that meet it, each for the label that * stands for (with --by).",
     "--value",
     many=True,
+    everyday=True,
 )
-X = Option("Column of x or longitude (tables, points).", "--x")
-Y = Option("Column of y or latitude (tables, points).", "--y")
+X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
+Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
 COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
 SERIES_OR_ATTRIBUTE = (
     "A time that all persons pass through is a series (geodp publish-series); a label that a "
@@ -152,6 +156,7 @@ BY = Option(
     f"of hour, month, weekday and quarter they are standard. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
+    everyday=True,
 )
 LABELS = Option(
     "Public list of the labels of --by, never made from the inputs: FILE or NAME=FILE. One label a "
@@ -164,6 +169,7 @@ WHERE = Option(
     "is written; repeatable.",
     "--where",
     pairs=True,
+    everyday=True,
 )
 MISSING = Option(
     "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",

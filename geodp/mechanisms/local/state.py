@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,30 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.kernels import coo, oracles, radix
 
-if TYPE_CHECKING:
-    from geodp.mechanisms.local.base import Oracle
-
 MOST_REPORTS = 1 << 62
 """Most reports of a state: their sums stay in int64."""
 
 DENSE = 1 << 20
 """Most sums that a state holds one by one; of more, it holds those that are not 0."""
+
+
+class Summed(Protocol):
+    """What a state asks of the oracle that it belongs to."""
+
+    @property
+    def identity(self) -> str:
+        """Name, version and settings."""
+        ...
+
+    @property
+    def sums(self) -> int:
+        """How many sums a server keeps."""
+        ...
+
+    @property
+    def reach(self) -> int:
+        """The most that one report adds to a sum."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +67,7 @@ class State:
 
     @classmethod
     def of_keys(
-        cls, oracle: Oracle, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+        cls, oracle: Summed, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
         """Return the state of counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
@@ -61,7 +77,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
 
     @classmethod
-    def of_totals(cls, oracle: Oracle, reports: int, total: NDArray[np.int64]) -> State:
+    def of_totals(cls, oracle: Summed, reports: int, total: NDArray[np.int64]) -> State:
         """Return the state of all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
@@ -69,7 +85,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
 
     @classmethod
-    def of_arrays(cls, oracle: Oracle, arrays: Mapping[str, NDArray[Any]]) -> State:
+    def of_arrays(cls, oracle: Summed, arrays: Mapping[str, NDArray[Any]]) -> State:
         """Return what :meth:`arrays` wrote.
 
         Raises

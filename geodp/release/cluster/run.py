@@ -19,12 +19,13 @@ from geodp.mechanisms.central.partitioned import InformedPartition, TreePartitio
 from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.ledger import Charge
 from geodp.release.charging import charge_event
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import digest_stream, release_key
+from geodp.release.request import Request
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import Reading, join_readings, require_rows
@@ -59,8 +60,6 @@ class Options:
 
     Attributes
     ----------
-    allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.publish`.
     parts : int
         Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
     key_folder : path, optional
@@ -68,11 +67,6 @@ class Options:
     progress : callable, optional
     """
 
-    allow_empty: bool = False
-    key: NoiseKey | None = None
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    records: str | None = None
     parts: int = PARTS
     key_folder: str | Path | None = None
     trust_cluster: bool = False
@@ -92,6 +86,7 @@ class Run:
     client : distributed.Client
     partitions : Partitions
     cut : Cut
+    request : Request
     options : Options
     public_facts : tuple of str
         For the card, once the input has been read; see :class:`geodp.Release`.
@@ -104,6 +99,7 @@ class Run:
     client: Any
     partitions: Partitions
     cut: TreePartition
+    request: Request
     options: Options
     public_facts: tuple[str, ...] = ()
     reading: StatedReading | None = None
@@ -134,28 +130,28 @@ class Run:
         ``ready`` is told the occupied cells before the charge, and may refuse.
         Raises what the tasks raise; nothing runs on afterwards.
         """
-        options = self.options
+        request, options = self.request, self.options
         try:
             self._job = self._send(0)
             ranges, top, reading = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
             self.public_facts = (
-                *require_rows(top.key.size, reading, allow_empty=self.options.allow_empty),
+                *require_rows(top.key.size, reading, allow_empty=request.allow_empty),
                 *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
             )
             self.reading = reading.public
             if ready is not None:
                 ready(sum(sizes))
             draws = self.cut.declare()
-            own, fingerprint = release_key(options.key, draws, lambda: self._digest(ranges, sizes))
+            own, fingerprint = release_key(request.key, draws, lambda: self._digest(ranges, sizes))
             try:
                 # Files of a range are written where it is drawn, and others may read them.
                 charge = charge_event(
-                    options.ledger,
-                    options.dataset,
+                    request.ledger,
+                    request.dataset,
                     self.cut.event,
                     fingerprint,
-                    records=options.records,
+                    records=request.records,
                 )
                 with key_file(own, options.key_folder) as secret:
                     return self._refine(ranges, top, own, secret, last), charge

@@ -7,20 +7,17 @@ import os
 import secrets
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.stopping import commits
 from geodp.io.folder.whole import write_whole
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.local.interrupted import THERE, take_name
+from geodp.release.local.plan import LocalPlan
 from geodp.release.local.round import Round
 from geodp.release.outline import outline
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
-
-if TYPE_CHECKING:
-    from geodp.analysis.plan.local import LocalPlan
 
 ROOM = 4096
 """Bytes of the round's file that are kept for its charge."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,15 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.questions import Counted, draw_top
+from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.select.question import Answer, Question, find_places
-from geodp.release.select.selected import Selected, SelectionGiven, answer
+from geodp.release.select.selected import DEFAULT, Selected, prepare
 from geodp.table.counts import CountTable
 
 MOST_CHOSEN = 1 << 16
@@ -103,7 +108,16 @@ def top_cells(
     k: int,
     *,
     level: str | int | None = None,
-    **given: Unpack[SelectionGiven],
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    mechanism: str | Selector = DEFAULT,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
 ) -> Selected:
     """Name the k cells, or areas, that hold the most people, with pure differential privacy.
 
@@ -154,4 +168,14 @@ def top_cells(
     ({'code': '7_9'},)
     """
     question = Top(k, None if level is None else str(level))
-    return answer(table, question, given)
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
+        ),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(table, question, request, mechanism).release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,13 @@ from geodp.mechanisms.selection.base import STREAMS
 from geodp.mechanisms.selection.questions import quantile_candidates
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.select.question import Answer, Question
-from geodp.release.select.selected import Selected, SelectionGiven, answer
+from geodp.release.select.selected import DEFAULT, Selected, prepare
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.selected import Code
 
@@ -183,7 +187,16 @@ def quantile(
     q: Budget,
     *,
     axis: str,
-    **given: Unpack[SelectionGiven],
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    mechanism: str | Selector = DEFAULT,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
 ) -> Selected:
     """Name the position along an axis before which a part of all people lies.
 
@@ -201,12 +214,32 @@ def quantile(
     -------
     Selected
     """
-    return answer(table, Quantile(rational(q, "q"), axis), given)
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
+        ),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(table, Quantile(rational(q, "q"), axis), request, mechanism).release()
 
 
 def median_centre(
     table: CountTable,
-    **given: Unpack[SelectionGiven],
+    *,
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    mechanism: str | Selector = DEFAULT,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
 ) -> Selected:
     """Name the cell where the medians of rows and of columns meet.
 
@@ -220,4 +253,14 @@ def median_centre(
     -------
     Selected
     """
-    return answer(table, MedianCentre(), given)
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
+        ),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(table, MedianCentre(), request, mechanism).release()

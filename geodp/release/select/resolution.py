@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,13 @@ from geodp.mechanisms.selection.base import Candidates
 from geodp.mechanisms.selection.questions import split_error
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import Change, Selection
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.select.question import Answer, Question, RegionPlaces
-from geodp.release.select.selected import Selected, SelectionGiven, answer
+from geodp.release.select.selected import DEFAULT, Selected, prepare
 from geodp.table.counts import CountTable
 
 
@@ -141,7 +144,16 @@ def level(
     table: CountTable,
     *,
     next_epsilon: Budget,
-    **given: Unpack[SelectionGiven],
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    mechanism: str | Selector = DEFAULT,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
 ) -> Selected:
     """Name the level at which a map is best published, with pure differential privacy.
 
@@ -157,4 +169,16 @@ def level(
     -------
     Selected
     """
-    return answer(table, Level(rational(next_epsilon, "next_epsilon")), given)
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
+        ),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(
+        table, Level(rational(next_epsilon, "next_epsilon")), request, mechanism
+    ).release()

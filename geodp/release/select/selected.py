@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -12,14 +12,14 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.selection import stage_selection
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.mechanisms.selection import Selector, find_selector
-from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
-from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, ground, release_key, spent
+from geodp.release.request import Request
 from geodp.release.select.question import Answer, Question
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
@@ -178,27 +178,6 @@ class Selected:
             return place.write(self.card(), restricted or {})
 
 
-class Given(TypedDict, total=False):
-    """How a question is answered, as keyword arguments; :func:`geodp.select.top_cells` has them."""
-
-    mechanism: str | Selector
-    allow_empty: bool
-    key: NoiseKey | None
-    ledger: Ledger | None
-    dataset: str | None
-    records: str | None
-
-
-class SelectionGiven(TermsGiven, Given, total=False):
-    """The same, and the terms."""
-
-
-def answer(table: CountTable, question: Question, given: SelectionGiven) -> Selected:
-    """Return the answer to a question that a front door has made of its arguments."""
-    terms, rest = split(given, *Given.__annotations__)
-    return prepare(table, question, Terms.of(**terms), **cast(Given, rest)).release()
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A selection of which all is settled and measured; nothing is charged and nothing drawn.
@@ -206,27 +185,23 @@ class Prepared:
     Attributes
     ----------
     table : CountTable
+    request : Request
     outline : Selected
         With an answer that depends on no data; all else but the charge is that of the selection.
     measured
         What the draws go by: confidential.
-    key, ledger, dataset, records
-        As for :func:`geodp.select.top_cells`.
     """
 
     table: CountTable = field(repr=False)
+    request: Request
     outline: Selected
     measured: Any = field(repr=False)
-    key: NoiseKey | None
-    ledger: Ledger | None
-    dataset: str | None
-    records: str | None
 
     def release(self, keep: Keep[Selected] | None = None) -> Selected:
         """Draw, and charge; ``keep`` gets the selection before, and the charge's fingerprint."""
-        at = self.outline
+        at, request = self.outline, self.request
         draws = Draws.of(at.draws)
-        own, fingerprint = release_key(self.key, draws, lambda: selection_digest(self.table, at))
+        own, fingerprint = release_key(request.key, draws, lambda: selection_digest(self.table, at))
 
         def draw() -> Selected:
             rate = at.event.rate
@@ -236,13 +211,13 @@ class Prepared:
 
         try:
             selected, charge = draw_and_charge(
-                self.ledger,
-                self.dataset,
+                request.ledger,
+                request.dataset,
                 at.event,
                 fingerprint,
                 draw,
                 keep,
-                records=self.records,
+                records=request.records,
             )
         finally:
             own.forget()
@@ -250,7 +225,7 @@ class Prepared:
 
 
 def prepare(
-    table: CountTable, question: Question, terms: Terms, **given: Unpack[Given]
+    table: CountTable, question: Question, request: Request, mechanism: str | Selector = DEFAULT
 ) -> Prepared:
     """Do everything of a selection that comes before the charge.
 
@@ -262,31 +237,24 @@ def prepare(
     """
     if not isinstance(table, CountTable):
         raise UsageError("A selection takes a CountTable; CountTable.from_dense makes one.")
-    key = given.get("key")
-    if key is not None and not isinstance(key, NoiseKey):
-        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    selector = find_selector(given.get("mechanism", DEFAULT))
+    selector, terms = find_selector(mechanism), request.terms
     question.candidates(table.grid)
-    if terms.people is not None:
-        raise UsageError("people changes nothing in a selection; leave it out.")
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
         terms.bound(bound_contribution(table, terms.contribution)),
         question.change,
         question.rounds,
-        "entropy" if key is None else key.origin,
+        request.key_origin,
     )
     facts = (
-        *require_rows(table.rows, table.reading, allow_empty=given.get("allow_empty", False)),
+        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *require_no_sums(table.grid, event, WholeTable(table)),
     )
     outline = Selected(
         table.grid, question, selector, event, question.longest(table.grid), None, facts
     )
     outline.card()
-    measured = question.measure(table, event)
-    ledger, dataset, records = given.get("ledger"), given.get("dataset"), given.get("records")
-    return Prepared(table, outline, measured, key, ledger, dataset, records)
+    return Prepared(table, request, outline, question.measure(table, event))
 
 
 def selection_digest(table: CountTable, at: Selected) -> bytes:

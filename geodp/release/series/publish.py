@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict, Unpack, cast
+from typing import cast
 
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms, TermsGiven
+from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, release_digest, release_key, spent
 from geodp.release.metadata import require_alike, state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.publish import make_event
 from geodp.release.release import Release
+from geodp.release.request import Request
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
-from geodp.release.series.smoothing import NONE, Mode, Smoother, Smoothing
-from geodp.table.card import StatedMetadata
+from geodp.release.series.smoothing import Mode, Smoother, Smoothing
 from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
@@ -43,26 +45,22 @@ SNAPSHOT = b"geodp series snapshot 1"
 """Of the derivation of a snapshot's key."""
 
 
-class SeriesGiven(TermsGiven, total=False):
-    """Terms of all snapshots together, and what else :func:`publish_series` takes."""
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions:
+    """What a series is asked for beside what its snapshots are; see :func:`publish_series`.
 
-    noise: Noise
-    smooth: Mode
-    cycles: Sequence[int]
-    allow_empty: bool
-    records: str | None
-    metadata: Mapping[str, str | int] | None
-
-
-class SeriesAsked(TypedDict):
-    """What else settles a series, beside terms; :func:`publish_series` says what it means."""
+    Attributes
+    ----------
+    person : {"all", "one"}
+    noise : {"best", "laplace", "gaussian"}
+    smooth : {"best", "both", "forward", "none"}
+    cycles : sequence of int
+    """
 
     person: Person
-    noise: Noise
-    smooth: Mode
-    cycles: Sequence[int]
-    metadata: StatedMetadata | None
-    reading: StatedReading | None
+    noise: Noise = "best"
+    smooth: Mode = "best"
+    cycles: Sequence[int] = ()
 
 
 def publish_series(
@@ -70,11 +68,23 @@ def publish_series(
     *,
     times: Sequence[str],
     person: Person,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
     method: str | Mechanism = "pyramid",
+    noise: Noise = "best",
+    smooth: Mode = "best",
+    cycles: Sequence[int] = (),
+    metadata: Mapping[str, str | int] | None = None,
+    allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
-    **given: Unpack[SeriesGiven],
+    records: str | None = None,
 ) -> Series:
     """Release the snapshots of a series under one budget.
 
@@ -138,23 +148,27 @@ def publish_series(
     >>> len(series), str(series[0].event.epsilon)
     (2, '1/2')
     """
-    allow_empty, records = given.pop("allow_empty", False), given.pop("records", None)
-    noise, smooth = given.pop("noise", "best"), given.pop("smooth", "best")
-    cycles, metadata = given.pop("cycles", ()), given.pop("metadata", None)
-    said = require_alike(state_metadata(metadata or {}))
-    prepared = prepare_series(
-        tables,
-        Periods.of(times),
-        mechanism(method),
-        Terms.of(**cast(TermsGiven, given)),
-        person=person,
-        noise=noise,
-        key=key,
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            neighbours=neighbours,
+            contribution=contribution,
+            unit=unit,
+            people=people,
+        ),
+        method=method,
+        metadata=require_alike(state_metadata(metadata or {})),
         allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
     )
-    prepared = prepared.smooth(smooth, cycles).state(said)
+    options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
+    prepared = prepare_series(tables, Periods.of(times), request, options)
     warn_of(prepared.outline)
-    prepared = replace(prepared, ledger=ledger, dataset=dataset, records=records)
     return prepared.release()
 
 
@@ -166,53 +180,43 @@ class PreparedSeries:
     ----------
     tables : tuple of CountTable
     periods : Periods
-    method : Mechanism
+    request : Request
     sharing : Sharing
+    smoothing : Smoothing
     whole, each : Measurement
         What all snapshots spend together, and one of them.
     outline : Release
         A snapshot of nobody, without what tells one from another.
-    key, ledger, dataset, records
-        As for :func:`publish_series`.
-    smoothing : Smoothing
     """
 
     tables: tuple[CountTable, ...] = field(repr=False)
     periods: Periods
-    method: Mechanism
+    request: Request
     sharing: Sharing
+    smoothing: Smoothing
     whole: Measurement
     each: Measurement
     outline: Release
-    key: NoiseKey | None
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    records: str | None = None
-    smoothing: Smoothing = NONE
 
-    def smooth(self, mode: Mode = "best", cycles: Sequence[int] = ()) -> PreparedSeries:
-        """Return the same with what snapshots tell about each other, as it is asked for."""
-        found = Smoothing.of(mode, cycles, self.method, len(self.tables))
-        nobody = found.say(self.outline)
-        return replace(self, smoothing=found, outline=nobody)
-
-    def state(self, metadata: StatedMetadata | None) -> PreparedSeries:
-        """Return the same with what an office says of every snapshot."""
-        return replace(self, outline=replace(self.outline, metadata=metadata))
+    @property
+    def method(self) -> Mechanism:
+        """The method of a snapshot."""
+        return self.sharing.method
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
         """Draw every snapshot, and charge once; ``keep`` gets them before, and a fingerprint."""
         named = name_series(self.whole, self.periods, self.sharing)
-        own, fingerprint = release_key(self.key, self.declare(), self.identify)
+        request = self.request
+        own, fingerprint = release_key(request.key, self.declare(), self.identify)
         try:
             drawn, charge = draw_and_charge(
-                self.ledger,
-                self.dataset,
+                request.ledger,
+                request.dataset,
                 named,
                 fingerprint,
                 lambda: self._draw(own),
                 keep,
-                records=self.records,
+                records=request.records,
             )
         finally:
             own.forget()
@@ -261,35 +265,64 @@ def name_snapshot(number: int) -> bytes:
 
 
 def prepare_series(
-    tables: Sequence[CountTable],
-    periods: Periods,
-    method: Mechanism,
-    terms: Terms,
-    *,
-    person: Person,
-    noise: Noise = "best",
-    key: NoiseKey | None = None,
-    allow_empty: bool = False,
+    tables: Sequence[CountTable], periods: Periods, request: Request, options: SeriesOptions
 ) -> PreparedSeries:
-    """Do everything of :func:`publish_series` that comes before the charge."""
-    grid = require_one_grid(tables, periods)
+    """Do everything of :func:`publish_series` that comes before the charge.
+
+    Raises
+    ------
+    UsageError
+        As :func:`publish_series`.
+    """
+    grid, terms = require_one_grid(tables, periods), request.terms
     bounds = [bound_contribution(table, terms.contribution) for table in tables]
     bound = terms.bound(combine_bounds(bounds))
-    if refusal := method.unsupported(grid):
-        raise UsageError(refusal)
-    sharing = share_budget(grid, method, bound, snapshots=len(tables), person=person, noise=noise)
+    sharing, smoothing = _share(grid, request, options, bound, len(tables))
     method = sharing.method
-    whole = make_event(grid, method, sharing.whole, key)
-    each = make_event(grid, method, sharing.each, key)
+    whole = make_event(grid, method, sharing.whole, request.key_origin)
+    each = make_event(grid, method, sharing.each, request.key_origin)
     read = {
         time: (table.rows, table.reading) for time, table in zip(periods.names, tables, strict=True)
     }
-    met = require_rows_of_series(read, allow_empty=allow_empty)
+    met = require_rows_of_series(read, allow_empty=request.allow_empty)
     sums = [fact for table in tables for fact in require_no_sums(grid, each, WholeTable(table))]
     stated = (*dict.fromkeys((*met, *sums)), *state_land(grid))
     public = join_stated(None if one.reading is None else one.reading.public for one in tables)
-    nobody = outline(grid, method, each, terms.people, stated, public)
-    return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
+    nobody = _outline(grid, each, sharing, smoothing, request, stated, public)
+    return PreparedSeries(tuple(tables), periods, request, sharing, smoothing, whole, each, nobody)
+
+
+def _share(
+    grid: Grid, request: Request, options: SeriesOptions, bound: Terms, snapshots: int
+) -> tuple[Sharing, Smoothing]:
+    """Return how snapshots share the budget, and what they tell about each other."""
+    method = request.choose_method(grid)
+    if refusal := method.unsupported(grid):
+        raise UsageError(refusal)
+    sharing = share_budget(
+        grid,
+        method,
+        bound,
+        snapshots=snapshots,
+        person=options.person,
+        noise=options.noise,
+    )
+    return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)
+
+
+def _outline(
+    grid: Grid,
+    each: Measurement,
+    sharing: Sharing,
+    smoothing: Smoothing,
+    request: Request,
+    public_facts: tuple[str, ...],
+    reading: StatedReading | None,
+) -> Release:
+    """Return the snapshot of nobody."""
+    people = request.terms.people
+    nobody = outline(grid, sharing.method, each, people, public_facts, reading)
+    return replace(smoothing.say(nobody), metadata=request.metadata)
 
 
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
@@ -313,26 +346,18 @@ def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
 def restore_series(
     drawn: Sequence[ReleasedTable],
     periods: Periods,
-    method: Mechanism,
-    terms: Terms,
+    request: Request,
+    options: SeriesOptions,
     public_facts: tuple[str, ...],
+    reading: StatedReading | None,
     charge: Charge,
-    **asked: Unpack[SeriesAsked],
 ) -> Series:
     """Return the series of tables that were drawn, charged and kept, for the same call."""
     each = cast(Measurement, drawn[0].event)
-    grid, bound = drawn[0].grid, terms.bound(each.bound)
-    shared: dict[str, Any] = {
-        "snapshots": len(drawn),
-        "person": asked["person"],
-        "noise": asked["noise"],
-    }
-    sharing = share_budget(grid, method, bound, **shared)
-    method = sharing.method
-    smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
-    whole = method.event(grid, sharing.whole, each.key_origin)
-    nobody = outline(grid, method, each, terms.people, public_facts, asked["reading"])
-    nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
+    grid, bound = drawn[0].grid, request.terms.bound(each.bound)
+    sharing, smoothing = _share(grid, request, options, bound, len(drawn))
+    whole = sharing.method.event(grid, sharing.whole, each.key_origin)
+    nobody = _outline(grid, each, sharing, smoothing, request, public_facts, reading)
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 import pytest
 
-from geodp.analysis.plan.local import read_local_plan
 from geodp.analysis.plan.settings import read_plan
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
@@ -19,6 +18,7 @@ from geodp.io.read.layout.presets import read_text
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.input_files import kind_of, list_paths
 from geodp.release.local.collect import Sums
+from geodp.release.local.plan import read_local_plan
 from geodp.release.local.round import read_round
 from geodp.release.metadata import read_metadata
 from tests.command import commands, context_of, geodp

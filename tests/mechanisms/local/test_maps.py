@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.analysis.plan.local import plan
 from geodp.grid.grid import Grid
 from geodp.mechanisms import protocol
 from geodp.privacy.noise.coins import FixedCoins
+from geodp.release.local.plan import plan
 from tests.mechanisms.maps import census
 
 pytestmark = pytest.mark.real

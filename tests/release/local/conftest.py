@@ -3,10 +3,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.analysis.plan.local import plan
 from geodp.grid.grid import Grid
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.release.local.plan import plan
 
 GRID = Grid.mesh("jis:half", bounds=(138, 35, 138.4, 35.2666666667))
 

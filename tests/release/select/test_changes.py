@@ -14,6 +14,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import Change
 from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import MedianCentre, Quantile
 from geodp.release.select.resolution import Level
@@ -120,9 +121,8 @@ def worst_loss(question, relation, name, terms, tables_):
         laws = []
         given = Terms.of(**terms, neighbours=relation)
         for dense in (table, *neighbours(table, relation, terms["contribution"])):
-            prepared = prepare(
-                count_table(dense), question, given, mechanism=name, allow_empty=True
-            )
+            request = Request(terms=given, allow_empty=True)
+            prepared = prepare(count_table(dense), question, request, name)
             laws.append(law(prepared, SELECTORS[name]))
         one, *others = laws
         for other in others:
@@ -158,7 +158,7 @@ def test_the_loss_of_every_question_is_epsilon_at_most(question, relation, times
 def utilities(question, dense):
     """Return the utility of every candidate in people, at one scale of the noise."""
     terms = Terms.of(epsilon=1, contribution=1)
-    prepared = prepare(count_table(dense), question, terms, allow_empty=True)
+    prepared = prepare(count_table(dense), question, Request(terms=terms, allow_empty=True))
     if isinstance(question, Level):
         return np.array(prepared.measured, object)
     if isinstance(question, Top):
@@ -197,7 +197,7 @@ def largest_change(question, relation):
 def stated(question, relation):
     """Return the sensitivity that a selection is drawn by."""
     terms = Terms.of(epsilon=1, contribution=1, neighbours=relation)
-    prepared = prepare(count_table(np.ones((SIDE, SIDE), int)), question, terms)
+    prepared = prepare(count_table(np.ones((SIDE, SIDE), int)), question, Request(terms=terms))
     return prepared.outline.event.sensitivity
 
 
@@ -242,12 +242,12 @@ def test_labels_that_are_sums_of_others_are_refused_and_asked_about():
     counts = np.ones((SIDE, SIDE, 3), int)
     counts[..., 1], counts[..., 2] = 2, 3
     table = geodp.CountTable.from_dense(counts, grid)
-    question = Top(1)
+    question, request = Top(1), Request(terms=Terms.of(epsilon=1, contribution=1))
     with pytest.raises(UsageError, match=r"sum|add up|total"):
-        prepare(table, question, Terms.of(epsilon=1, contribution=1))
+        prepare(table, question, request)
     counts[0, 0, 2] = 4
     other = geodp.CountTable.from_dense(counts, grid)
-    facts = prepare(other, question, Terms.of(epsilon=1, contribution=1)).outline.public_facts
+    facts = prepare(other, question, request).outline.public_facts
     assert any("labels which count the sum of others" in fact for fact in facts)
 
 
@@ -256,8 +256,8 @@ def test_an_empty_table_is_refused_unless_it_is_allowed():
     terms = Terms.of(epsilon=1, contribution=1)
     for given in ({}, {"allow_empty": False}):
         with pytest.raises(UsageError, match=r"[Nn]o row|empty"):
-            prepare(count_table(nobody), Top(1), terms, **given)
-    allowed = prepare(count_table(nobody), Top(1), terms, allow_empty=True)
+            prepare(count_table(nobody), Top(1), Request(terms=terms, **given))
+    allowed = prepare(count_table(nobody), Top(1), Request(terms=terms, allow_empty=True))
     assert allowed.outline.public_facts == ()
 
 
@@ -276,7 +276,8 @@ def test_the_card_has_the_settings_and_the_sensitivity_that_the_draws_go_by(name
     question = QUESTIONS[name]
     for relation in (ADD_REMOVE, REPLACE):
         terms = Terms.of(epsilon=1, contribution=3, neighbours=relation)
-        at = prepare(count_table(np.ones((SIDE, SIDE), int)), question, terms).outline
+        request = Request(terms=terms)
+        at = prepare(count_table(np.ones((SIDE, SIDE), int)), question, request).outline
         card = at.card()
         found = {key: getattr(card.question, key) for key in STATED[name]}
         assert found == STATED[name]

@@ -8,12 +8,12 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms import mechanism
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.series import publish
-from geodp.release.series.publish import prepare_series
+from geodp.release.series.publish import SeriesOptions, prepare_series
 from geodp.table.periods import Periods
 from geodp.table.reading import MET_IN_SERIES
 from tests.keys import secret
@@ -36,10 +36,12 @@ def snapshot(most, enforced):
 
 def prepare(tables, contribution=None, **more):
     terms = Terms.of(epsilon=Fraction(3), contribution=contribution, **more)
-    periods = Periods.of(TIMES[: len(tables)])
-    key = NoiseKey(secret("series"))
-    laplace = mechanism("laplace")
-    return prepare_series(tables, periods, laplace, terms, person="all", noise="laplace", key=key)
+    request = Request(terms=terms, method="laplace", key=NoiseKey(secret("series")))
+    periods, options = (
+        Periods.of(TIMES[: len(tables)]),
+        SeriesOptions(person="all", noise="laplace"),
+    )
+    return prepare_series(tables, periods, request, options)
 
 
 @pytest.mark.parametrize("bounds", sorted({*permutations((1, 2, 5))} | {(3, 3, 3)}))
@@ -98,18 +100,19 @@ def test_a_snapshot_may_be_empty_and_a_series_not(empty):
 
 
 def test_a_method_that_does_not_take_the_grid_is_refused():
-    terms = Terms.of(epsilon=1, contribution=1)
+    request = Request(terms=Terms.of(epsilon=1, contribution=1), method="parts")
     grid = GRID.with_attribute("kind", ["p", "q"]).with_attribute_order("above")
     tables = [geodp.CountTable.from_dense(np.ones((8, 8, 2), int), grid)] * 2
     with pytest.raises(UsageError, match="parts needs attributes below"):
-        prepare_series(tables, Periods.of(TIMES[:2]), mechanism("parts"), terms, person="all")
+        prepare_series(tables, Periods.of(TIMES[:2]), request, SeriesOptions(person="all"))
 
 
 def test_both_events_say_where_the_key_is_from():
     for key, origin in ((None, "entropy"), (NoiseKey(secret("series")), "fixed")):
         terms, tables = Terms.of(epsilon=1, contribution=1), [snapshot(1, True)] * 2
-        periods = Periods.of(TIMES[:2])
-        found = prepare_series(tables, periods, mechanism("laplace"), terms, person="all", key=key)
+        request = Request(terms=terms, method="laplace", key=key)
+        periods, options = Periods.of(TIMES[:2]), SeriesOptions(person="all")
+        found = prepare_series(tables, periods, request, options)
         assert (found.whole.key_origin, found.each.key_origin) == (origin, origin)
 
 

@@ -15,8 +15,8 @@ from geodp.cli.output import area_text, number_text, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan.local import LocalPlan
     from geodp.grid.grid import Grid
+    from geodp.release.local.plan import LocalPlan
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace what is there.")
@@ -51,7 +51,7 @@ def local() -> None:
 def plan(**options: Any) -> None:
     """Say what devices will be asked and how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
-    from geodp.analysis.plan.local import plan as make
+    from geodp.release.local.plan import plan as make
 
     names = ("devices", "epsilon", "protocol", "depth", "unit", "period", "allow_weak")
     found = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
@@ -76,9 +76,9 @@ def open_(
 ) -> None:
     """Charge the ledger and write the file that devices and servers go by."""
     require_free(output, "--output", (".json",), overwrite=True)  # what is there is looked at below
-    from geodp.analysis.plan.local import read_local_plan
     from geodp.privacy.ledger import Ledger
     from geodp.release.local.opening import open_round
+    from geodp.release.local.plan import read_local_plan
 
     kept = None if ledger is None else Ledger.open(ledger)
     found = open_round(read_local_plan(file), ledger=kept, dataset=dataset, path=output)

@@ -34,7 +34,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Comparison, Dominance
-    from geodp.analysis.plan.plan import Plan, PlanGiven
+    from geodp.analysis.plan.plan import Plan
     from geodp.grid.grid import Grid
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
@@ -144,7 +144,7 @@ def plan(**options: Any) -> None:
         grid = Coarsening.of(grid, options["stop_at"]).grid
     sharing = share_of(options, grid)
     terms = terms_of(options) if sharing is None else sharing.each
-    given: PlanGiven = {**terms.given, "regions": _regions(options, grid)}
+    given: dict[str, Any] = {**terms.arguments, "regions": _regions(options, grid)}
     specs = split_specs(options["compare"])
     found: Dominance | None = None
     if wish == "dominate":
@@ -158,7 +158,7 @@ def plan(**options: Any) -> None:
     elif wish == "purpose":
         main = _serve(options, grid, given)
     elif wish is not None:
-        wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
+        wanted: dict[str, Any] = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
         main = planned(grid, sharing.method if sharing else choose_method(options, grid), **given)
@@ -219,7 +219,7 @@ def _check_objective(context: click.Context) -> str | None:
     return wishes[0] if wishes else None
 
 
-def _serve(options: dict[str, Any], grid: Grid, given: PlanGiven) -> Plan:
+def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
     """Plan for families of regions."""
     from geodp.analysis.plan import Objectives, serve
 

@@ -14,6 +14,7 @@ import click
 
 from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     contribution,
@@ -36,13 +37,9 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.series import StagedSeries
-    from geodp.mechanisms import Mechanism
-    from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
-    from geodp.privacy.terms import Terms
-    from geodp.release.series.publish import PreparedSeries
+    from geodp.release.request import Request
+    from geodp.release.series.publish import PreparedSeries, SeriesOptions
     from geodp.release.series.series import Series
-    from geodp.table.card import StatedMetadata
     from geodp.table.periods import Periods
     from geodp.table.released import ReleasedTable
 
@@ -82,57 +79,75 @@ def part_inputs(
 @epsilon
 @rho
 @delta
-@click.option(
+@option(
     "--person-in",
+    group="Privacy",
     type=click.Choice(("all", "one")),
     required=True,
     help="In how many snapshots one person may be: in all, which then share the budget, or in one; "
     "you vouch for it.",
 )
-@click.option(
+@option(
     "--noise",
+    group="Privacy",
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
     help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
 )
-@click.option(
+@option(
     "--smooth",
+    group="Output",
     type=click.Choice(("best", "both", "forward", "none")),
     default="best",
     show_default=True,
     help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
     "pyramid. It costs nothing: the measurements are the same.",
 )
-@click.option(
+@option(
     "--cycle",
+    group="Output",
     type=click.IntRange(2),
     multiple=True,
     help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
 )
-@click.option(
-    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+@option(
+    "--method",
+    group="Privacy",
+    default="pyramid",
+    show_default=True,
+    help="See: geodp methods. NAME:SETTING=VALUE.",
 )
 @neighbours
 @contribution
-@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@option(
+    "--unit",
+    group="Privacy",
+    default="person",
+    show_default=True,
+    help="Whom it protects, in words.",
+)
 @people
 @stated_of_series
 @run_options
-@click.option("--overwrite", is_flag=True, help="Replace an earlier series.")
-@click.option(
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier series."
+)
+@option(
     "--resume",
+    group="Run",
     is_flag=True,
     help="Complete an interrupted run of the same command from the tables that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@click.option(
+@option(
     "--allow-empty",
+    group="Run",
     is_flag=True,
     help="Publish even if no row of a file meets the selection and the domain, which is refused "
     "otherwise.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, TIME=FILE each, under one budget.
 
@@ -158,15 +173,12 @@ COMMANDS = (publish_series,)
 
 @dataclass(frozen=True)
 class _Start:
-    """Method, terms, key, ledger and grid of a run, opened before anything is read."""
+    """Grid, times and request of a run, opened before anything is read."""
 
-    method: Mechanism
-    terms: Terms
-    key: NoiseKey | None
-    ledger: Ledger | None
     grid: Grid
     periods: Periods
-    metadata: StatedMetadata | None
+    request: Request
+    options: SeriesOptions
 
 
 def _publish(options: dict[str, Any]) -> str:
@@ -198,19 +210,32 @@ def _start(options: dict[str, Any]) -> _Start:
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
     from geodp.release.metadata import require_alike
+    from geodp.release.request import Request
+    from geodp.release.series.publish import SeriesOptions
     from geodp.table.periods import Periods
 
     periods = Periods.of(sorted(options["snapshots"]))
-    terms = terms_of(options)
-    method = mechanism(options["method"])
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    request = Request(
+        terms=terms_of(options),
+        method=mechanism(options["method"]),
+        metadata=require_alike(read_stated(options)),
+        key=key,
+        ledger=ledger,
+        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
+    )
     grid = grid_of(options)
-    if refusal := method.unsupported(grid):
+    if refusal := request.choose_method(grid).unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
-    said = require_alike(read_stated(options))
-    return _Start(method, terms, key, ledger, grid, periods, said)
+    asked = SeriesOptions(
+        person=options["person_in"],
+        noise=options["noise"],
+        smooth=options["smooth"],
+        cycles=options["cycle"],
+    )
+    return _Start(grid, periods, request, asked)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -220,27 +245,13 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
     """Read every snapshot, and settle all that can be before the charge."""
-    from dataclasses import replace
-
     from geodp.release.series.publish import prepare_series
 
     tables = []
     for time in start.periods.names:
         own = {**options, "inputs": options["snapshots"][time]}
-        tables.append(read(own, start.grid, start.key))
-    given = {name: options[name] for name in ("noise", "allow_empty")}
-    found = prepare_series(
-        tables,
-        start.periods,
-        start.method,
-        start.terms,
-        person=options["person_in"],
-        key=start.key,
-        **given,
-    )
-    charged = {name: options[name] for name in ("dataset", "records")}
-    found = found.smooth(options["smooth"], options["cycle"]).state(start.metadata)
-    return replace(found, ledger=start.ledger, **charged)
+        tables.append(read(own, start.grid, start.request.key))
+    return prepare_series(tables, start.periods, start.request, start.options)
 
 
 def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | None) -> str:
@@ -279,7 +290,7 @@ def _release(
 
     place.try_out(prepared.outline.table, prepared.outline.card(), cells)
     call = describe_call(options)
-    with keep_charged(place.folder, prepared.ledger, prepared.dataset, call, run, pack) as keep:
+    with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
 
@@ -295,19 +306,10 @@ def _resume(
 
     kept = read_kept(place.folder, describe_call(options))
     drawn, facts, _ = unpack_tables(kept, start.grid, place.folder)
+    charge = find_charge(start.request.ledger, kept.dataset, kept.fingerprint)
+    reading = unpack_reading(kept, place.folder)
     found = restore_series(
-        drawn,
-        start.periods,
-        start.method,
-        start.terms,
-        facts,
-        find_charge(start.ledger, kept.dataset, kept.fingerprint),
-        person=options["person_in"],
-        noise=options["noise"],
-        smooth=options["smooth"],
-        cycles=options["cycle"],
-        metadata=start.metadata,
-        reading=unpack_reading(kept, place.folder),
+        drawn, start.periods, start.request, start.options, facts, reading, charge
     )
     return found, {**kept.run, "released_people": [table.total for table in drawn]}
 

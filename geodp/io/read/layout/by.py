@@ -21,7 +21,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import Lists, read_lists
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.layout.words import find_named
+from geodp.io.read.layout.words import find_named, fold_columns
 from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
@@ -385,7 +385,7 @@ def _meet(
     exact = {name.strip() for name in headers}
     if all(one.strip() in exact or STAR not in one for one in given):
         return {}
-    codes = [table.columns[at] for at in find_named("code", table.columns)]
+    codes = [table.columns[at] for at in find_named("code", fold_columns(table.columns))]
     taken = {*map(fold, (*named.taken, *named.columns.values(), *NOT_VALUES, *codes))}
     free = [
         (name.strip(), label)

@@ -24,7 +24,7 @@ from geodp.io.read.layout.verdicts import (
     judge_values,
     possible,
 )
-from geodp.io.read.layout.words import find_named
+from geodp.io.read.layout.words import find_named, fold_columns
 from geodp.io.read.rows.known_attributes import find_attribute
 
 FAMILIES = {
@@ -168,9 +168,10 @@ class _Named:
 
     def __init__(self, *names: Sequence[str]) -> None:
         self._names = names
+        self._folded = fold_columns(*names)
 
     def all(self, role: str) -> list[int]:
-        return find_named(role, *self._names)
+        return find_named(role, self._folded)
 
     def only(self, role: str, *, first: bool = False) -> int | None:
         """Return the only column of a role; with `first` that of its first pattern."""

@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from importlib.resources import files
 
 from geodp.io.read.rows.names import fold
 
+Names = Sequence[tuple[str, ...]]
+"""The folded name of every column, and its label."""
 
-def find_named(role: str, *names: Sequence[str]) -> list[int]:
+
+def fold_columns(*names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Fold the names of all columns, and their labels if there are any, to be looked for."""
+    return list(zip(*([_plain(one) for one in some] for some in names), strict=True))
+
+
+def find_named(role: str, columns: Names) -> list[int]:
     """Return which columns have names of a role; those of its first patterns come first.
 
     Parameters
     ----------
     role : str
         One of words.toml.
-    *names : sequences of str
-        Of all columns; further ones are their labels.
+    columns : sequence of tuple of str
+        Of :func:`fold_columns`.
 
     Examples
     --------
-    >>> find_named("code", ["n", "Mesh_Code"]), find_named("longitude", ["X", "経度（世界）"])
-    ([1], [1])
+    >>> find_named("code", fold_columns(["n", "Mesh_Code"]))
+    [1]
+    >>> find_named("longitude", fold_columns(["X", "経度（世界）"]))
+    [1]
     """
-    columns = list(zip(*([_plain(one) for one in some] for some in names), strict=True))
-    found = [
-        at
-        for pattern in _words()[role]
-        for at, column in enumerate(columns)
-        if any(fnmatchcase(name, pattern) for name in column)
-    ]
+    every, each = _patterns(role)
+    some = [at for at, names in enumerate(columns) if any(map(every.match, names))]
+    found = [at for one in each for at in some if any(map(one.match, columns[at]))]
     return list(dict.fromkeys(found))
 
 
 def _plain(name: str) -> str:
     return fold(name).replace("-", "_").replace(".", "_")
+
+
+@cache
+def _patterns(role: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
+    """Return the pattern that any name of a role meets, and each of its patterns."""
+    each = [translate(one) for one in _words()[role]]
+    return re.compile("|".join(each)), [re.compile(one) for one in each]
 
 
 @cache

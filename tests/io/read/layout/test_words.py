@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.io.read.layout.words import find_named
+from geodp.io.read.layout.words import find_named, fold_columns
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,15 @@ from geodp.io.read.layout.words import find_named
     ],
 )
 def test_a_name_tells_what_a_column_holds(role, name):
-    assert find_named(role, ["unlike", name]) == [1]
-    assert find_named(role, ["unlike", "other"], ["", name]) == [1]
+    assert find_named(role, fold_columns(["unlike", name])) == [1]
+    assert find_named(role, fold_columns(["unlike", "other"], ["", name])) == [1]
 
 
 @pytest.mark.parametrize("name", ["mesh_count", "codes_n", "T1", "population_density", "n"])
 def test_other_names_are_no_codes_and_no_population(name):
-    assert find_named("code", [name]) == find_named("population", [name]) == []
+    columns = fold_columns([name])
+    assert find_named("code", columns) == find_named("population", columns) == []
 
 
 def test_the_first_pattern_comes_first():
-    assert find_named("code", ["MESH_ID", "KEY_CODE"]) == [1, 0]
+    assert find_named("code", fold_columns(["MESH_ID", "KEY_CODE"])) == [1, 0]

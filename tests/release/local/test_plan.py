@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.analysis.plan.local import DENSER, plan, read_local_plan
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import mask_of_blocks
+from geodp.release.local.plan import DENSER, plan, read_local_plan
 
 MAP = Grid.regular((512, 512))
 KANTO = Grid.mesh("jis:half", bounds=(138, 35, 141.2, 37.1333333333))

@@ -1,0 +1,148 @@
+"""What cards, estimates and simulations ask a release, so that none of them imports its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from geodp.accuracy.blocks import BlockError
+from geodp.accuracy.interval import Estimate, NodeSums
+from geodp.accuracy.margins import Margins
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region
+from geodp.io.write.uncertainty import Intervals
+from geodp.mechanisms.base import Method
+from geodp.privacy.event import Spent
+from geodp.privacy.ledger import Charge
+from geodp.table.card import StatedMetadata
+from geodp.table.charged import StatedCharge
+from geodp.table.public_totals import PublicTotals
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.error import StatedSettlements
+from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.reading import StatedReading
+
+
+class PartsOfMap(Protocol):
+    """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
+
+    def estimate(self, region: Region) -> Estimate:
+        """Return the released sum over a region, its standard error and its interval."""
+        ...
+
+
+class Described(Protocol):
+    """A released table and all that may be said about it; see :class:`geodp.Release`."""
+
+    @property
+    def table(self) -> ReleasedTable:
+        """The released counts."""
+        ...
+
+    @property
+    def charge(self) -> Charge | StatedCharge | None:
+        """To a ledger."""
+        ...
+
+    @property
+    def people(self) -> float | None:
+        """A public guess of the sum of all counts."""
+        ...
+
+    @property
+    def public_facts(self) -> tuple[str, ...]:
+        """What a refusal would have told."""
+        ...
+
+    @property
+    def totals(self) -> PublicTotals | None:
+        """Public totals that the table meets exactly."""
+        ...
+
+    @property
+    def prior(self) -> StatedPrior | None:
+        """The prior that the table was made with."""
+        ...
+
+    @property
+    def postprocessing(self) -> tuple[str, ...]:
+        """What was done to the table beside what its method does."""
+        ...
+
+    @property
+    def margins(self) -> Margins | None:
+        """Margins of single cells, if they are not those of the method."""
+        ...
+
+    @property
+    def settlements(self) -> StatedSettlements | None:
+        """What the card says of simulated settlements."""
+        ...
+
+    @property
+    def metadata(self) -> StatedMetadata | None:
+        """What the publishing office says of it."""
+        ...
+
+    @property
+    def reading(self) -> StatedReading | None:
+        """How the input was read."""
+        ...
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid."""
+        ...
+
+    @property
+    def event(self) -> Spent:
+        """Mechanism, budget, neighbours and sensitivity."""
+        ...
+
+    @property
+    def method(self) -> Method[Any]:
+        """The method, with its settings."""
+        ...
+
+    @property
+    def node_sums(self) -> NodeSums:
+        """Sums of the table's nodes."""
+        ...
+
+    @property
+    def parts(self) -> PartsOfMap | None:
+        """Errors of a map and its parts, of a method that shares out a map."""
+        ...
+
+    @property
+    def block_errors(self) -> tuple[BlockError, ...] | None:
+        """Errors of blocks whose keys share their first i digits, at index i."""
+        ...
+
+    @property
+    def pixel_errors(self) -> list[dict[str, Any]]:
+        """Errors of what a pixel of each map sums."""
+        ...
+
+    @property
+    def has_public_margins(self) -> bool:
+        """Whether margins of cells are those that were measured on public maps."""
+        ...
+
+    def expected_error(self) -> list[dict[str, Any]]:
+        """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
+        ...
+
+    def cell_errors(self) -> float | NDArray[Any] | None:
+        """Return the standard error of every released cell, one number where all have it."""
+        ...
+
+    def intervals(self) -> Intervals | None:
+        """Return 95 % intervals of single cells."""
+        ...
+
+    def estimate_all(self, regions: Iterable[Any]) -> list[Estimate]:
+        """Return estimates of many regions, in their order."""
+        ...
