@@ -40,7 +40,7 @@ EXPERT = (
         "cell",
         "domain_is_public",
     ),
-    *("suppressed", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
+    *("suppressed", "flags", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
     *("layer", "header_row", "member", "band", "raster_unit", "memory", "scratch", "simulate"),
     *("records", "pad_time", "resume", "allow_empty", "check", "profile"),
     *("cluster", "workers", "key_folder", "trust_cluster"),

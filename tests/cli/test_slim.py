@@ -17,7 +17,7 @@ RUN = """
 import json, sys
 
 ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "matplotlib", "openpyxl", "pandas",
-          "pyogrio", "scipy", "xarray"}
+          "pyogrio", "python_calamine", "scipy", "xarray"}
 
 class Absent:
     @staticmethod

@@ -24,7 +24,10 @@ LIBRARIES = (
     "rich",
     "platformdirs",
 )
-EXTRAS = ("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2", "fsspec", "h3")
+EXTRAS = (
+    *("scipy", "pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
+    *("fsspec", "h3"),
+)
 """Libraries of extras, which need not be there."""
 
 

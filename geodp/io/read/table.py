@@ -86,6 +86,9 @@ class Table(Reader):
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
+    flags: Sequence[str] = field(
+        default=(), metadata=asks(reader.FLAGS, convert=reader.convert_flags)
+    )
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
     suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
@@ -275,15 +278,19 @@ class Table(Reader):
 
     def _counting(self, official: bool) -> Counting:
         """Return how values become counts; official mesh files have marks of their own."""
+        from geodp.io.read.rows.flags import Flags
         from geodp.io.read.rows.mesh_columns import HIDDEN, MARKS, NONE
         from geodp.io.read.rows.rounding import Counting
 
         if not official:
             if self.suppressed != "error":
                 raise UsageError(NO_MARKS)
-            return Counting(self.missing, self.decimal, self.rounding, self.secret)
+            return Counting(
+                self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
+            )
         zero = (NONE, *(MARKS if self.suppressed == "zero" else ()), *self.missing)
-        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN)
+        flags = Flags.of(self.flags)
+        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
         self, table: Columns, names: Sequence[str] | None, official: bool
@@ -359,12 +366,14 @@ class Table(Reader):
 def _count(
     rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
 ) -> list[NDArray[Any]]:
-    """Return the numbers of each column of values, and tell how many of them are missing."""
+    """Return the numbers of each column of values, and tell which are missing or have flags."""
     found = []
     for value, array in zip(values, arrays, strict=False):
         with rows.named(value):
-            found.append(counting.numbers(array))
-        survey.miss(rows.table.name, counting.count_missing(array, found[-1]))
+            plain, flagged = counting.drop_flags(array)
+            found.append(counting.numbers(plain))
+        survey.flag(rows.table.name, flagged)
+        survey.miss(rows.table.name, counting.count_missing(plain, found[-1]))
     return found
 
 
@@ -410,6 +419,7 @@ def read_table(
     labels: Lists | FilePath | None = None,
     where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
+    flags: Sequence[str] = (),
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
@@ -470,7 +480,7 @@ def read_table(
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, duplicates, outside, delimiter, encoding, decimal, layer, header_row
+    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row
     member, rounding, secret, memory, scratch
     """
     from geodp.grid.grid import Grid
@@ -488,6 +498,7 @@ def read_table(
         labels=reader.convert_labels(labels),
         where=where or {},
         missing=missing,
+        flags=reader.convert_flags(flags),
         duplicates=duplicates,
         suppressed=suppressed,
         outside=outside,

@@ -57,7 +57,8 @@ HIDDEN = (
 )
 FLAGGED = (
     "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
-    "values, a unit or brackets; move flags to a column of their own, or remove them."
+    "values, a unit or brackets; if its number is to be counted, name the flag (--flags p,e; "
+    "flags=), otherwise move flags to a column of their own."
 )
 THOUSANDS = (
     "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
@@ -116,7 +117,7 @@ def counts(
         if whole is not None:
             return _whole(whole)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, mark))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -161,7 +162,7 @@ def fractions(
         plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
         plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, mark))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         plain = plain.cast(pa.float64())
     plain = plain.cast(pa.float64())
@@ -512,7 +513,7 @@ _KINDS = (
 """How texts that are no number are written, in small letters, and what is said of each."""
 
 
-def _diagnose(text: str, mark: str) -> str:
+def diagnose(text: str, mark: str) -> str:
     """Return what is wrong with a text that is no number, without saying the text."""
     if "\n" in text or "\r" in text:
         return BROKEN

@@ -53,6 +53,7 @@ TOO_MANY_TO_SAMPLE = (
 UNKNOWN = (
     *("na", "n/a", "#n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "\\n", "-", "--"),
     *(".", "..", "?", "*", "unknown", "undefined", "missing", "(null)", "\u4e0d\u660e", "\uff0d"),
+    *("#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!"),
 )
 """How persons are written who are not known, in letters of either case: many are not one."""
 

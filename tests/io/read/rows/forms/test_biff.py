@@ -1,0 +1,50 @@
+"""Records of old workbooks: which cells hold what their values do not tell."""
+
+import struct
+
+import pytest
+
+from geodp.io.read.rows.forms.biff import Records
+from tests.io.read.workbooks import Error, Formula, Percent, begin, biff, record
+
+SHEET = {"a": [("n", 1), (Error("#REF!"), Formula(3)), (None, Percent(0.5)), (Error(), Error())]}
+
+
+def test_formulas_errors_and_percentages_are_told():
+    marks = Records.of(biff(SHEET)).mark(0)
+    assert marks.formulas == {1}
+    assert marks.errors == {1: {0: "#REF!"}, 3: {0: "#N/A", 1: "#N/A"}}
+    assert marks.percentages == {2: [1]}
+    assert marks.end == 4
+
+
+@pytest.mark.parametrize(
+    ("shown", "share"), [("0.0%", True), ("0,0%", True), ("─0", False), ("#,##0", False)]
+)
+def test_formats_of_ones_own_are_percentages_by_their_sign(shown, share):
+    text = shown.encode("utf-16-le")
+    own = record(0x41E, struct.pack("<HHB", 170, len(shown), 1) + text)
+    own += record(0xE0, struct.pack("<HH16x", 0, 170))
+    assert (0 in Records.of(biff(SHEET, extra=own)).shares) == share
+
+
+def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
+    many = struct.pack("<HHHLHLH", 0, 3, 0, 6, 1, 6, 4)  # columns 3 and 4, the second of style 1
+    stream = biff({"a": []})[:-4] + record(0xBD, many) + record(10)
+    assert Records.of(stream).mark(0).percentages == {0: [4]}
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        biff(SHEET, extra=record(0x2F, bytes(6))),  # a password
+        begin(5, 0x0400) + record(10),  # an older version
+        record(0x85, bytes(8)),
+        biff(SHEET)[:-2],
+        b"",
+        biff({"a": []})[:-4] + begin(32) + record(10) + record(0x203, bytes(14)) + record(10),
+    ],
+)
+def test_what_is_not_surely_read_is_refused(stream):
+    with pytest.raises((ValueError, struct.error)):
+        Records.of(stream).mark(0)
