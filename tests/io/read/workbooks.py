@@ -157,13 +157,13 @@ def _xls(path, sheets, hidden):
     path.write_bytes(compound(biff(sheets, hidden)))
 
 
-def biff(sheets, hidden=(), *, epoch=1900, extra=b""):
-    """Return the stream of a workbook; `extra` stands after what begins it."""
+def biff(sheets, hidden=(), *, epoch=1900, extra=b"", inside=b""):
+    """Return the stream of a workbook; `extra` stands after what begins it, `inside` in sheets."""
     head = begin(5) + extra + record(0x42, struct.pack("<H", 1200))
     head += record(0x22, struct.pack("<H", epoch == 1904))
     for number in STYLES.values():
         head += record(0xE0, struct.pack("<HH16x", 0, number))
-    bodies = [begin(16) + _cells(rows, epoch) + record(10) for rows in sheets.values()]
+    bodies = [begin(16) + _cells(rows, epoch) + inside + record(10) for rows in sheets.values()]
     listed = [_sheet(name, name in hidden) for name in sheets]
     at = len(head) + sum(len(one) + 8 for one in listed) + 4
     for one, body in zip(listed, bodies, strict=True):

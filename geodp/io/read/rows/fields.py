@@ -33,6 +33,16 @@ BROKEN = (
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
     "inside a field: close it, or write the value in one line."
 )
+ERRORS = (
+    *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
+    *("#SPILL!", "#CALC!", "#FIELD!"),
+)
+"""How workbooks show that a formula gave nothing."""
+
+ERROR = (
+    "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
+    "made, or name it as missing (--missing, missing=) if it is to count nobody."
+)
 SHORT = (
     "a count was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
     "original column with all digits."
@@ -519,6 +529,8 @@ def diagnose(text: str, mark: str) -> str:
         return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
+    if text.upper() in ERRORS or re.fullmatch("Err:[0-9]+", text):
+        return ERROR
     if not any(letter.isdecimal() for letter in text):
         return mark
     for pattern, rule in _KINDS:

@@ -78,7 +78,7 @@ DAMAGED = "The file is truncated or damaged; fetch or write it again."
 
 
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
-"""What is at the beginning of a document of OpenDocument, a zip archive."""
+"""What a document of OpenDocument, a zip archive, has after its first header of 30 bytes."""
 
 WORKBOOKS = ("xlsx", "xls", "ods")
 """Kinds that have sheets of cells."""
@@ -261,14 +261,15 @@ def kind_of(path: FilePath) -> str:
             "which are never opened: give the files that it names. Others, such as KML and GML, "
             "are to be converted first, to GeoPackage or GeoTIFF."
         )
-    other = OPEN_DOCUMENT in start and OPEN_DOCUMENT + b"spreadsheet" not in start
+    document = start.startswith(OPEN_DOCUMENT, 30)
+    other = document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30)
     if other or (start and name.lower().endswith(".xlsb")):
         rule = OTHER_WORKBOOK
     if rule:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
     ending = Path(path).suffix.lower()
-    if kind == "zip" and (OPEN_DOCUMENT in start or ending == ".ods"):
+    if kind == "zip" and (document or ending == ".ods"):
         return "ods"
     if kind == "zip" and ending in (".xlsx", ".xlsm"):
         return "xlsx"

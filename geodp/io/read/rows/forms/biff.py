@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from geodp.io.read.rows.forms.cells import ERRORS
+from geodp.io.read.rows.fields import ERRORS
 
 BOF, EOF, ENCRYPTED, SHEET, FORMAT, STYLE = 0x0809, 0x000A, 0x002F, 0x0085, 0x041E, 0x00E0
 FORMULAS = (0x0006, 0x0206, 0x0406)
@@ -19,6 +19,9 @@ NUMBERS = (0x0203, 0x027E)
 MANY_NUMBERS = 0x00BD
 CELLS = {*FORMULAS, TRUTH_OR_ERROR, *NUMBERS, MANY_NUMBERS, 0x0204, 0x00D6, 0x00FD}
 """Records of cells: those above, and texts."""
+
+ERROR_CODES = (0x00, 0x07, 0x0F, 0x17, 0x1D, 0x24, 0x2A, 0x2B)
+"""Of the first of ``ERRORS``."""
 
 VERSIONS = (0x0500, 0x0600)
 """Those that have several sheets in one stream, and that python-calamine reads."""
@@ -97,18 +100,17 @@ class Records:
 
     def mark(self, sheet: int) -> Marks:
         """Return what the values of a sheet, by its number from 0, do not tell; raises as above."""
-        found, inner = Marks(), False
+        found = Marks()
         for kind, at, size in _records(self.stream, self.starts[sheet]):
-            inner = inner or (kind == BOF and at != self.starts[sheet] + 4)
             if kind not in CELLS:
                 continue
-            if inner:
-                raise ValueError("cells after a chart, which python-calamine does not read")
             row, column, style = struct.unpack_from("<HHH", self.stream, at)
             if kind in FORMULAS:
                 found.formulas.add(row)
             elif kind == TRUTH_OR_ERROR and self.stream[at + 7]:
-                found.errors.setdefault(row, {})[column] = ERRORS[self.stream[at + 6]]
+                found.errors.setdefault(row, {})[column] = ERRORS[
+                    ERROR_CODES.index(self.stream[at + 6])
+                ]
             elif kind in NUMBERS and style in self.shares:
                 found.percentages.setdefault(row, []).append(column)
             elif kind == MANY_NUMBERS and self.shares:
@@ -119,15 +121,19 @@ class Records:
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, place and length of records up to the end of what begins here."""
+    """Yield kind, place and length of records up to the end of what begins here.
+
+    Those of charts within it are left out: what they hold of cells is none of the sheet.
+    """
     depth = 0
     while True:
         kind, size = struct.unpack_from("<HH", stream, at)
         at += 4
         if at + size > len(stream) or (not depth and kind != BOF):
             raise ValueError("records that break off")
-        yield kind, at, size
         depth += (kind == BOF) - (kind == EOF)
+        if depth < 2:
+            yield kind, at, size
         if not depth:
             return
         at += size

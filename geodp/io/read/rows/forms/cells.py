@@ -28,12 +28,6 @@ NO_WORKBOOK = (
     "it again without a password, or as CSV."
 )
 
-ERRORS = {
-    **{0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?"},
-    **{0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA"},
-}
-"""How errors are shown in cells, by their codes in binary workbooks."""
-
 
 class Book(Protocol):
     """A workbook of some form."""

@@ -34,6 +34,13 @@ def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
     assert Records.of(stream).mark(0).percentages == {0: [4]}
 
 
+def test_cells_of_a_chart_are_none_of_the_sheet():
+    error = record(0x205, struct.pack("<HHHBB", 7, 7, 0, 42, 1))
+    stream = biff({"a": []})[:-4] + begin(32) + error + record(10)
+    assert Records.of(stream + record(10)).mark(0).errors == {}
+    assert Records.of(stream + error + record(10)).mark(0).errors == {7: {7: "#N/A"}}
+
+
 @pytest.mark.parametrize(
     "stream",
     [
@@ -42,7 +49,7 @@ def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
         record(0x85, bytes(8)),
         biff(SHEET)[:-2],
         b"",
-        biff({"a": []})[:-4] + begin(32) + record(10) + record(0x203, bytes(14)) + record(10),
+        biff({"a": []})[:-4] + begin(32) + record(10),
     ],
 )
 def test_what_is_not_surely_read_is_refused(stream):

@@ -2,6 +2,7 @@
 
 import datetime
 import random
+import struct
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.forms.xls import BinaryBook
 from geodp.io.read.rows.input_files import input_files
-from tests.io.read.workbooks import Error, Formula, biff, compound, record, write
+from tests.io.read.workbooks import Error, Formula, begin, biff, compound, record, write
 
 MOMENT = datetime.datetime(2024, 5, 31, 9, 30)
 
@@ -40,6 +41,13 @@ def test_columns_and_rows_before_the_first_cell_count(tmp_path):
         ([None, 0, "#NUM!"], True),
     ]
     assert [*book.rows("b")] == []
+
+
+def test_cells_of_a_chart_are_none_of_the_sheet(tmp_path):
+    number = record(0x203, struct.pack("<HHHd", 1, 0, 0, 987))
+    stream = biff({"a": [("n",), (5,)]}, inside=begin(32) + number + record(10))
+    book = book_of(tmp_path / "a.xls", compound(stream))
+    assert [*book.rows("a")] == [(["n"], False), ([5], False)]
 
 
 def test_the_extra_that_is_missing_is_named(tmp_path, monkeypatch):
