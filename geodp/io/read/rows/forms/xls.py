@@ -78,10 +78,11 @@ class BinaryBook:
         assert self._numbers is not None
         marks = self._records.mark(self._numbers[sheet])
         found = self._book.get_sheet_by_name(sheet)
-        left, rows, height = 0, iter(()), 0
+        left, height, blank = 0, 0, repeat(list[Any]())
+        rows: Iterator[list[Any]] = iter(())
         if found.start is not None:
             left, rows, height = found.start[1], found.iter_rows(), found.end[0] + 1
-        rows = islice(chain(rows, repeat([])), max(height, marks.end))
+        rows = islice(chain(rows, blank), max(height, marks.end))
         for number, row in enumerate(rows):
             cells: list[Cell] = [None] * left + [*map(_cell, row)]
             for column in marks.percentages.get(number, ()):
