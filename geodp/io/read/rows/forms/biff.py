@@ -1,7 +1,8 @@
 """Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors, percentages.
 
 python-calamine gives a blank for an error and for a formula what it gave, so that their records
-are looked at beforehand.
+are looked at beforehand. It also asks for as much memory as a damaged record says, and the process
+ends where there is not so much: sizes are compared with what a sheet can have.
 """
 
 from __future__ import annotations
@@ -17,11 +18,18 @@ FORMULAS = (0x0006, 0x0206, 0x0406)
 TRUTH_OR_ERROR = 0x0205
 NUMBERS = (0x0203, 0x027E)
 MANY_NUMBERS = 0x00BD
+DIMENSIONS, MERGED = 0x0200, 0x00E5
 CELLS = {*FORMULAS, TRUTH_OR_ERROR, *NUMBERS, MANY_NUMBERS, 0x0204, 0x00D6, 0x00FD}
 """Records of cells: those above, and texts."""
 
 ERROR_CODES = (0x00, 0x07, 0x0F, 0x17, 0x1D, 0x24, 0x2A, 0x2B)
 """Of the first of ``ERRORS``."""
+
+MOST_ROWS, MOST_COLUMNS = 1 << 16, 1 << 8
+"""Of a sheet."""
+
+MOST_AREA = 1 << 24
+"""Cells of the rectangles around the sheets of a workbook, of which few are filled."""
 
 VERSIONS = (0x0500, 0x0600)
 """Those that have several sheets in one stream, and that python-calamine reads."""
@@ -42,11 +50,33 @@ class Marks:
         By row and column, as they are shown.
     percentages : mapping of int to list of int
         Columns of numbers that are shown as percentages, by row.
+    cells : int
+        Records of cells.
+    first, last : tuple of int
+        Row and column of the corners of the rectangle around all cells.
     """
 
     formulas: set[int] = field(default_factory=set)
     errors: dict[int, dict[int, str]] = field(default_factory=dict)
     percentages: dict[int, list[int]] = field(default_factory=dict)
+    cells: int = 0
+    first: tuple[int, int] = (MOST_ROWS, MOST_COLUMNS)
+    last: tuple[int, int] = (0, 0)
+
+    @property
+    def area(self) -> int:
+        """The number of cells in the rectangle."""
+        rows, columns = (1 + b - a for a, b in zip(self.first, self.last, strict=True))
+        return max(rows, 0) * max(columns, 0)
+
+    def take(self, row: int, column: int, width: int) -> None:
+        """Add cells side by side; ValueError for some beyond what a sheet has."""
+        end = column + width - 1
+        if row >= MOST_ROWS or not column <= end < MOST_COLUMNS:
+            raise ValueError("a cell beyond the sheet")
+        self.cells += 1
+        self.first = min(self.first[0], row), min(self.first[1], column)
+        self.last = max(self.last[0], row), max(self.last[1], end)
 
     @property
     def end(self) -> int:
@@ -98,13 +128,24 @@ class Records:
         shares = frozenset(style for style, number in enumerate(styles) if number in formats)
         return cls(stream, tuple(starts), shares)
 
-    def mark(self, sheet: int) -> Marks:
-        """Return what the values of a sheet, by its number from 0, do not tell; raises as above."""
+    def marks(self) -> list[Marks]:
+        """Return what the values of each sheet do not tell; raises as above."""
+        found = [*map(self._mark, self.starts)]
+        if sum(one.area for one in found) > max(MOST_AREA, 64 * sum(one.cells for one in found)):
+            raise ValueError("cells far from all others")
+        return found
+
+    def _mark(self, start: int) -> Marks:
         found = Marks()
-        for kind, at, size in _records(self.stream, self.starts[sheet]):
+        for kind, at, size in _records(self.stream, start):
+            if kind == DIMENSIONS:
+                _require_dimensions(self.stream[at : at + size])
+            elif kind == MERGED and size < 2 + 8 * struct.unpack_from("<H", self.stream, at)[0]:
+                raise ValueError("merged cells that are not there")
             if kind not in CELLS:
                 continue
             row, column, style = struct.unpack_from("<HHH", self.stream, at)
+            found.take(row, column, (size - 6) // 6 if kind == MANY_NUMBERS else 1)
             if kind in FORMULAS:
                 found.formulas.add(row)
             elif kind == TRUTH_OR_ERROR and self.stream[at + 7]:
@@ -118,6 +159,13 @@ class Records:
                     if struct.unpack_from("<H", self.stream, one)[0] in self.shares:
                         found.percentages.setdefault(row, []).append(column + number)
         return found
+
+
+def _require_dimensions(data: bytes) -> None:
+    """Raise ValueError where a sheet says that it has more rows or columns than there can be."""
+    first, last, _, width = struct.unpack("<LLHH" if len(data) > 10 else "<HHHH", data[:-2])
+    if last > MOST_ROWS or width > MOST_COLUMNS or (last and first >= last):
+        raise ValueError("dimensions beyond the sheet")
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:

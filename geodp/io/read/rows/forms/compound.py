@@ -13,7 +13,7 @@ SMALL = 64
 
 
 def read_stream(data: bytes, names: Sequence[str]) -> bytes:
-    """Return the first stream that there is of some names, in letters of either case.
+    """Return the first stream that there is of some names.
 
     Raises ValueError where there is none, and for a file that is damaged or ends before the stream
     does; struct.error for one that ends before its header does.
@@ -23,28 +23,33 @@ def read_stream(data: bytes, names: Sequence[str]) -> bytes:
         raise ValueError("sectors of another size")
     size = 1 << shift
     body = data[size:]
-    start, cutoff, small_start = struct.unpack_from("<L4xLL", data, 48)
+    start, cutoff, small_start, small_many = struct.unpack_from("<L4xLLL", data, 48)
     table = _table(data, body, size)
     entries = _chain(body, table, start, size)
     found: dict[str, tuple[int, int]] = {}
-    root = None
+    root, small = None, list[int]()
     for at in range(0, len(entries) - 127, 128):
         length, kind = struct.unpack_from("<HB", entries, at + 64)
         first, many = struct.unpack_from("<LL", entries, at + 116)
-        if kind == 5:
-            root = first, many
+        if kind == 5 and not at:
+            root = first
         elif kind == 2:
             name = entries[at : at + max(length - 2, 0)].decode("utf-16-le")
-            found[name.upper()] = first, many
-    name = next((one.upper() for one in names if one.upper() in found), "")
+            found.setdefault(name, (first, many))
+    name = next((one for one in names if one in found), "")
     if not name or root is None:
         raise ValueError("no such stream")
     first, many = found[name]
-    if many >= cutoff:
-        stream = _chain(body, table, first, size)
+    inner = b""
+    if small_many:
+        small, inner = (
+            _words(_chain(body, table, small_start, size)),
+            _chain(body, table, root, size),
+        )
+    if many < cutoff:
+        stream = _chain(inner, small, first, SMALL)
     else:
-        small = _words(_chain(body, table, small_start, size))
-        stream = _chain(_chain(body, table, root[0], size), small, first, SMALL)
+        stream = _chain(body, table, first, size)
     if len(stream) < many:
         raise ValueError("the stream ends before its length")
     return stream[:many]
@@ -53,6 +58,8 @@ def read_stream(data: bytes, names: Sequence[str]) -> bytes:
 def _table(data: bytes, body: bytes, size: int) -> list[int]:
     """Return which sector comes after each one."""
     many = struct.unpack_from("<L", data, 44)[0]
+    if max(many, struct.unpack_from("<L", data, 64)[0]) * size > len(body):
+        raise ValueError("more sectors than the file has")
     following, _ = struct.unpack_from("<LL", data, 68)
     listed = [*struct.unpack_from("<109L", data, 76)]
     seen = 0

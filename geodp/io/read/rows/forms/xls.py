@@ -26,7 +26,7 @@ from geodp.io.read.rows.input_files import InputFile
 MOST_BYTES = 1 << 28
 """Of a workbook, which is held in memory; one of this form has 65,536 rows at most in a sheet."""
 
-STREAMS = ("Workbook", "Book")
+STREAMS = ("Workbook", "Book", "WORKBOOK", "BOOK")
 
 
 class BinaryBook:
@@ -58,12 +58,13 @@ class BinaryBook:
         if Path(file.path).stat().st_size > MOST_BYTES:
             return
         data = Path(file.path).read_bytes()
-        self._records = Records.of(read_stream(data, STREAMS))
+        # What they refuse would end the process in the library.
+        self._marks = Records.of(read_stream(data, STREAMS)).marks()
         self._book = library.load_workbook(BytesIO(data))
         found = self._book.sheets_metadata
         kept = [n for n, one in enumerate(found) if one.typ == library.SheetTypeEnum.WorkSheet]
         numbers = {found[n].name: n for n in kept}
-        if len(found) == len(self._records.starts) and len(numbers) == len(kept):
+        if len(found) == len(self._marks) and len(numbers) == len(kept):
             self._numbers = numbers
 
     def rows(self, sheet: str) -> Iterator[Row]:
@@ -76,7 +77,7 @@ class BinaryBook:
 
     def _rows(self, sheet: str) -> Iterator[Row]:
         assert self._numbers is not None
-        marks = self._records.mark(self._numbers[sheet])
+        marks = self._marks[self._numbers[sheet]]
         found = self._book.get_sheet_by_name(sheet)
         left, height, blank = 0, 0, repeat(list[Any]())
         rows: Iterator[list[Any]] = iter(())
