@@ -404,6 +404,13 @@ def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
 READERS = (Table,)
 
 
+def _grid_of(grid: str | Grid) -> Grid:
+    """Return the grid that a name stands for, or the grid itself."""
+    from geodp.grid.grid import Grid
+
+    return Grid.mesh(grid) if isinstance(grid, str) else grid
+
+
 def read_table(
     paths: Given,
     *,
@@ -437,7 +444,7 @@ def read_table(
 ) -> CountTable:
     """Read tables with one row a cell: text (plain, gzip, zip), Parquet, GeoPackage and the like.
 
-    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, xlsx, and tables in memory. Columns are found
+    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, and tables in memory. Columns are found
     by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
     of the grid are in `columns`. How often a person is counted is known of one table in the layout
@@ -483,10 +490,8 @@ def read_table(
     where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row
     member, rounding, secret, memory, scratch
     """
-    from geodp.grid.grid import Grid
-
     return Table(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        grid=_grid_of(grid),
         value=value,
         attribute=attribute,
         code=code,
