@@ -444,7 +444,7 @@ def read_table(
 ) -> CountTable:
     """Read tables with one row a cell: text (plain, gzip, zip), Parquet, GeoPackage and the like.
 
-    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, and tables in memory. Columns are found
+    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, tables in memory. Columns are found
     by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
     of the grid are in `columns`. How often a person is counted is known of one table in the layout
