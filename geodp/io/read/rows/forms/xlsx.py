@@ -32,6 +32,7 @@ class OpenXmlBook:
     def __init__(self, file: InputFile) -> None:
         self._name = file.name
         self._book = _load(file)
+        self._shares: dict[Any, bool] = {}
 
     @property
     def sheets(self) -> tuple[str, ...]:
@@ -50,7 +51,16 @@ class OpenXmlBook:
         found = self._book[sheet]
         found.reset_dimensions()  # what the file says of its size may be wrong
         for row in found.iter_rows():
-            yield [_cell(one) for one in row], any(one.data_type == "f" for one in row)
+            yield [self._cell(one) for one in row], any(one.data_type == "f" for one in row)
+
+    def _cell(self, cell: Any) -> Cell:
+        value = cell.value
+        if type(value) not in (int, float):
+            return as_cell(value)
+        style = cell._style_id
+        if style not in self._shares:  # a format takes long to look up, and there are few
+            self._shares[style] = "%" in cell.number_format
+        return percentage(value) if self._shares[style] else as_cell(value)
 
 
 def _load(file: InputFile) -> Any:
@@ -70,10 +80,3 @@ def _load(file: InputFile) -> Any:
     except BROKEN:
         pass
     raise InputError(NO_WORKBOOK, file=file.name)
-
-
-def _cell(cell: Any) -> Cell:
-    value = cell.value
-    if type(value) in (int, float) and "%" in cell.number_format:
-        return percentage(value)
-    return as_cell(value)
