@@ -529,7 +529,7 @@ def diagnose(text: str, mark: str) -> str:
         return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
-    if text.upper() in ERRORS or re.fullmatch("Err:[0-9]+", text):
+    if _is_error(text):
         return ERROR
     if not any(letter.isdecimal() for letter in text):
         return mark
@@ -541,9 +541,15 @@ def diagnose(text: str, mark: str) -> str:
     return "a count must be a number in plain digits."
 
 
+def _is_error(text: str) -> bool:
+    return text.upper() in ERRORS or re.fullmatch("Err:[0-9]+", text) is not None
+
+
 def _coordinate_rule(text: str) -> str:
     if not text:
         return MISSING
+    if _is_error(text):
+        return "a coordinate is an error of a formula; correct it, or drop the rows without one."
     if "\n" in text or "\r" in text:
         return BROKEN
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]*", text):

@@ -228,6 +228,14 @@ def test_errors_are_named_as_missing_as_they_are_shown(form, tmp_path):
 
 
 @every_form
+def test_errors_as_coordinates_are_told_as_such(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("x", "y", "n"), (139.75, Error(), 5)])
+    with pytest.raises(InputError, match="a coordinate is an error of a formula") as caught:
+        read_table(path, grid="jis:basic", x="x", y="y", value="n")
+    assert caught.value.row == 2
+
+
+@every_form
 def test_errors_and_formulas_at_the_edge_of_a_sheet_are_seen(form, tmp_path):
     """A column of errors alone, and a last row of one, are none that is not there."""
     rows = [("mesh", "n", "more"), (53394611, 5, Error()), (Error(), Error(), Error())]
