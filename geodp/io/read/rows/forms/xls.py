@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -60,7 +61,7 @@ class BinaryBook:
         data = Path(file.path).read_bytes()
         # What they refuse would end the process in the library.
         self._marks = Records.of(read_stream(data, STREAMS)).marks()
-        self._book = library.load_workbook(BytesIO(data))
+        self._book = _carry_out(partial(library.load_workbook, BytesIO(data)))
         found = self._book.sheets_metadata
         kept = [n for n, one in enumerate(found) if one.typ == library.SheetTypeEnum.WorkSheet]
         numbers = {found[n].name: n for n in kept}
@@ -82,7 +83,8 @@ class BinaryBook:
         left, height, blank = 0, 0, repeat(list[Any]())
         rows: Iterator[list[Any]] = iter(())
         if found.start is not None:
-            left, rows, height = found.start[1], found.iter_rows(), found.end[0] + 1
+            rows = iter(partial(_carry_out, partial(next, found.iter_rows(), None)), None)
+            left, height = found.start[1], found.end[0] + 1
         rows = islice(chain(rows, blank), max(height, marks.end))
         for number, row in enumerate(rows):
             cells: list[Cell] = [None] * left + [*map(_cell, row)]
@@ -92,6 +94,21 @@ class BinaryBook:
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = text
             yield cells, number in marks.formulas
+
+
+def _carry_out(step: Callable[[], Any]) -> Any:
+    """Return what a step of the library gives; ValueError where its code gives up.
+
+    What it raises then is no Exception, which would end the process.
+    """
+    try:
+        return step()
+    except Exception:
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+    raise ValueError("the library gave up")
 
 
 def _cell(value: Any) -> Cell:

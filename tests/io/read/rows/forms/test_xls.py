@@ -71,6 +71,15 @@ def test_passwords_and_documents_are_refused(data, tmp_path):
         book_of(tmp_path / "a.xls", data)
 
 
+@pytest.mark.parametrize("days", [1e300, -1e300])
+def test_a_workbook_at_which_the_library_gives_up_is_refused(days, tmp_path):
+    span = record(0x203, struct.pack("<HHHd", 1, 0, 4, days))  # of the style of spans of time
+    book = book_of(tmp_path / "a.xls", compound(biff({"a": [("n",)]}, inside=span)))
+    with pytest.raises(InputError, match="cannot be read as a workbook") as caught:
+        [*book.rows("a")]
+    assert caught.value.__context__ is None
+
+
 def test_a_damaged_workbook_is_read_or_refused_and_nothing_else(tmp_path, capfd):
     """No other error, no word of the library, and no cell that is not of the file's bytes."""
     whole = compound(biff({"a": [("mesh", "n"), *((53394611, 5),) * 50]}))
