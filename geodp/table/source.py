@@ -77,6 +77,8 @@ class Source:
         no table of units.
     missing : int
         Values that count nobody as they are named as missing, or hidden by the publisher.
+    flags : mapping of str to int
+        Numbers that have each mark beside them which was named (``--flags``).
     other : int
         Counts in the unit of codes which no table of units has (``--other``).
     without_person : int
@@ -99,6 +101,7 @@ class Source:
     people_outside: int = 0
     beyond: Mapping[str, Outside] = field(default_factory=dict)
     missing: int = 0
+    flags: Mapping[str, int] = field(default_factory=dict)
     other: int = 0
     without_person: int = 0
     totals: tuple[str, ...] = ()

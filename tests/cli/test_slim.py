@@ -17,7 +17,7 @@ RUN = """
 import json, sys
 
 ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "matplotlib", "openpyxl", "pandas",
-          "pyogrio", "s2geometry", "scipy", "xarray"}
+          "pyogrio", "python_calamine", "s2geometry", "scipy", "xarray"}
 
 class Absent:
     @staticmethod

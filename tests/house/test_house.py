@@ -117,6 +117,7 @@ OUTSIDE = {
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
     "openpyxl": ("", "io/read/rows/forms"),
+    "python_calamine": ("", "io/read/rows/forms"),
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),
     "h3": ("", "grid/cells"),

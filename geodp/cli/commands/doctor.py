@@ -25,8 +25,8 @@ LIBRARIES = (
     "platformdirs",
 )
 EXTRAS = (
-    *("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2", "fsspec", "h3"),
-    "s2geometry",
+    *("scipy", "pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
+    *("fsspec", "h3", "s2geometry"),
 )
 """Libraries of extras, which need not be there."""
 

@@ -324,7 +324,7 @@ def read_points(
 ) -> CountTable:
     """Count records per cell, in batches: text (plain, gzip, zip), Parquet, tables in memory.
 
-    Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and xlsx.
+    Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and workbooks.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
     records in each; the table then carries the bound that it keeps, ``cells * per_cell``. Records

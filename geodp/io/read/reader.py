@@ -102,6 +102,17 @@ def convert_by(given: Any) -> tuple[str, ...]:
     return tuple(name for text in texts for name in text.split(","))
 
 
+def convert_flags(given: Any) -> tuple[str, ...]:
+    """Return flags, of texts with commas between them; UsageError for a mark that is none."""
+    texts = [given] if isinstance(given, str) else given or ()
+    marks = [mark for text in texts for mark in text.split(",")]
+    if not marks:
+        return ()
+    from geodp.io.read.rows.flags import Flags
+
+    return Flags.of(marks).marks
+
+
 def convert_labels(given: Any) -> Mapping[str, Any]:
     """Return lists of labels by attributes, of texts ``FILE`` and ``NAME=FILE``.
 
@@ -174,6 +185,12 @@ WHERE = Option(
 MISSING = Option(
     "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
+    many=True,
+)
+FLAGS = Option(
+    "Marks that stand beside numbers of people, with commas between, such as 'p,e,*,()': they are "
+    "taken away, and the numbers are counted. Any other mark is refused; repeatable.",
+    "--flags",
     many=True,
 )
 DUPLICATES = Option(
@@ -305,6 +322,10 @@ class Reader(ABC):
         Only rows whose columns have these values, compared as they mean: numbers as numbers, dates
         and times as moments, what is in quotation marks as it is written
         (:mod:`geodp.io.read.rows.selecting`).
+    flags : sequence of str
+        Marks beside counts, such as "p" of ``7 p`` or "()" of ``(7)``: the number is counted. Other
+        marks are refused, and so is what would make the number another
+        (:mod:`geodp.io.read.rows.flags`).
     duplicates : {"error", "sum"}
         For a cell that is there several times. What "sum" adds up may be other dates, and a
         person in each of them: :func:`geodp.publish` asks for a contribution.

@@ -86,6 +86,9 @@ class Table(Reader):
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
+    flags: Sequence[str] = field(
+        default=(), metadata=asks(reader.FLAGS, convert=reader.convert_flags)
+    )
     duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
     suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
@@ -275,15 +278,19 @@ class Table(Reader):
 
     def _counting(self, official: bool) -> Counting:
         """Return how values become counts; official mesh files have marks of their own."""
+        from geodp.io.read.rows.flags import Flags
         from geodp.io.read.rows.mesh_columns import HIDDEN, MARKS, NONE
         from geodp.io.read.rows.rounding import Counting
 
         if not official:
             if self.suppressed != "error":
                 raise UsageError(NO_MARKS)
-            return Counting(self.missing, self.decimal, self.rounding, self.secret)
+            return Counting(
+                self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
+            )
         zero = (NONE, *(MARKS if self.suppressed == "zero" else ()), *self.missing)
-        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN)
+        flags = Flags.of(self.flags)
+        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
         self, table: Columns, names: Sequence[str] | None, official: bool
@@ -359,12 +366,14 @@ class Table(Reader):
 def _count(
     rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
 ) -> list[NDArray[Any]]:
-    """Return the numbers of each column of values, and tell how many of them are missing."""
+    """Return the numbers of each column of values, and tell which are missing or have flags."""
     found = []
     for value, array in zip(values, arrays, strict=False):
         with rows.named(value):
-            found.append(counting.numbers(array))
-        survey.miss(rows.table.name, counting.count_missing(array, found[-1]))
+            plain, flagged = counting.drop_flags(array)
+            found.append(counting.numbers(plain))
+        survey.flag(rows.table.name, flagged)
+        survey.miss(rows.table.name, counting.count_missing(plain, found[-1]))
     return found
 
 
@@ -395,6 +404,13 @@ def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
 READERS = (Table,)
 
 
+def _grid_of(grid: str | Grid) -> Grid:
+    """Return the grid that a name stands for, or the grid itself."""
+    from geodp.grid.grid import Grid
+
+    return Grid.mesh(grid) if isinstance(grid, str) else grid
+
+
 def read_table(
     paths: Given,
     *,
@@ -410,6 +426,7 @@ def read_table(
     labels: Lists | FilePath | None = None,
     where: Mapping[str, Value] | None = None,
     missing: Sequence[str | float] = (),
+    flags: Sequence[str] = (),
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
@@ -427,7 +444,7 @@ def read_table(
 ) -> CountTable:
     """Read tables with one row a cell: text (plain, gzip, zip), Parquet, GeoPackage and the like.
 
-    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, xlsx, and tables in memory. Columns are found
+    Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, tables in memory. Columns are found
     by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
     of the grid are in `columns`. How often a person is counted is known of one table in the layout
@@ -470,13 +487,11 @@ def read_table(
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, duplicates, outside, delimiter, encoding, decimal, layer, header_row
+    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row
     member, rounding, secret, memory, scratch
     """
-    from geodp.grid.grid import Grid
-
     return Table(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        grid=_grid_of(grid),
         value=value,
         attribute=attribute,
         code=code,
@@ -488,6 +503,7 @@ def read_table(
         labels=reader.convert_labels(labels),
         where=where or {},
         missing=missing,
+        flags=reader.convert_flags(flags),
         duplicates=duplicates,
         suppressed=suppressed,
         outside=outside,

@@ -16,7 +16,6 @@ from typing import Any
 
 import geopandas
 import numpy as np
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +29,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.table import read_table
+from tests.io.read import workbooks
 
 ROWS, COLS = 48, 60
 N = ROWS * COLS
@@ -134,13 +134,9 @@ def parquet(folder: Path, **options: Any) -> Path:
     return folder / "a.parquet"
 
 
-def workbook(folder: Path) -> Path:
-    book = openpyxl.Workbook()
-    book.active.append(["code", "n"])
-    for row in zip(CODES, COUNTS.tolist(), strict=True):
-        book.active.append(row)
-    book.save(folder / "a.xlsx")
-    return folder / "a.xlsx"
+def workbook(folder: Path, form: str = "xlsx") -> Path:
+    rows = zip(CODES, COUNTS.tolist(), strict=True)
+    return workbooks.write(folder / f"a.{form}", [("code", "n"), *rows])
 
 
 def features(folder: Path, name: str, **options: Any) -> Path:
@@ -280,6 +276,8 @@ FORMS = (
     Form("parquet", parquet, by_code),
     Form("parquet, checked", partial(parquet, write_page_checksum=True), by_code),
     Form("xlsx", workbook, by_code, checked=True),
+    Form("ods", partial(workbook, form="ods"), by_code, checked=True),
+    Form("xls", partial(workbook, form="xls"), by_code),
     Form("shp", partial(features, name="a.shp"), by_point),
     Form("shp, shx cut", partial(features, name="a.shp"), by_point, cut=".shx"),
     Form("shp, dbf cut", partial(features, name="a.shp"), by_point, cut=".dbf"),

@@ -28,6 +28,7 @@ from geodp.io.read.rows.headers import is_name, point_to
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
+    WORKBOOKS,
     ArrowStream,
     FilePath,
     Given,
@@ -222,7 +223,7 @@ def _open(
     file: InputFile, encoding: str | None, layer: str | None, header_row: int | None
 ) -> Table:
     """Open what is no text."""
-    if header_row is not None and file.kind != "xlsx":
+    if header_row is not None and file.kind not in WORKBOOKS:
         raise UsageError(ROWS_ABOVE)
     if file.kind == "parquet":
         return ParquetTable.open(file)
@@ -230,7 +231,7 @@ def _open(
         from geodp.io.read.rows.forms.vector import VectorTable
 
         return VectorTable.open(file, layer, encoding)
-    if file.kind == "xlsx":
+    if file.kind in WORKBOOKS:
         from geodp.io.read.rows.forms.workbook import SheetTable
 
         return SheetTable.open(file, layer, header_row)

@@ -33,6 +33,16 @@ BROKEN = (
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
     "inside a field: close it, or write the value in one line."
 )
+ERRORS = (
+    *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
+    *("#SPILL!", "#CALC!", "#FIELD!"),
+)
+"""How workbooks show that a formula gave nothing."""
+
+ERROR = (
+    "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
+    "made, or name it as missing (--missing, missing=) if it is to count nobody."
+)
 SHORT = (
     "a count was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
     "original column with all digits."
@@ -61,7 +71,8 @@ HIDDEN = (
 )
 FLAGGED = (
     "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
-    "values, a unit or brackets; move flags to a column of their own, or remove them."
+    "values, a unit or brackets; if its number is to be counted, name the flag (--flags p,e; "
+    "flags=), otherwise move flags to a column of their own."
 )
 THOUSANDS = (
     "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
@@ -120,7 +131,7 @@ def counts(
         if whole is not None:
             return _whole(whole)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, mark))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -165,7 +176,7 @@ def fractions(
         plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
         plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, mark))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         plain = plain.cast(pa.float64())
     plain = plain.cast(pa.float64())
@@ -528,12 +539,14 @@ _KINDS = (
 """How texts that are no number are written, in small letters, and what is said of each."""
 
 
-def _diagnose(text: str, mark: str) -> str:
+def diagnose(text: str, mark: str) -> str:
     """Return what is wrong with a text that is no number, without saying the text."""
     if "\n" in text or "\r" in text:
         return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
+    if _is_error(text):
+        return ERROR
     if not any(letter.isdecimal() for letter in text):
         return mark
     for pattern, rule in _KINDS:
@@ -544,9 +557,15 @@ def _diagnose(text: str, mark: str) -> str:
     return "a count must be a number in plain digits."
 
 
+def _is_error(text: str) -> bool:
+    return text.upper() in ERRORS or re.fullmatch("Err:[0-9]+", text) is not None
+
+
 def _coordinate_rule(text: str) -> str:
     if not text:
         return MISSING
+    if _is_error(text):
+        return "a coordinate is an error of a formula; correct it, or drop the rows without one."
     if "\n" in text or "\r" in text:
         return BROKEN
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]*", text):

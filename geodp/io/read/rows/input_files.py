@@ -63,6 +63,7 @@ _KINDS = {
     b"CDF\x02": "netcdf",
     b"CDF\x05": "netcdf",
     b"\x89HDF": "hdf5",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "xls",  # also documents, and workbooks with a password
 }
 VECTOR = ("geopackage", "flatgeobuf", "shapefile", "zipped shapefile", "dbf")
 """Kinds that GDAL reads as features."""
@@ -76,15 +77,15 @@ MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re
 DAMAGED = "The file is truncated or damaged; fetch or write it again."
 
 
-OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How old workbooks begin, and new ones with a password."""
+OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
+"""What a document of OpenDocument, a zip archive, has after its first header of 30 bytes."""
 
-OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis."
-"""What is at the beginning of a spreadsheet of OpenDocument, a zip archive."""
+WORKBOOKS = ("xlsx", "xls", "ods")
+"""Kinds that have sheets of cells."""
 
 OTHER_WORKBOOK = (
-    "This is a workbook of another form (ods, xls, xlsb), or one with a password; save it as xlsx "
-    "without a password, or as CSV."
+    "This is a binary workbook (xlsb), or a document that is none; save the table as xlsx, xls or "
+    "ods without a password, or as CSV."
 )
 NO_ARCHIVE = "Only zip archives have members (--member, member=); leave the option out."
 VOLUME = (
@@ -102,7 +103,7 @@ class InputFile:
     name : str
         The path as given; of an archive, ``"FILE (member)"``.
     kind : str
-        "text", "parquet", "xlsx", "geojson", "json lines" or one of ``VECTOR``.
+        "text", "parquet", "geojson", "json lines", or one of ``WORKBOOKS`` or of ``VECTOR``.
     open : callable
         Opens the stream at its start; may be called again.
     size : int
@@ -237,8 +238,9 @@ def list_paths(paths: Given) -> list[FilePath]:
 def kind_of(path: FilePath) -> str:
     """Return what the first bytes say, and the ending where these may be of several kinds.
 
-    "zip", "gzip", "zstd", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
-    ``RASTER``, or else "text". Raises InputError where there is no file, or an empty one.
+    "zip", "gzip", "zstd", "parquet", "7z", "geojson", "json lines", one of ``WORKBOOKS``, of
+    ``VECTOR`` or of ``RASTER``, or else "text". Raises InputError where there is no file, or an
+    empty one.
     """
     name, start = str(path), b""
     if Path(path).is_dir():
@@ -246,7 +248,7 @@ def kind_of(path: FilePath) -> str:
     require_regular(path)
     try:
         with open(path, "rb") as stream:
-            start = stream.read(64)
+            start = stream.read(128)
         rule = "" if start else "The file is empty."
     except FileNotFoundError:
         refuse_url(name)
@@ -259,13 +261,16 @@ def kind_of(path: FilePath) -> str:
             "which are never opened: give the files that it names. Others, such as KML and GML, "
             "are to be converted first, to GeoPackage or GeoTIFF."
         )
-    other = start.startswith(OLE) or OPEN_DOCUMENT in start
+    document = start.startswith(OPEN_DOCUMENT, 30)
+    other = document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30)
     if other or (start and name.lower().endswith(".xlsb")):
         rule = OTHER_WORKBOOK
     if rule:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
     ending = Path(path).suffix.lower()
+    if kind == "zip" and (document or ending == ".ods"):
+        return "ods"
     if kind == "zip" and ending in (".xlsx", ".xlsm"):
         return "xlsx"
     return _kind_of_text(ending, start) if kind == "text" else kind

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from geodp.errors import InputError
 from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
-from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.fields import ERRORS, as_text
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
 
@@ -51,8 +51,9 @@ TOO_MANY_TO_SAMPLE = (
 
 
 UNKNOWN = (
-    *("na", "n/a", "#n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "\\n", "-", "--"),
+    *("na", "n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "\\n", "-", "--"),
     *(".", "..", "?", "*", "unknown", "undefined", "missing", "(null)", "\u4e0d\u660e", "\uff0d"),
+    *(one.lower() for one in ERRORS),
 )
 """How persons are written who are not known, in letters of either case: many are not one."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.flags import NO_FLAGS, Flags
 from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
 
@@ -71,11 +73,16 @@ class Counting:
     rounding: Rounding | None = None
     secret: NoiseKey | None = None
     mark: str = fields.MARK
+    flags: Flags = NO_FLAGS
 
     @cached_property
     def _round(self) -> Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]:
         assert self.rounding is not None
         return rounder(self.rounding, self.secret)
+
+    def drop_flags(self, column: pa.Array) -> tuple[pa.Array, Counter[str]]:
+        """Return a column without the flags beside its numbers, and how many have each."""
+        return self.flags.drop(column, [str(one) for one in self.missing])
 
     def numbers(self, column: pa.Array) -> NDArray[Any]:
         """Return the numbers of a column, int64[n] or, to be rounded, float64[n].

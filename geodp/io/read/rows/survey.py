@@ -25,6 +25,7 @@ class Survey:
         self._spellings: dict[str, dict[str, Counter[str]]] = {}
         self._forms: dict[str, dict[str, str]] = {}
         self._beyond: dict[str, dict[str, Counter[str]]] = {}
+        self._flags: dict[str, Counter[str]] = {}
         self._totals: dict[str, list[str]] = {}
         self._left_out: set[str] = set()
         self._partitions: dict[Term, str] = {}
@@ -120,6 +121,11 @@ class Survey:
         """Add values that count nobody as they are named as missing."""
         self._of(file).update(missing=rows)
 
+    def flag(self, file: str, numbers: Mapping[str, int]) -> None:
+        """Add how many numbers have each flag beside them."""
+        if numbers:
+            self._flags.setdefault(file, Counter()).update(numbers)
+
     def take_other(self, file: str, counts: int) -> None:
         """Add counts in the unit of codes which no table of units has."""
         self._of(file).update(other=counts)
@@ -158,6 +164,7 @@ class Survey:
             beyond={
                 reason: Outside(**found) for reason, found in self._beyond.get(file, {}).items()
             },
+            flags=dict(self._flags.get(file, {})),
             totals=tuple(self._totals.get(file, ())),
             **numbers,
         )

@@ -306,6 +306,7 @@ def test_sums_of_one_code_that_no_population_has_are_refused(tmp_path):
 
 
 KINDS = {
+    "an error of a formula": ["#REF!", "#N/A", "#DIV/0!", "#name?", "Err:502"],
     "a flag beside its number": [
         "7 p",
         "7p",
@@ -328,7 +329,7 @@ KINDS = {
     "thousands separators": ["1,234", "1,234.0", "1 234", "1'234", "1.234.567", "１，２３４"],
     "not between thousands": ["12,34,567"],
     "decimal comma": ["1,5", "1,50", "1234,5"],
-    "blank or a mark": ["", "..", "c", "x", "-", "–", "n.a.", "NA", "NULL", "#REF!", "true", "七"],
+    "blank or a mark": ["", "..", "c", "x", "-", "–", "n.a.", "NA", "NULL", "true", "七"],
     "a finite number": ["NaN", "nan", "inf", "-Infinity"],
     "rounded to few digits": ["1.23E+05", "1.2e2", "5.33946e+08"],
     "holds a line break": ["7\n8"],

@@ -1,1 +1,1 @@
-"""Forms of tables beside text and Parquet: of GDAL's vector drivers, GeoJSON, JSON lines, xlsx."""
+"""Forms of tables beside text and Parquet: of GDAL's vector drivers, JSON, workbooks."""

@@ -1,19 +1,15 @@
-"""Sheets of xlsx workbooks: columns of numbers, where all cells are, and else of texts."""
+"""Sheets of workbooks: columns of numbers, where all cells are, and else of texts."""
 
 from __future__ import annotations
 
-import datetime
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
-from zipfile import ZipFile
 
 import pyarrow as pa
 
-from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.complete.archive import DAMAGES
+from geodp.errors import InputError, printable
+from geodp.io.read.rows.forms.cells import NO_WORKBOOK, Book, Cell
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -31,18 +27,7 @@ BATCH = 1 << 14
 """Rows that are looked at at once."""
 
 MOST_ROWS = 1 << 20
-"""Rows of a sheet of xlsx."""
-
-MOST_SHARED = 1 << 28
-"""Bytes of a workbook's parts beside its sheets, such as its texts: they are held in memory."""
-
-BROKEN = (
-    *(*DAMAGES, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, SyntaxError),
-    *(RuntimeError, NotImplementedError),
-)
-"""What openpyxl raises on a damaged, hostile or encrypted workbook; its words may quote cells."""
-
-Cell: TypeAlias = str | int | float | None
+"""Rows of a sheet, as spreadsheets keep them."""
 
 KEPT = 10**15
 """Whole numbers from here on may have lost digits: workbooks keep 15 of them."""
@@ -52,10 +37,6 @@ LOST = (
     "text, from the original file."
 )
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
-NO_WORKBOOK = (
-    "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted: save it again "
-    "without a password, or as CSV."
-)
 
 
 @dataclass(frozen=True)
@@ -88,24 +69,24 @@ class SheetTable(FileTable):
 
         InputError where there are several sheets and none was chosen.
         """
-        book = _load(file)
+        book = _open_book(file)
         try:
-            names = [one.title for one in book.worksheets]
+            names = book.sheets
             shown = ", ".join(map(printable, names))
             if (sheet is None and len(names) != 1) or (sheet is not None and sheet not in names):
                 rule = f"Choose one of the sheets (--layer, layer=): {shown}."
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
             found, header = header_row or 1, list[str]()
-            for number, row in enumerate(_rows(book[chosen], file.name, found), found):
+            for number, row in enumerate(_rows(book, chosen, file.name, found), found):
                 found, header = number, trim([*map(_text, row)])
                 if header or header_row is not None:
                     break
             else:
                 if header_row is not None:
                     raise InputError(AFTER_LAST, file=file.name, row=header_row)
-            above = book[chosen].iter_rows(max_row=found - 1, values_only=True) if found > 1 else ()
-            if header and any(trim([*map(_text, map(_cell, row))]) == header for row in above):
+            above = islice(book.rows(chosen), found - 1)
+            if header and any(trim([*map(_text, row)]) == header for row, _ in above):
                 raise InputError(ABOVE, file=file.name, row=found)
         finally:
             book.close()
@@ -123,12 +104,12 @@ class SheetTable(FileTable):
 
         The type of a column is that of all its cells, which are held until they were read.
         """
-        book, width = _load(self.file), len(self.names)
+        book, width = _open_book(self.file), len(self.names)
         held: list[list[Cell]] = [[] for _ in chosen]
         try:
             blank = 0
             below = self.header_row + 1
-            for number, row in enumerate(_rows(book[self.sheet], self.name, below), below):
+            for number, row in enumerate(_rows(book, self.sheet, self.name, below), below):
                 if any(map(_is_there, row[width:])):
                     raise InputError(self._explain_wide(), file=self.name, row=number)
                 if not any(map(_is_there, row)):
@@ -161,9 +142,9 @@ class SheetTable(FileTable):
 
     def _head_rows(self) -> list[list[str]]:
         """Cells of the first rows as texts."""
-        book = _load(self.file)
+        book = _open_book(self.file)
         try:
-            rows = islice(_rows(book[self.sheet], self.name), HEAD_ROWS)
+            rows = islice(_rows(book, self.sheet, self.name), HEAD_ROWS)
             return [[*map(_text, row)] for row in rows]
         finally:
             book.close()
@@ -179,7 +160,7 @@ class SheetTable(FileTable):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What the workbook says."""
-        found = (Fact("format", "xlsx", "file"), Fact("layer", self.sheet, "file"))
+        found = (Fact("format", self.file.kind, "file"), Fact("layer", self.sheet, "file"))
         said = Fact("header row", str(self.header_row), "operator")
         return (*found, said) if self.named else found
 
@@ -188,58 +169,30 @@ class SheetTable(FileTable):
         return self.header_row + record + 1
 
 
-def _load(file: InputFile) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise UsageError(
-            'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
-        ) from None
-    try:
-        with ZipFile(file.path) as archive:
-            beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
-        if sum(one.file_size for one in beside) <= MOST_SHARED:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return openpyxl.load_workbook(file.path, read_only=True, keep_links=False)
-    except BROKEN:
-        pass
-    raise InputError(NO_WORKBOOK, file=file.name)
+def _open_book(file: InputFile) -> Book:
+    """Open a workbook by the library of its form, which is imported here alone."""
+    if file.kind == "ods":
+        from geodp.io.read.rows.forms.ods import OpenDocumentBook
+
+        return OpenDocumentBook(file)
+    if file.kind == "xls":
+        from geodp.io.read.rows.forms.xls import BinaryBook
+
+        return BinaryBook(file)
+    from geodp.io.read.rows.forms.xlsx import OpenXmlBook
+
+    return OpenXmlBook(file)
 
 
-def _rows(sheet: Any, name: str, first: int = 1) -> Iterator[list[Cell]]:
-    """Yield the cells of every row from the first one on."""
-    sheet.reset_dimensions()  # what the file says of its size may be wrong
-    rows, number = sheet.iter_rows(min_row=first), first - 1
-    while True:
-        number += 1
-        row: Any = None
-        read = False
-        try:
-            with warnings.catch_warnings():  # they quote cells
-                warnings.simplefilter("ignore")
-                row = next(rows, None)
-            read = number <= MOST_ROWS or row is None
-        except BROKEN:
-            pass
-        if not read:
+def _rows(book: Book, sheet: str, name: str, first: int = 1) -> Iterator[list[Cell]]:
+    """Yield the cells of every row from the first one on; InputError at a formula."""
+    for number, (cells, computed) in enumerate(book.rows(sheet), 1):
+        if number > MOST_ROWS:
             raise InputError(NO_WORKBOOK, file=name)
-        if row is None:
-            return
-        if any(cell.data_type == "f" for cell in row):
-            raise InputError(FORMULA, file=name, row=number)
-        yield [_cell(cell.value) for cell in row]
-
-
-def _cell(value: Any) -> Cell:
-    """Return what stands in a cell, whole numbers as such; texts for what is no number."""
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        return value
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    return str(value)
+        if number >= first:
+            if computed:
+                raise InputError(FORMULA, file=name, row=number)
+            yield cells
 
 
 def _is_there(cell: Cell) -> bool:

@@ -4,67 +4,79 @@ import datetime
 import warnings
 import zipfile
 
-import openpyxl
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms import workbook
+from geodp.io.read.rows.forms import workbook, xlsx
 from geodp.io.read.table import read_table
+from tests.io.read.workbooks import FORMS, Error, Formula, Percent, write
 
 SECRET = 987654321
 
 
-def book(path, *sheets):
-    made = openpyxl.Workbook()
-    made.remove(made.active)
-    for number, rows in enumerate(sheets):
-        sheet = made.create_sheet(f"sheet {number}")
-        for row in rows:
-            sheet.append(row)
-    made.save(path)
-    return path
+book = write
+every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def read(path, **options):
     return read_table(path, grid="jis:basic", code="mesh", value="n", **options)
 
 
-def test_codes_and_counts_are_read_as_numbers_or_texts(tmp_path, monkeypatch):
+@every_form
+def test_codes_and_counts_are_read_as_numbers_or_texts(form, tmp_path, monkeypatch):
     monkeypatch.setattr(workbook, "BATCH", 2)
     rows = [("mesh", " n ", None), (53394611, 5), ("53394526", 7.0), (53394527, "8"), (), (None,)]
-    assert sorted(read(book(tmp_path / "a.xlsx", rows)).count.tolist()) == [5, 7, 8]
+    assert sorted(read(book(tmp_path / f"a.{form}", rows)).count.tolist()) == [5, 7, 8]
 
 
-def test_one_of_several_sheets_is_chosen(tmp_path):
-    path = book(tmp_path / "a.xlsx", [("notes",)], [("mesh", "n"), (53394611, 5)])
+@every_form
+def test_one_of_several_sheets_is_chosen(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("notes",)], [("mesh", "n"), (53394611, 5)])
     with pytest.raises(InputError, match=r"--layer.*sheet 0, sheet 1"):
         read(path)
     assert read(path, layer="sheet 1").count.tolist() == [5]
 
 
+@every_form
 @pytest.mark.parametrize(
     ("rows", "rule", "row"),
     [
-        ([("mesh", "n"), (53394611, SECRET), (53394612, "=B2+1")], "formula", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, Formula(SECRET))], "formula", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, Formula())], "formula", 3),
+        (
+            [("mesh", "n"), (53394611, SECRET), (53394612, Error())],
+            "Column n: a count is an error",
+            3,
+        ),
+        (
+            [("mesh", "n"), (53394611, SECRET), (53394612, Error("#DIV/0!"))],
+            "Column n: a count is an error",
+            3,
+        ),
+        ([("mesh", "n"), (53394611, SECRET), (Error("#REF!"), 1)], "Column mesh", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, Percent(1.0))], "percentage", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, True)], "mark", 3),
         ([("mesh", "n"), (53394611, SECRET), (), (53394612, 1)], "blank", 3),
         ([("mesh", "n"), (53394611, SECRET, 1)], "more columns", 2),
         ([("mesh", "n"), (53394611, SECRET), (53394612, 1.5)], "whole number", 3),
         ([()], "no header", None),
     ],
 )
-def test_what_is_refused_names_the_row_of_the_sheet(rows, rule, row, tmp_path):
+def test_what_is_refused_names_the_row_of_the_sheet(form, rows, rule, row, tmp_path):
     with pytest.raises(InputError, match=rule) as caught:
-        read(book(tmp_path / "a.xlsx", rows))
+        read(book(tmp_path / f"a.{form}", rows))
     assert caught.value.row == row
     assert str(SECRET) not in str(caught.value)
 
 
-def test_damaged_workbooks_are_refused(tmp_path):
-    data = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, SECRET)]).read_bytes()
-    for end in (len(data) // 2, 100):
-        (tmp_path / "a.xlsx").write_bytes(data[:end])
-        with pytest.raises(InputError):
-            read(tmp_path / "a.xlsx")
+@every_form
+def test_damaged_workbooks_are_refused(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("mesh", "n"), (53394611, SECRET)])
+    data = path.read_bytes()
+    for end in (len(data) - 1, len(data) // 2, 100):
+        path.write_bytes(data[:end])
+        with pytest.raises(InputError, match=r"cannot be read as a workbook|truncated|directory"):
+            read(path)
 
 
 def edit(path, name, change):
@@ -98,7 +110,7 @@ def test_sheets_that_break_off_are_refused_and_never_taken_for_shorter_ones(
 
 
 def test_parts_that_unpack_to_more_than_memory_holds_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(workbook, "MOST_SHARED", 10_000)
+    monkeypatch.setattr(xlsx, "MOST_SHARED", 10_000)
     path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
     edit(path, "xl/styles.xml", lambda data: data + b" " * 10_000)
     with pytest.raises(InputError, match="cannot be read as a workbook"):
@@ -123,6 +135,7 @@ def types(path):
     return [fact.value for fact in source.facts if fact.field.startswith("type of column")]
 
 
+@every_form
 @pytest.mark.parametrize(
     ("cells", "kind"),
     [
@@ -132,9 +145,9 @@ def types(path):
         (("5", "7"), "string"),
     ],
 )
-def test_a_column_has_the_type_of_all_its_cells(cells, kind, tmp_path):
+def test_a_column_has_the_type_of_all_its_cells(form, cells, kind, tmp_path):
     rows = zip((53394611, 53394612), cells, strict=True)
-    assert types(book(tmp_path / "a.xlsx", [("mesh", "n"), *rows])) == [kind, "int64"]
+    assert types(book(tmp_path / f"a.{form}", [("mesh", "n"), *rows])) == [kind, "int64"]
 
 
 def test_numbers_are_no_texts_with_marks(tmp_path):
@@ -149,13 +162,14 @@ def test_numbers_are_no_texts_with_marks(tmp_path):
         read(path, missing=["-"], **given)
 
 
+@every_form
 @pytest.mark.parametrize("number", [1234567890123456, 1e15, -(10**15), 9007199254740994])
 @pytest.mark.parametrize("column", [0, 1])
-def test_numbers_of_more_digits_than_workbooks_keep_are_refused(number, column, tmp_path):
+def test_numbers_of_more_digits_than_workbooks_keep_are_refused(form, number, column, tmp_path):
     row = [53394611, 5]
     row[column] = number
     with pytest.raises(InputError, match="of which workbooks keep 15") as caught:
-        read(book(tmp_path / "a.xlsx", [("mesh", "n"), row]))
+        read(book(tmp_path / f"a.{form}", [("mesh", "n"), row]))
     assert caught.value.row == 2
 
 
@@ -171,25 +185,115 @@ def test_quadkeys_of_a_workbook(tmp_path):
         read_table(mixed, **given)
 
 
-def test_rows_above_the_header_that_are_blank_count(tmp_path):
+@every_form
+def test_rows_above_the_header_that_are_blank_count(form, tmp_path):
     rows = [(), (None, None), ("mesh", "n"), (53394611, 5), (53394612, "x")]
-    path = book(tmp_path / "a.xlsx", rows[:4])
+    path = book(tmp_path / f"a.{form}", rows[:4])
     assert read(path).count.tolist() == [5]
     with pytest.raises(InputError, match="mark") as caught:
-        read(book(tmp_path / "a.xlsx", rows))
+        read(book(tmp_path / f"a.{form}", rows))
     assert caught.value.row == 5
 
 
-@pytest.mark.parametrize("name", ["a.ods", "a.xls", "a.xlsx", "a.xlsb"])
-def test_workbooks_of_other_forms_and_with_passwords_are_told(name, tmp_path):
-    path = tmp_path / name
-    if name == "a.ods":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-            archive.writestr("content.xml", "<x/>")
-    elif name == "a.xlsb":
-        book(path, [("mesh", "n"), (53394611, 5)])
-    else:
-        path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
-    with pytest.raises(InputError, match="save it as xlsx without a password, or as CSV"):
+MOMENT = datetime.datetime(2024, 5, 31, 9, 30)
+
+
+@every_form
+@pytest.mark.parametrize(
+    ("stated", "others", "term"),
+    [
+        (MOMENT, datetime.datetime(2024, 6, 1, 9, 30), "2024-05-31T09:30"),
+        (datetime.date(2024, 5, 31), datetime.date(2024, 6, 1), "2024-05-31"),
+        (datetime.time(9, 30), datetime.time(10, 0), "09:30:00"),
+        (datetime.timedelta(hours=30), datetime.timedelta(hours=40), "1 day, 6:00:00"),
+        (True, False, "true"),
+        ("a", "b", "a"),
+        (1, 2, "01"),
+    ],
+)
+def test_rows_are_selected_by_what_a_cell_means(form, stated, others, term, tmp_path):
+    rows = [("mesh", "n", "t"), (53394611, 5, stated), (53394612, 7, others)]
+    found = read(book(tmp_path / f"a.{form}", rows), where={"t": term})
+    assert found.count.tolist() == [5]
+
+
+@every_form
+def test_errors_are_named_as_missing_as_they_are_shown(form, tmp_path):
+    rows = [("mesh", "n"), (53394611, 5), (53394612, Error()), (53394613, Error("#DIV/0!"))]
+    path = book(tmp_path / f"a.{form}", rows)
+    assert read(path, missing=["#N/A", "#DIV/0!"]).count.tolist() == [5]
+    with pytest.raises(InputError, match="error of a formula") as caught:
+        read(path, missing=["#N/A"])
+    assert caught.value.row == 4
+
+
+@every_form
+def test_errors_as_coordinates_are_told_as_such(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("x", "y", "n"), (139.75, Error(), 5)])
+    with pytest.raises(InputError, match="a coordinate is an error of a formula") as caught:
+        read_table(path, grid="jis:basic", x="x", y="y", value="n")
+    assert caught.value.row == 2
+
+
+@every_form
+def test_errors_and_formulas_at_the_edge_of_a_sheet_are_seen(form, tmp_path):
+    """A column of errors alone, and a last row of one, are none that is not there."""
+    rows = [("mesh", "n", "more"), (53394611, 5, Error()), (Error(), Error(), Error())]
+    with pytest.raises(InputError, match="Column n") as caught:
+        read(book(tmp_path / f"a.{form}", rows))
+    assert caught.value.row == 3
+    rows = [("mesh", "n"), (53394611, 5), (Formula(), Formula())]
+    with pytest.raises(InputError, match="formula") as caught:
+        read(book(tmp_path / f"a.{form}", rows))
+    assert caught.value.row == 3
+
+
+@every_form
+def test_errors_beside_the_columns_that_are_read_do_not_matter(form, tmp_path):
+    rows = [("mesh", "n", "rate"), (53394611, 5, Error()), (53394612, 6, Percent(0.5))]
+    assert sorted(read(book(tmp_path / f"a.{form}", rows)).count.tolist()) == [5, 6]
+
+
+@every_form
+def test_titles_stand_above_a_header_row_that_is_named(form, tmp_path):
+    rows = [("Population", None), (Formula(1),), ("mesh", "n"), (53394611, 5)]
+    path = book(tmp_path / f"a.{form}", rows)
+    assert read(path, header_row=3).count.tolist() == [5]
+    with pytest.raises(InputError, match="--header-row 2"):
+        read(book(tmp_path / f"b.{form}", [("Population", None), *rows[2:]]))
+
+
+@every_form
+def test_a_sheet_is_called_as_it_is_and_hidden_ones_are_sheets(form, tmp_path):
+    rows = [("mesh", "n"), (53394611, 5)]
+    path = book(tmp_path / f"a.{form}", rows, rows, names=["人口 & <1>", "old"], hidden=["old"])
+    with pytest.raises(InputError, match="人口 & <1>, old"):
         read(path)
+    assert read(path, layer="人口 & <1>").count.tolist() == [5]
+
+
+@every_form
+def test_workbooks_in_archives_are_read(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("mesh", "n"), (53394611, 5)])
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(path, f"tables/{path.name}")
+        archive.writestr("readme.txt", "about")
+    assert read(tmp_path / "a.zip").count.tolist() == [5]
+
+
+@pytest.mark.parametrize("form", ["xls", "ods"])
+def test_the_form_is_that_of_the_first_bytes_whatever_the_name(form, tmp_path):
+    path = book(tmp_path / f"a.{form}", [("mesh", "n"), (53394611, 5)])
+    path = path.rename(tmp_path / "a.xlsx")
+    assert read(path).count.tolist() == [5]
+
+
+def test_binary_workbooks_and_documents_are_told(tmp_path):
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+    text = tmp_path / "a.odt"
+    with zipfile.ZipFile(text, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", "<x/>")
+    for one in (path.rename(tmp_path / "a.xlsb"), text):
+        with pytest.raises(InputError, match="save the table as xlsx, xls or ods"):
+            read(one)

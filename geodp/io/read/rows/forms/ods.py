@@ -1,0 +1,221 @@
+"""Spreadsheets of OpenDocument (ods): cells by the type and the value that their XML states.
+
+The XML is read by Python's own parser, row by row. Libraries that read spreadsheets of several
+forms give blanks or 0 for errors, and what a formula gave for a number.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from xml.etree.ElementTree import Element, iterparse
+from xml.parsers.expat import ParserCreate
+from zipfile import ZipFile
+
+from geodp.errors import InputError
+from geodp.io.read.rows.complete.archive import check_archive
+from geodp.io.read.rows.forms.cells import (
+    BROKEN,
+    NO_WORKBOOK,
+    Cell,
+    Row,
+    guard_rows,
+    percentage,
+)
+from geodp.io.read.rows.input_files import InputFile, guard
+
+CONTENT = "content.xml"
+
+MOST_COLUMNS = 1 << 14
+"""Columns of a sheet, as spreadsheets keep them."""
+
+MOST_BLANKS = 1 << 16
+"""Blanks that a text may state by their number."""
+
+_NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
+_TABLE, _OFFICE, _TEXT = (f"{_NAMES}{one}:1.0}}" for one in ("table", "office", "text"))
+_CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
+_CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
+_PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
+_BESIDE = (f"{_OFFICE}annotation", f"{_TEXT}ruby-text", f"{_TEXT}note")
+"""Elements within a text that are no part of it: comments, readings of characters, notes."""
+
+_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_TIME = re.compile(r"PT(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]+))?S)?")
+
+
+class OpenDocumentBook:
+    """A spreadsheet of which rows are read one by one; InputError for a file that is none."""
+
+    def __init__(self, file: InputFile) -> None:
+        self._name = file.name
+        self._archive = guard(file.name, partial(ZipFile, file.path), NO_WORKBOOK)
+        check_archive(file.path, self._archive)
+        found: list[str] | None = None
+        with suppress(*BROKEN):
+            found = self._name_tables()
+        if found is None or len({*found}) < len(found):
+            raise InputError(NO_WORKBOOK, file=file.name)
+        self.sheets = tuple(found)
+
+    def rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
+        return guard_rows(self._rows(sheet), self._name)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._archive.close()
+
+    def _name_tables(self) -> list[str]:
+        found = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            if f"{{{name}" == f"{_TABLE}table":
+                found.append(attributes[f"{_TABLE}name"[1:]])
+
+        parser = ParserCreate(namespace_separator="}")
+        parser.StartElementHandler = start
+        with self._archive.open(CONTENT) as stream:
+            parser.ParseFile(stream)
+        return found
+
+    def _rows(self, sheet: str) -> Iterator[Row]:
+        depth, blank, here = 0, 0, False
+        # It is read to its end, where its checksum is asked.
+        with self._archive.open(CONTENT) as stream:
+            for event, element in iterparse(stream, ("start", "end")):
+                if element.tag == f"{_TABLE}table":
+                    depth += 1 if event == "start" else -1
+                    if depth > 1 and here:
+                        raise ValueError("a table within a cell")
+                    here = depth > 0 and (here or element.get(f"{_TABLE}name") == sheet)
+                    if event == "end":
+                        element.clear()
+                elif element.tag == f"{_TABLE}table-row" and event == "end":
+                    if here:
+                        row, repeat = _read_row(element), _repeat(element, "rows")
+                        if row == ([], False):
+                            blank += repeat
+                        else:
+                            yield from (([], False) for _ in range(blank))
+                            yield from (row for _ in range(repeat))
+                            blank = 0
+                    element.clear()
+
+
+def _repeat(element: Element, of: str) -> int:
+    """Return how often a row or a cell is there."""
+    found = int(element.get(f"{_TABLE}number-{of}-repeated", "1"))
+    if found < 1:
+        raise ValueError("it is there less than once")
+    return found
+
+
+def _read_row(row: Element) -> Row:
+    """Return the cells of a row up to its last that is not blank."""
+    cells, blank, computed = list[Cell](), 0, False
+    for one in row:
+        if one.tag not in _CELLS:
+            raise ValueError("a row of something else than cells")
+        repeat, value = _repeat(one, "columns"), _read_cell(one)
+        computed = computed or one.get(f"{_TABLE}formula") is not None
+        if value is None or value == "":
+            blank += repeat
+            continue
+        if len(cells) + blank + repeat > MOST_COLUMNS:
+            raise ValueError("more columns than a sheet has")
+        cells += [None] * blank + [value] * repeat
+        blank = 0
+    return cells, computed
+
+
+def _read_cell(cell: Element) -> Cell:
+    """Return what stands in a cell by its type; an error as it is shown."""
+
+    def stated(name: str) -> str:
+        return cell.attrib[f"{_OFFICE}{name}"]
+
+    if cell.get(f"{_CALC}value-type") == "error":
+        return _read_text(cell) or "#N/A"
+    match cell.get(f"{_OFFICE}value-type", "void"):
+        case "float":
+            return _read_number(stated("value"))
+        case "percentage":
+            return percentage(float(_read_number(stated("value"))))
+        case "currency":
+            return f"{_read_number(stated('value'))} {cell.get(f'{_OFFICE}currency') or '¤'}"
+        case "date":
+            return _read_date(stated("date-value"))
+        case "time":
+            return _read_time(stated("time-value"))
+        case "boolean":
+            return {"true": "True", "false": "False"}[stated("boolean-value").lower()]
+        case "string":
+            text = cell.get(f"{_OFFICE}string-value")
+            return _read_text(cell) if text is None else text
+        case "void":
+            return _read_text(cell) or None
+    raise ValueError("a cell of another type")
+
+
+def _read_number(text: str) -> int | float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("no number")
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _read_date(text: str) -> str:
+    """Return a date as a moment, at its beginning, as workbooks of other forms have them."""
+    try:
+        return datetime.datetime.fromisoformat(text).isoformat()
+    except ValueError:  # a year beyond those of Python
+        return text
+
+
+def _read_time(text: str) -> str:
+    """Return a duration of less than a day as a time of day, as workbooks of other forms do."""
+    if not (found := _TIME.fullmatch(text)):
+        return text
+    hours, minutes, seconds = (int(one or 0) for one in found.groups()[:3])
+    part = int((found[4] or "0")[:6].ljust(6, "0"))
+    if hours < 24 and minutes < 60 and seconds < 60:
+        return datetime.time(hours, minutes, seconds, part).isoformat()
+    span = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=part)
+    return str(span)
+
+
+def _read_text(cell: Element) -> str:
+    """Return the paragraphs of a cell, one a line, without comments on it."""
+    texts = []
+    for one in cell:
+        if one.tag in _PARAGRAPHS:
+            texts.append(_read_inline(one).strip(" "))
+        elif one.tag.startswith(_TEXT):
+            raise ValueError("a text of another form")
+    return "\n".join(texts)
+
+
+def _read_inline(element: Element) -> str:
+    parts = [_collapse(element.text)]
+    for one in element:
+        if one.tag == f"{_TEXT}s":
+            blanks = int(one.get(f"{_TEXT}c", "1"))
+            if not 0 <= blanks <= MOST_BLANKS:
+                raise ValueError("blanks without end")
+            parts.append(" " * blanks)
+        elif one.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+            parts.append("\t" if one.tag.endswith("tab") else "\n")
+        elif one.tag not in _BESIDE:
+            parts.append(_read_inline(one))
+        parts.append(_collapse(one.tail))
+    return "".join(parts)
+
+
+def _collapse(text: Any) -> str:
+    """Return a text with one blank for blanks and line ends side by side, as XML means them."""
+    return re.sub("[ \t\r\n]+", " ", text or "")
