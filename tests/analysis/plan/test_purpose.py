@@ -10,7 +10,7 @@ from geodp import Grid
 from geodp.accuracy.variance import from_below
 from geodp.analysis.plan import Objective, Objectives, read_plan, serve
 from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.plan import Request, plan
+from geodp.analysis.plan.plan import Planner, plan
 from geodp.analysis.plan.regions import MOST_DENSE, Blocks, Cells, Difference
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.shares import least_product
@@ -178,7 +178,7 @@ def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     found = serve(SMALL, text, prior=prior, releases=2, epsilon=1)
     proxy = Proxy(prior, "")
     families = draw_families(Objectives.parse(text), SMALL, proxy)
-    simulation, request = Simulation(proxy, families), Request.of(SMALL, {"epsilon": 1})
+    simulation, request = Simulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1), {})
     values = []
     for name in (found.name, "pyramid:setting=flat"):
         one = request.plan(name)
