@@ -16,6 +16,7 @@ from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.shares import least_product
 from geodp.analysis.plan.simulation import Simulation, public_key
 from geodp.errors import UsageError
+from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 
