@@ -98,7 +98,7 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
             "a list of labels for each",
         ),
         ("attributes = [{name = 's=', columns = ['M', 'F']}]", "no comma or ="),
-        ("[grids]\n10 = 'jis:quater'", "the grid of '10': there is no code system jis:quater"),
+        ("[grids]\n10 = 'jis:quater'", "the grid of '10': there is no code system jis:"),
         ("columns = [1]", "entry of columns must be a text"),
         ("asks = [['a']]", "entry of asks must be a text"),
         ("[grids]\n8 = {a = 1}", "entry of grids must be a text"),

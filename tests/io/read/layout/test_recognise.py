@@ -130,6 +130,19 @@ def test_points_persons_and_times_are_found(settle):
 TABLES = {
     **{what: columns for what, (columns, _) in (FOUND | ASKED).items()},
     "journeys": {"origin": MESHES, "destination": MESHES[::-1], "n": COUNTS},
+    "journeys by columns of codes": {
+        "発地メッシュコード": MESHES,
+        "着地メッシュコード": MESHES[::-1],
+        "n": COUNTS,
+    },
+    "modelled journeys": {
+        "periodo": ("7", "8", "9"),
+        "origen": ("28001", "28002", "28003"),
+        "destino": ("28002", "28003", "28001"),
+        "viajes": ("0.5", "1.5", "2.5"),
+    },
+    "modelled counts": {"id": SQUARES, "tramo": ("1", "2", "3"), "viajes": ("0.5", "1.5", "2.5")},
+    "a municipality": {"GEOID": ("11001", "11003", "11005"), "population": COUNTS},
     "points": {"id": ("1", "2", "3"), "lon": ("1.5", "2.5", "3"), "lat": ("1", "2", "3.5")},
     "Dutch": {"crs28992res500m": ("E85500N436000", "E86000N436000"), "n": COUNTS[:2]},
     "zensus": {
