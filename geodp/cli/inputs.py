@@ -35,6 +35,9 @@ GRIDS: dict[str, tuple[str, ...]] = {
 All other kinds are code systems, which take bounds.
 """
 
+FACTS = "facts"
+"""Under which what is known of columns without options stands beside these; no option is so."""
+
 UNITS = ("units", "h3")
 """Kinds of grids whose cells are units."""
 

@@ -47,7 +47,8 @@ def inspect(
     said: dict[str, Any] = {"encoding": encoding, "header_row": header_row, "member": member}
     with fetch_urls(file) as path:
         found = run(path, **said)
-        proposed = _propose(path, {name: one for name, one in said.items() if one is not None})
+        given = {name: one for name, one in said.items() if one is not None}
+        proposed = _propose(path, given, found)
     if as_json:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -91,13 +92,13 @@ def inspect(
 COMMANDS = (inspect,)
 
 
-def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
+def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
     """Return the preset that fits, what remains to be said, and the command that publishes."""
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
 
     try:
-        found = propose(file, given)
+        found = propose(file, given, description=description)
     except UsageError as error:  # a file that no command publishes
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
         return {**nothing, "asks": [str(error)]}

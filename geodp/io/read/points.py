@@ -213,13 +213,15 @@ class Points(Reader):
         return self.x is not None
 
     def _columns(self) -> Locator:
+        from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
         from geodp.io.read.rows.projection import point_locator, transformation
 
         assert self.x is not None
         assert self.y is not None
         lattice = self.grid.places[0]
         move = transformation(lattice, self.crs, self.allow_ballpark)
-        return point_locator(lattice, self.x, self.y, move)
+        check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
+        return point_locator(lattice, self.x, self.y, move, check)
 
     def _geometry(self, table: Columns) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
