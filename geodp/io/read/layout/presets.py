@@ -254,16 +254,23 @@ class Preset:
         """Return the attributes whose columns a table all has, by their names.
 
         Their patterns are replaced by the names that they meet, and they have labels, which are
-        the names of the columns where the preset states none.
+        the names of the columns, as the publisher spells them, where the preset states none.
         """
         found: dict[str, Attribute] = {}
         for one in self.attributes:
             met = [match(pattern, names) for pattern in one.columns]
             columns = tuple(some[0] for some in met if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
-                labels = one.labels or (tuple(column.strip() for column in columns),)
+                labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
                 found.setdefault(one.name, Attribute(one.name, columns, labels))
         return found
+
+
+def _spell_out(pattern: str, column: str) -> str:
+    """Return the alternative of a pattern that is a column's name, or else the name itself."""
+    every, name = pattern.split("|"), column.strip()
+    near = [one for one in every if fold_case(one) == fold_case(name)]
+    return name if name in every or not near else near[0]
 
 
 def _is_stated(said: Mapping[str, Any]) -> bool:
