@@ -103,8 +103,9 @@ class Table(Reader):
         super().__post_init__()
         if self.suppressed != "error":
             from geodp.io.read.rows.mesh_columns import KEY, is_of_meshes
+            from geodp.io.read.rows.names import fold
 
-            key = self.x is None and (self.code or KEY).strip().upper() == KEY
+            key = self.x is None and fold(self.code or KEY) == fold(KEY)
             if not (key and is_of_meshes(self.grid)):
                 raise UsageError(NO_MARKS)
 

@@ -28,6 +28,7 @@ from geodp.io.read.layout.presets import (
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 
@@ -341,7 +342,7 @@ def _of_table(
         return _of_points(table, known, options, asks)
     located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
     mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
-    if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):
+    if key is not None and not located and not (mesh and fold(key) == fold(KEY)):
         options["code"] = key
     if not known.get("value"):
         titles = dict(zip(names, labels, strict=True))
