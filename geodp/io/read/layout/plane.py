@@ -19,11 +19,13 @@ TURN, POLE = 360.0, 90.0
 """Largest longitude (0 to 360 or -180 to 180) and latitude."""
 
 REMEDY_OF_POINTS = (
-    "say the CRS of the records, {such} (--points-crs, crs=), also where it is the grid's after all"
+    "say the CRS of the records, such as --points-crs {such} (crs='{such}'), also where it is the "
+    "grid's after all"
 )
 REMEDY_OF_CELLS = (
     "bring x and y to the grid's CRS, or choose a grid in theirs; of records of persons say that "
-    "every row is one, and their CRS, {such} (--points --points-crs; read_points, crs=)"
+    "every row is one, and their CRS, such as --points --points-crs {such} (read_points, "
+    "crs='{such}')"
 )
 
 
@@ -70,9 +72,9 @@ def find_other_unit(
     x, y = np.abs(x), np.abs(y)
     crs = CRS.from_user_input(lattice.crs)
     if crs.is_geographic:
-        other, held, such = (x > TURN) | (y > TURN), "metres", "such as EPSG:3857"
+        other, held, such = (x > TURN) | (y > TURN), "metres", "EPSG:3857"
     elif crs.is_projected and not _meets_degrees(lattice):
-        other, held, such = (x <= TURN) & (y <= POLE), "degrees", "EPSG:4326 if they are of GPS"
+        other, held, such = (x <= TURN) & (y <= POLE), "degrees", "EPSG:4326"
     else:
         return ""
     good = int(np.count_nonzero(other))
@@ -80,8 +82,8 @@ def find_other_unit(
         return ""
     unit = crs.axis_info[0].unit_name if crs.axis_info else "its own unit"
     return (
-        f"the first values look like {held}, and the grid is in {lattice.crs} ({unit}), where none "
-        f"of them lies: {remedy.format(such=such)}."
+        f"the first values look like {held}, and the grid is in {lattice.crs} ({unit}), which has "
+        f"no cell there: {remedy.format(such=such)}."
     )
 
 

@@ -38,9 +38,9 @@ def given(door, points, folder):
         (
             METRES,
             BERLIN,
-            r"look like degrees, .*EPSG:3035 \(metre\).*EPSG:4326.*--points-crs, crs=",
+            r"look like degrees, .*EPSG:3035 \(metre\).*--points-crs EPSG:4326 .crs=",
         ),
-        (DEGREES, TOKYO, r"look like metres, .*\(degree\).*EPSG:3857.*--points-crs, crs="),
+        (DEGREES, TOKYO, r"look like metres, .*\(degree\).*--points-crs EPSG:3857 .crs="),
     ],
     ids=["degrees", "metres"],
 )
