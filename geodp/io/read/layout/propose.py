@@ -162,10 +162,12 @@ def propose(
         )
         own = [] if chosen is None else match(str(chosen.options.get("value")), [*names, *labels])
         another = own and [*same.get("value", own)] != own[:1]
-        if chosen is not None and chosen.contribution is not None and another:
+        if chosen is not None and chosen.contribution is not None and not told:
+            known["stated_of"] = (
+                f"; the preset {chosen.name} states it of a header of its own alone"
+            )
+        elif chosen is not None and chosen.contribution is not None and another:
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
-        elif chosen is not None and chosen.contribution is not None and not told:
-            known["stated_of"] = f"; the preset {chosen.name} states it of its very header alone"
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
             table = _only_table(inspect(path, **texts, known=replace(known_of, key=key))["tables"])
