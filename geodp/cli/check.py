@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.inputs import sha256
+from geodp.cli.inputs import FACTS, sha256
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
             ],
             "occupied_cells": int(table.key.size),
             "counted_people": int(table.count.sum()),
-            "read": reading.describe(),
+            # Readers take options for the operator's that the layout or a header settled.
+            "read": reading.restate(options.get(FACTS, ())).describe(),
             "stated": write_plain(card.reading),
             "assumptions": write_plain(card.guarantee.assumptions),
         },

@@ -36,6 +36,9 @@ GRIDS: dict[str, tuple[str, ...]] = {
 All other kinds are code systems, which take bounds.
 """
 
+FACTS = "facts"
+"""Under which what is known of columns without options stands beside these; no option is so."""
+
 CELLS = ("h3", "s2")
 """Kinds of grids whose cells are those of the whole Earth in a public area."""
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import option
-from geodp.cli.inputs import read_named, resolve_attributes
+from geodp.cli.inputs import FACTS, read_named, resolve_attributes
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
+    from geodp.table.source import Fact
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -64,6 +65,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
+    from geodp.io.read.layout.presets import SeveralLayoutsError
     from geodp.io.read.layout.propose import RefusedLayoutError
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
@@ -73,23 +75,26 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
     asks: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks = {**settled, **found.options}, found.asks
+        settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
         # What is named adds to the layout that is known, and takes nothing of it away. A file
         # that cannot be looked at is told of when it is read, after all options.
         try:
-            settled |= _propose(context, options, by, None).options
-        except RefusedLayoutError:
+            found = _propose(context, options, by, None)
+            settled, facts = {**settled, **found.options}, found.facts
+        except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):
             pass
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     asks = (*asks, *by.pop(ASKS, ()))
+    options[FACTS] = (*facts, *by.pop(FACTS, ()))
     if by:
         _replace(context, options, {**by, "by": (), "labels": ()})
     settled |= by
@@ -141,6 +146,7 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
         ASKS: found.asks,
+        FACTS: found.facts,
     }
 
 
@@ -164,17 +170,22 @@ def _propose(
     given = _given(context, options)
     given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
     given["column"] = _columns_of_places({**options, **by}) or None
-    named = read_named(by.get("column", options["column"]) or (), "--column")
-    places = read_named(given["column"] or (), "--column")
-    given["labelled"] = [named[one] for one in named if one not in places]
     for name in ("by", "labels"):
         given.pop(name, None)
-    found = propose(options["inputs"][0], given, chosen)
+    found = propose(options["inputs"][0], given, chosen, named=_named_columns(options, by))
     columns = found.options.get("column")
     if columns and options["column"]:  # those of places stand beside those of attributes
         _replace(context, options, {"column": (*columns, *options["column"])})
     _apply(context, options, {_name(name): value for name, value in found.options.items()})
     return found
+
+
+def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[str]:
+    """Return the columns that options name for something else than codes and counts."""
+    columns = read_named(by.get("column") or options["column"] or (), "--column")
+    where = read_named(options["where"] or (), "--where")
+    single = [options[name] for name in ("x", "y", "person") if options.get(name) is not None]
+    return [*columns.values(), *where, *single]
 
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from geodp import progress
+from geodp.cli.inputs import FACTS
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
@@ -22,9 +23,10 @@ COMPILING = (
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
-    *("cluster", "workers", "key_folder", "trust_cluster", "formats"),
+    *("cluster", "workers", "key_folder", "trust_cluster", "formats", FACTS),
 }
-"""Options that say how and where a run is carried out, and change nothing in a release."""
+"""Options that say how and where a run is carried out, or who says what, and change nothing in a
+release."""
 
 
 def describe_call(options: Mapping[str, Any]) -> dict[str, str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.table.source import Source
+from geodp.table.source import Fact, Source
 from geodp.table.stated.reading import StatedReading, join_stated
 
 MET = (
@@ -76,6 +76,10 @@ class Reading:
         )
         sums = {name: sum(source[name] for source in each) for name in numbers}
         return {**sums, "doubled": self.doubled, "terms": self._terms(), "sources": each}
+
+    def restate(self, facts: Sequence[Fact]) -> Reading:
+        """Return the account with what is known of all files alike: who says these facts."""
+        return replace(self, sources=tuple(source.restate(facts) for source in self.sources))
 
     def why_empty(self) -> str | None:
         """Return why nothing of the input, or of one file, is counted; None where all of it is.

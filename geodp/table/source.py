@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 KnownBy: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
@@ -110,6 +110,12 @@ class Source:
     def in_memory(self) -> bool:
         """Whether it is a table or an array in memory, and no file."""
         return TABLE_IN_MEMORY in self.facts or ARRAY_IN_MEMORY in self.facts
+
+    def restate(self, facts: Sequence[Fact]) -> Source:
+        """Return the source with these facts in the place of those of the same fields."""
+        fields = {one.field for one in facts}
+        kept = [one for one in self.facts if one.field not in fields]
+        return replace(self, facts=(*kept, *facts))
 
     @property
     def says_zero(self) -> bool:

@@ -32,6 +32,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
     publishes it, and what must still be said.
     """
+    from geodp.io.read.layout.inspect import Known
     from geodp.io.read.layout.inspect import inspect as run
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
@@ -49,8 +50,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
-        found = run(path, **said, key=code)
-        proposed = _propose(path, {**said, **named})
+        found = run(path, **said, known=Known(key=code))
+        proposed = _propose(path, {**said, **named}, found)
     if as_json:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -107,14 +108,14 @@ def _say_table(table: dict[str, Any]) -> None:
         click.echo(translate_message(BY_NAMES).format(names=",".join(dict.fromkeys(by))))
 
 
-def _propose(file: FilePath, given: dict[str, Any]) -> dict[str, Any]:
+def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
     """Return the preset that fits, what remains to be said, and the command that publishes."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
 
     try:
-        found = propose(file, given)
+        found = propose(file, given, description=description)
     except UsageError as error:  # a file that no command publishes
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
         return {**nothing, "asks": [str(error)]}

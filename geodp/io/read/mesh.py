@@ -36,6 +36,8 @@ def read_mesh(
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
     decimal: Decimal | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
@@ -47,7 +49,7 @@ def read_mesh(
     Parameters
     ----------
     paths : path or sequence of paths
-        Of an archive, all tables are read.
+        Of an archive, all tables are read, or those of `member`.
     grid : str or Grid
         "jis:half" and so on, or a map made by ``Grid.mesh``. The grid is public: it never
         depends on the rows.
@@ -72,7 +74,7 @@ def read_mesh(
         the mesh named in HTKSAKI: that row then counts these people. `-` always counts 0.
     outside : {"error", "crop", "drop"}, optional
         Default: "drop" with `primary`, "crop" with `bounds`, else "error".
-    decimal, memory, scratch
+    decimal, header_row, member, memory, scratch
     """
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table
@@ -88,6 +90,8 @@ def read_mesh(
         suppressed=suppressed,
         outside=outside or cropping,
         decimal=decimal,
+        header_row=header_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from geodp.errors import UsageError, printable
+from geodp.errors import UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Option, Reader, asks
 
@@ -229,25 +229,16 @@ class Points(Reader):
         return CellMap.of(self.grid, self.outside == "drop")
 
     def _columns(self) -> Locator:
-        from geodp.io.read.layout.words import find_named, fold_columns
-        from geodp.io.read.rows.projection import in_metres, point_locator, transformation
+        from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
+        from geodp.io.read.rows.projection import point_locator, transformation
 
         lattice = self._map()
         assert lattice is not None
         assert self.x is not None
         assert self.y is not None
-        if (
-            self.crs is None
-            and find_named("longitude", fold_columns([self.x]))
-            and in_metres(lattice)
-        ):
-            raise UsageError(
-                f"The column {printable(self.x)} is called as longitudes are, and the grid's "
-                f"coordinates are those of {lattice.crs}; say the CRS of the records (--points-crs "
-                "EPSG:4326, crs='EPSG:4326', of GPS; or the grid's, if they are in it)."
-            )
         move = transformation(lattice, self.crs, self.allow_ballpark)
-        return point_locator(lattice, self.x, self.y, move)
+        check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
+        return point_locator(lattice, self.x, self.y, move, check)
 
     def _geometry(self, table: Columns) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points

@@ -171,7 +171,8 @@ BY = Option(
 )
 LABELS = Option(
     "Public list of the labels of --by, never made from the inputs: FILE or NAME=FILE. One label a "
-    "line, a table of attribute and label or of code and name, TOML or JSON; repeatable.",
+    "line, a table of attribute and label or of code and name, TOML, JSON, a codebook of DDI, code "
+    "lists of SDMX or CSVW; repeatable.",
     "--labels",
     many=True,
 )

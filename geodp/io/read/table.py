@@ -106,8 +106,9 @@ class Table(Reader):
         super().__post_init__()
         if self.suppressed != "error":
             from geodp.io.read.rows.mesh_columns import KEY, is_of_meshes
+            from geodp.io.read.rows.names import fold
 
-            key = self.x is None and (self.code or KEY).strip().upper() == KEY
+            key = self.x is None and fold(self.code or KEY) == fold(KEY)
             if not (key and is_of_meshes(self.grid)):
                 raise UsageError(NO_MARKS)
 
@@ -314,12 +315,20 @@ class Table(Reader):
         return not {*self.grid.axis_names[:2], "origin"}.isdisjoint(self.columns)
 
     def _locators(self, grid: Grid, wide: bool, key: str | None = None) -> list[Locator]:
+        from geodp.io.read.layout.plane import REMEDY_OF_CELLS, UnitCheck
         from geodp.io.read.rows.locators import cell_locators
 
-        code, point, columns = key or self.code, (self.x, self.y), dict(self.columns)
-        drops = self.outside == "drop"
+        code, point = key or self.code, (self.x, self.y)
+        check = None if self.x is None else UnitCheck(grid.places[0], REMEDY_OF_CELLS)
         found = cell_locators(
-            grid, code, point, self.anchor, columns, drops=drops, other=self.other
+            grid,
+            code,
+            point,
+            self.anchor,
+            self.columns,
+            drops=self.outside == "drop",
+            other=self.other,
+            check=check,
         )
         return _complete(grid, found, wide)
 

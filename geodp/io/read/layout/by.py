@@ -26,15 +26,12 @@ from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
-from geodp.io.read.rows.names import fold, spell
+from geodp.io.read.rows.names import fold, list_names, spell
 from geodp.io.read.rows.pairing import Combination, Values, find_label
 from geodp.table.source import Fact, KnownBy
 
 STAR = "*"
 """What stands for anything in a pattern of columns of counts."""
-
-MOST = 12
-"""Columns that a question lists."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +143,10 @@ def resolve(table: Table, named: Named) -> Resolved:
         )
     headers = _headers(table)
     if has_pattern(named.values) and (met := _meet(table, named, headers)):
-        return _Wide(table, named, names, headers, met).resolve()
+        return _Wide(table, named, names, met).resolve()
     if not names:
         return Resolved()
-    preset = named.preset or _fitting(table, headers)
+    preset = named.preset or _fitting(table, names)
     parts = {} if preset is None else preset.find_attributes(headers)
     side_by_side = next((one for one in parts.values() if {*one.names} == {*names}), None)
     if named.values is None and side_by_side and named.columns.keys().isdisjoint(names):
@@ -158,8 +155,8 @@ def resolve(table: Table, named: Named) -> Resolved:
         if other := _differs(axes, _stated_labels(named, names)):
             raise UsageError(
                 f"In the layout of the file the labels of {printable(other.name)} are "
-                f"{_list(other.labels)}; leave other labels out (--axis, --labels; labels=), or "
-                "name the columns (--value LABEL=COLUMN, value={label: column})."
+                f"{list_names(other.labels)}; leave other labels out (--axis, --labels; labels=), "
+                "or name the columns (--value LABEL=COLUMN, value={label: column})."
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
@@ -170,9 +167,17 @@ def _headers(table: Table) -> list[str]:
     return [*table.columns, *(label for label in getattr(table, "labels", ()) if label.strip())]
 
 
-def _fitting(table: Table, headers: Sequence[str]) -> Preset | None:
-    """Return the preset of the package that fits, where exactly one does."""
+def _fitting(table: Table, names: Sequence[str]) -> Preset | None:
+    """Return the preset of the package that fits; UsageError for several that know an attribute."""
     found = presets.find_fitting(Path(table.name), table.columns)
+    knowing = [one for one in found if any({*part.names} & {*names} for part in one.attributes)]
+    if len(found) > 1 and knowing:
+        shown = list_names([one.name for one in found])
+        raise presets.SeveralLayoutsError(
+            f"Several presets fit this file, and {shown} may know the columns of "
+            f"{list_names(names)} otherwise; choose one (--preset), or name the columns (--value "
+            "LABEL=COLUMN, value={label: column})."
+        )
     return found[0] if len(found) == 1 else None
 
 
@@ -188,7 +193,6 @@ def _resolve_long(
     axes: list[Attribute] = []
     facts: list[Fact] = []
     unknown: dict[str, str] = {}
-    lists = _lists_of(named, names, preset)
     for name in names:
         column, known_by = _find_column(table, named, name, preset, parts)
         if column in columns.values():
@@ -198,6 +202,8 @@ def _resolve_long(
             )
         columns[name] = column
         facts.append(Fact(f"column of attribute {name}", column, known_by))
+    lists = _lists_of(named, columns, preset)
+    for name, column in columns.items():
         known = next((one for one in named.attributes if one.name == name), None)
         labels, source = lists.get(name, ((), "operator"))
         if known is not None:
@@ -231,7 +237,7 @@ def _find_column(
     found = find_columns_of(name, free)
     if len(found) > 1:
         raise UsageError(
-            f"Several columns may be {printable(name)}: {_list(found)}; say which one is "
+            f"Several columns may be {printable(name)}: {list_names(found)}; say which one is "
             f"({_column_option(name, found[0].strip())})."
         )
     if found:
@@ -269,13 +275,14 @@ def _ask_labels(columns: Mapping[str, str]) -> str:
 
 
 def _lists_of(
-    named: Named, names: Sequence[str], preset: Preset | None
+    named: Named, columns: Mapping[str, str], preset: Preset | None
 ) -> dict[str, tuple[tuple[str, ...], KnownBy]]:
     """Return the labels that lists, the layout or standards have for attributes, and who says so.
 
     A list that does not say for which attribute it is is meant for the only one without another.
     """
-    lists, stated = _read_lists(named, names)
+    names = [*columns]
+    lists, stated = _read_lists(named, columns)
     found: dict[str, tuple[tuple[str, ...], KnownBy]] = {
         name: (lists[name], "operator") for name in names if name in lists
     }
@@ -296,7 +303,7 @@ def _lists_of(
 
 def _stated_labels(named: Named, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the labels that the call states of attributes whose columns stand side by side."""
-    lists, found = _read_lists(named, names)
+    lists, found = _read_lists(named, {name: name for name in names})
     if "" in lists and lists[""] not in found.values():
         left = [name for name in names if name not in found and name not in lists]
         if len(left) != 1:
@@ -306,16 +313,18 @@ def _stated_labels(named: Named, names: Sequence[str]) -> dict[str, tuple[str, .
 
 
 def _read_lists(
-    named: Named, names: Sequence[str]
+    named: Named, columns: Mapping[str, str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return lists by the names of attributes, and the labels that the grid has of attributes.
+
+    ``columns``: of each attribute, whose name a list may have.
 
     UsageError where they say two things of one; the grid's may be in another order.
     """
     stated = {one.name: one.labels for one in named.attributes}
-    known = {fold(name): name for name in names}
+    known = {fold(name): name for name in columns}
     found = {}
-    for other, labels in read_lists(named.labels).items():
+    for other, labels in read_lists(named.labels, columns).items():
         name = known.get(fold(other), other)
         if {*stated.get(name, labels)} != {*labels}:
             raise UsageError(
@@ -330,7 +339,7 @@ def _ask_whose(names: Sequence[str]) -> str:
     """Return what to say of a list that does not say for which attribute it is."""
     name = printable(names[0])
     return (
-        f"Nothing says which of {_list(names)} the list of labels is for; name it (--labels "
+        f"Nothing says which of {list_names(names)} the list of labels is for; name it (--labels "
         f"'{name}=FILE', labels={{{name!r}: ...}})."
     )
 
@@ -469,7 +478,6 @@ class _Wide:
     table: Table
     named: Named
     names: Sequence[str]
-    headers: Sequence[str]
     met: Mapping[str, tuple[str, list[tuple[str, ...]]]]
 
     def resolve(self) -> Resolved:
@@ -479,11 +487,11 @@ class _Wide:
             return Resolved(values=next(iter(self.met)))
         if not names:
             raise UsageError(
-                f"The pattern meets several columns: {_list([*self.met])}; name the attribute that "
-                "they make (--by NAME, by='NAME')."
+                f"The pattern meets several columns: {list_names([*self.met])}; name the "
+                "attribute that they make (--by NAME, by='NAME')."
             )
         stated = _stated_labels(self.named, names)
-        preset = self.named.preset or _fitting(self.table, self.headers)
+        preset = self.named.preset or _fitting(self.table, names)
         parts = {} if preset is None else preset.find_attributes(self.table.columns)
         for one in parts.values():
             axes = tuple(map(Attribute, one.names, one.labels))
@@ -502,7 +510,7 @@ class _Wide:
         if missing := next((one for one in every if one not in pairs), None):
             raise UsageError(
                 f"No column that meets the pattern is for {printable(','.join(missing))}; there "
-                f"are {_list([*self.met])} (--value LABEL=COLUMN, value={{label: column}})."
+                f"are {list_names([*self.met])} (--value LABEL=COLUMN, value={{label: column}})."
             )
         return _of_pairs(self.named, attributes, {one: pairs[one] for one in every}, "file")
 
@@ -593,14 +601,14 @@ class _Wide:
             "(--axis NAME=LABEL,LABEL..., --labels FILE; labels=), or name the columns (--value "
             "LABEL=COLUMN, value={label: column})"
         )
-        attributes, column = _list(names), printable(column)
+        attributes, column = list_names(names), printable(column)
         if found:
             return (
                 f"The column {column} meets the pattern in several ways, so that its label of "
                 f"{attributes} is in doubt; {say}."
             )
         if any(name in stated for name in names):
-            known = "; ".join(_list(stated[name]) for name in names if name in stated)
+            known = "; ".join(list_names(stated[name]) for name in names if name in stated)
             return (
                 f"The column {column} meets the pattern and has not one of the labels {known} in "
                 f"its name; write a pattern that leaves it out, or {say}."
@@ -617,8 +625,3 @@ def _is_label(labels: Sequence[str], text: str) -> str | None:
 
 def _distinct(texts: Iterator[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = [printable(name.strip()) for name in names[:MOST]]
-    return ", ".join(shown) + (" and others" if len(names) > MOST else "")

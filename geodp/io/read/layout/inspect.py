@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import isnan
 from typing import Any
@@ -23,6 +24,7 @@ from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.mesh_columns import require_one_header
+from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
@@ -31,12 +33,30 @@ PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Beginnings of the names of columns that say which values are hidden."""
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table before it is looked at.
+
+    Attributes
+    ----------
+    grid : str, optional
+        Name of the code system; "" where rows lie on a grid without codes.
+    key : str, optional
+        Name of the column of codes. Default: found by its name or its values.
+    named : collection of str
+        Columns that hold neither codes nor counts, such as labels.
+    """
+
+    grid: str | None = None
+    key: str | None = None
+    named: Collection[str] = ()
+
+
 def inspect(
     path: FilePath,
     *,
+    known: Known | None = None,
     encoding: str | None = None,
-    grid: str | None = None,
-    key: str | None = None,
     delimiter: str | None = None,
     layer: str | None = None,
     header_row: int | None = None,
@@ -50,12 +70,9 @@ def inspect(
     Parameters
     ----------
     path : path
+    known : Known, optional
     encoding : str, optional
         Of a text. Default: as found in the header; UTF-8 or CP932.
-    grid : str, optional
-        Name of the code system, where it is known; "" where rows lie on a grid without codes.
-    key : str, optional
-        Name of the column of codes. Default: found by its name or its values.
     delimiter : str, optional
         Of a text. Default: as found in the header.
     layer : str, optional
@@ -103,7 +120,7 @@ def inspect(
             header_row=header_row,
             member=member,
         )
-        return {"format": kind, "tables": [_table(table, grid, key) for table in opened]}
+        return {"format": kind, "tables": [_table(table, known or Known()) for table in opened]}
 
 
 def _raster(path: FilePath) -> dict[str, Any]:
@@ -111,7 +128,7 @@ def _raster(path: FilePath) -> dict[str, Any]:
         return dict(describe_raster(RasterHeader(raster, path)))
 
 
-def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
+def _table(table: Table, known: Known) -> dict[str, Any]:
     titles = [name.strip() for name in table.columns]  # as they are looked for
     names = [name.upper() for name in titles]
     found: dict[str, Any] = {"name": table.name, "columns": None}
@@ -137,8 +154,10 @@ def _table(table: Table, grid: str | None, code: str | None) -> dict[str, Any]:
         Column(name, more if kind == "label" else "", values)
         for name, more, values in zip(titles, second, samples, strict=True)
     ]
-    own = [at for at, name in enumerate(titles) if code and name == code.strip()]
-    roles = recognise(columns, grid, own[0] if own else None)
+    key, others = (known.key or "").strip(), {*map(fold, known.named)}
+    own = [at for at, name in enumerate(titles) if key and name == key]
+    named = {at for at, name in enumerate(titles) if fold(name) in others}
+    roles = recognise(columns, known.grid, own[0] if own else None, named)
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
     found["own_grid"] = _suggest(roles, samples)

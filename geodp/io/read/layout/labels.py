@@ -1,4 +1,4 @@
-"""Public lists of the labels of attributes: a table, one label a line, TOML or JSON.
+"""Public lists of the labels of attributes: tables, texts, TOML, JSON, codebooks, code lists.
 
 Labels belong to the public domain of a release, so they are stated and never taken from records.
 """
@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 
 from geodp.errors import UsageError, printable
 from geodp.io.opening import parse_json
+from geodp.io.read.layout.code_lists import of_json, read_xml
 from geodp.io.read.layout.presets import read_text, read_toml
 from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.known_attributes import find_columns_of
+from geodp.io.read.rows.names import fold, list_names
 
 Lists: TypeAlias = Mapping[str, "Sequence[str] | FilePath"]
 """Labels, or files of them, by attributes; under an empty name a file that is for several."""
@@ -29,11 +31,14 @@ LABELS = frozenset(map(fold, ("label", "labels", "name", "title", "ラベル", "
 
 FORMS = (
     "a list of labels is a table with columns attribute and label, or code and name for one "
-    "attribute, a text with one label a line, or TOML or JSON with a list for each attribute"
+    "attribute, a text with one label a line, TOML or JSON with a list for each attribute, a "
+    "codebook of DDI, code lists of SDMX, or CSVW metadata"
 )
 
 
-def read_lists(given: Lists) -> dict[str, tuple[str, ...]]:
+def read_lists(
+    given: Lists, columns: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, ...]]:
     """Return the labels of every attribute that the lists are for.
 
     Parameters
@@ -41,6 +46,9 @@ def read_lists(given: Lists) -> dict[str, tuple[str, ...]]:
     given : mapping
         See :data:`Lists`. A file under the name of an attribute is for it alone, or has a list for
         it among others; one under an empty name says for which attributes its lists are.
+    columns : mapping of str to str, optional
+        Columns that attributes have their labels in: a list of this name is the attribute's, too,
+        and so is one whose name is a word for it. Lists for other names are left out then.
 
     Returns
     -------
@@ -61,10 +69,16 @@ def read_lists(given: Lists) -> dict[str, tuple[str, ...]]:
         if isinstance(one, str) or not isinstance(one, Sequence):
             lists = _read_file(Path(one))
             if name:
-                own = [labels for other, labels in lists.items() if fold(other) == fold(name)]
-                if not own and "" not in lists:
-                    raise UsageError(f"{one} has no list for {printable(name)}; {FORMS}.")
-                lists = {name: own[0] if own else lists[""]}
+                own = _find_list(lists, name, (columns or {}).get(name, name))
+                if own is None:
+                    raise UsageError(
+                        f"{one} has no list for {printable(name)}, but for "
+                        f"{list_names([*lists])}; {FORMS}."
+                    )
+                lists = {name: lists[own]}
+            elif columns is not None and "" not in lists:
+                found_of = {each: _find_list(lists, each, columns[each]) for each in columns}
+                lists = {each: lists[own] for each, own in found_of.items() if own is not None}
         else:
             lists = {name: tuple(map(str, one))}
         for other, labels in lists.items():
@@ -78,6 +92,23 @@ def read_lists(given: Lists) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _find_list(lists: Mapping[str, Sequence[str]], name: str, column: str) -> str | None:
+    """Return which list is an attribute's; UsageError where several may be.
+
+    That of its very name comes first, then that of its column's, of a word for it, or without one.
+    """
+    for wanted in (name, column):
+        if own := [other for other in lists if other and fold(other) == fold(wanted)]:
+            return own[0]
+    near = find_columns_of(name, [*lists])
+    if len(near) > 1:
+        raise UsageError(
+            f"Several lists may be that of {printable(name)}: {list_names(near)}; give a file with "
+            f"one of them (--labels '{printable(name)}=FILE', labels=)."
+        )
+    return near[0] if near else "" if "" in lists else None
+
+
 def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
     """Return the lists of a file by attributes; under an empty name one that does not say."""
     if path.suffix.lower() == ".toml":
@@ -87,7 +118,10 @@ def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
             said = parse_json(read_text(path).encode())
         except ValueError:
             raise UsageError(f"{path} is no JSON document.") from None
-        return _of_document(said, path)
+        found = of_json(said, path)
+        return _of_document(said, path) if found is None else found
+    if path.suffix.lower() == ".xml":
+        return read_xml(path)
     tables = [*open_tables(path)]
     if len(tables) != 1:
         raise UsageError(f"{path} holds several tables; {FORMS}.")
@@ -102,9 +136,9 @@ def _of_document(said: Any, path: Path) -> dict[str, tuple[str, ...]]:
     found = {}
     for name, labels in lists.items():
         codes = [*labels] if isinstance(labels, dict | list) else []
-        if not codes or not all(
-            isinstance(one, str | int) and not isinstance(one, bool) for one in codes
-        ):
+        named = [*labels.values()] if isinstance(labels, dict) else []
+        plain = all(isinstance(one, str | int) and not isinstance(one, bool) for one in codes)
+        if not codes or not plain or any(isinstance(one, dict | list) for one in named):
             raise UsageError(f"{path} is no list of labels; {FORMS}.")
         found[str(name)] = tuple(str(one) for one in codes)
     return found

@@ -2,7 +2,8 @@
 
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
 meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; ``[options]`` as on the command line, in which
+must meet one; names of columns are compared by :func:`match`, in which case and width do not count
+where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
 stand side by side and divide the people that are counted, by one attribute or by several at once,
 or ``column``, one that has a label in each row;
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -31,6 +32,7 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
+from geodp.io.read.rows.names import fold_case
 from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
@@ -233,32 +235,42 @@ class Preset:
         labelled = tuple(LabelledColumn.of(where, one) for one in long)
         return cls(name, **{**said, **lists, "labelled": labelled})
 
-    def fits(self, path: Path, columns: Sequence[str]) -> bool:
+    def fits(self, path: Path, columns: Sequence[str], *, exactly: bool = False) -> bool:
         """Whether a file of this name with these columns is one of the publisher's."""
         if self.files:
             return any(fnmatchcase(path.name, pattern) for pattern in self.files)
-        return self.fits_columns(columns)
+        return self.fits_columns(columns, exactly=exactly)
 
-    def fits_columns(self, columns: Sequence[str]) -> bool:
-        """Whether a table has all columns of this layout, and none that tell of another."""
-        if any(match(pattern, columns) for pattern in self.without):
+    def fits_columns(self, columns: Sequence[str], *, exactly: bool = False) -> bool:
+        """Whether a table has all columns of this layout, and none that tell of another.
+
+        ``exactly``: as the publisher spells them; else by :func:`match`.
+        """
+        if any(match(pattern, columns, exactly=exactly) for pattern in self.without):
             return False
-        return all(match(pattern, columns) for pattern in self.columns)
+        return all(match(pattern, columns, exactly=exactly) for pattern in self.columns)
 
     def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
         """Return the attributes whose columns a table all has, by their names.
 
         Their patterns are replaced by the names that they meet, and they have labels, which are
-        the names of the columns where the preset states none.
+        the names of the columns, as the publisher spells them, where the preset states none.
         """
         found: dict[str, Attribute] = {}
         for one in self.attributes:
             met = [match(pattern, names) for pattern in one.columns]
             columns = tuple(some[0] for some in met if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
-                labels = one.labels or (tuple(column.strip() for column in columns),)
+                labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
                 found.setdefault(one.name, Attribute(one.name, columns, labels))
         return found
+
+
+def _spell_out(pattern: str, column: str) -> str:
+    """Return the alternative of a pattern that is a column's name, or else the name itself."""
+    every, name = pattern.split("|"), column.strip()
+    near = [one for one in every if fold_case(one) == fold_case(name)]
+    return name if name in every or not near else near[0]
 
 
 def _is_stated(said: Mapping[str, Any]) -> bool:
@@ -285,11 +297,25 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
 
 
-def match(pattern: str, names: Sequence[str]) -> list[str]:
-    """Return the names that the first alternative of a pattern meets which any does."""
+SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
+"""What names have in common that are one: the surest first."""
+
+
+def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[str]:
+    """Return the names that the first alternative of a pattern meets which any does.
+
+    Of one alternative the names in its very spelling, or else, unless ``exactly``, those that are
+    it but for case, width and composition, as databases and exports change these.
+
+    Examples
+    --------
+    >>> match("TOT_P", ["grd_id", "tot_p"]), match("TOT_P", ["tot_p", "TOT_P"])
+    (['tot_p'], ['TOT_P'])
+    """
     for one in pattern.split("|"):
-        if found := [name for name in names if fnmatchcase(name.strip(), one)]:
-            return found
+        for form in SPELLINGS[:1] if exactly else SPELLINGS:
+            if found := [name for name in names if fnmatchcase(form(name), form(one))]:
+                return found
     return []
 
 
@@ -303,14 +329,38 @@ def presets() -> tuple[Preset, ...]:
 
 
 def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
-    """Return the presets of the package that a file of a name with these columns fits."""
-    return [one for one in presets() if one.fits(path, columns)]
+    """Return the presets of the package that a file of a name with these columns fits.
+
+    Those that it fits as they spell their columns, or else those that it fits by :func:`match`.
+    """
+    return _find_presets(lambda one, exactly: one.fits(path, columns, exactly=exactly))
+
+
+def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
+    """Return the preset of the package that fits, None for none; SeveralLayoutsError for more."""
+    found = find_fitting(path, columns)
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found)
+        raise SeveralLayoutsError(f"Several presets fit this file; choose one (--preset): {names}.")
+    return found[0] if found else None
+
+
+class SeveralLayoutsError(UsageError):
+    """A file that several presets fit, which may state different domains."""
 
 
 def find_layout(columns: Sequence[str]) -> Preset | None:
     """Return the one layout of the package whose table has such a header."""
-    fitting = [one for one in presets() if one.columns and one.fits_columns(columns)]
+    fitting = _find_presets(
+        lambda one, exactly: bool(one.columns) and one.fits_columns(columns, exactly=exactly)
+    )
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _find_presets(fits: Callable[[Preset, bool], bool]) -> list[Preset]:
+    """Return the presets of the package that fit exactly, or else those that fit otherwise."""
+    exact = [one for one in presets() if fits(one, True)]
+    return exact or [one for one in presets() if fits(one, False)]
 
 
 def describe_layout(columns: Sequence[str]) -> StatedLayout | None:

@@ -7,27 +7,35 @@ preset or asked for, and never taken from rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from geodp.errors import GeodpError, UsageError, printable
+from geodp.errors import GeodpError, UsageError
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
-from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, find_fitting, match
+from geodp.io.read.layout.inspect import Known, inspect
+from geodp.io.read.layout.presets import (
+    OF_COLUMNS,
+    Attribute,
+    Preset,
+    choose_fitting,
+    find_layout,
+    match,
+)
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.mesh_columns import KEY
+from geodp.io.read.rows.names import fold, list_names
+from geodp.table.source import Fact
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
@@ -67,9 +75,6 @@ ASK_LEVELS = (
 OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
 """Options that say how a file is opened."""
 
-MOST = 12
-"""Names that a question lists."""
-
 
 class RefusedLayoutError(UsageError):
     """A file of a layout that its preset refuses, whatever else is said."""
@@ -89,15 +94,25 @@ class Proposal:
         Name of the preset that was used, or empty.
     attributes : mapping
         Attributes (``--attribute``) that columns side by side make, by the preset: labels by names.
+    facts : tuple of Fact
+        Which label each column of such an attribute is for, where the preset says so.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
     preset: str = ""
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    facts: tuple[Fact, ...] = ()
 
 
-def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = None) -> Proposal:
+def propose(
+    path: FilePath,
+    given: Mapping[str, Any],
+    preset: Preset | None = None,
+    *,
+    named: Collection[str] = (),
+    description: Mapping[str, Any] | None = None,
+) -> Proposal:
     """Propose the options that a file's layout settles.
 
     Parameters
@@ -105,10 +120,13 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     path : path
         The first of the inputs.
     given : mapping
-        Options of the call that were given, by names; "grid" is that of ``--grid``, "labelled"
-        are columns of attributes.
+        Options of the call that were given, by names; "grid" is that of ``--grid``,
     preset : Preset, optional
         Default: the one of the package that fits, where exactly one does.
+    named : collection of str
+        Columns that the call names for anything but codes and counts, such as labels or `where`.
+    description : mapping, optional
+        What :func:`inspect` says of the file under these options. Default: it is looked at.
 
     Raises
     ------
@@ -119,41 +137,49 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     """
     texts = {name: given.get(name) for name in OF_FILE}
     given = {name: value for name, value in given.items() if value is not None}
-    system = _system_of(given.get("grid"))
-    found = inspect(path, **texts, grid=system)
+    known_of = Known(_system_of(given.get("grid")), named=tuple(named))
+    found = inspect(path, **texts, known=known_of) if description is None else description
     table = _only_table(found.get("tables", [{}]))
-    named = [str(one["name"]) for one in table.get("columns") or ()]
+    names = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
-    chosen = preset or _fitting(path, named)
-    parts = {} if chosen is None else chosen.find_attributes([*named, *labels])
+    chosen = preset or choose_fitting(Path(path), names)
+    parts = {} if chosen is None else chosen.find_attributes([*names, *labels])
     divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
     asks: list[str] = []
     if chosen is not None:
-        options, asks = _of_preset(chosen, [*named, *labels], given, divided)
+        options, asks = _of_preset(chosen, [*names, *labels], given, divided)
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
-    elif not named:
+    elif not names:
         row = table.get("header_row")
         said = "the file needs a header with names" if row is None else point_to(row).rstrip(".")
         more = {}, [f"the first row looks like data; {said}"]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
-        if "value" in given and _is_column(named, labels, given["value"], options.get("value")):
+        if "value" in given and _is_column(names, labels, given["value"], options.get("value")):
             same["value"] = options["value"]  # by its name, where the preset has its label
-        known["stated"] = chosen is not None and _states_contribution(chosen, options, same)
-        own = [] if chosen is None else match(str(chosen.options.get("value")), [*named, *labels])
+        # A reader knows the layout by the header alone, where that tells one.
+        told = chosen == find_layout(names)
+        known["stated"] = (
+            chosen is not None and told and _states_contribution(chosen, options, same)
+        )
+        own = [] if chosen is None else match(str(chosen.options.get("value")), [*names, *labels])
         another = own and [*same.get("value", own)] != own[:1]
-        if chosen is not None and chosen.contribution is not None and another:
+        if chosen is not None and chosen.contribution is not None and not told:
+            known["stated_of"] = (
+                f"; the preset {chosen.name} states it of a header of its own alone"
+            )
+        elif chosen is not None and chosen.contribution is not None and another:
             known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
-        unit, levels = _code_of_units(given, named)
+        unit, levels = _code_of_units(given, names)
         if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
             known["code"] = options["code"] = unit
         if known.get("code") not in (None, table["key"]):
             key = str(known["code"])
-            table = _only_table(inspect(path, **texts, grid=system, key=key)["tables"])
-        more = _of_table(table, named, labels, known, chosen)
+            table = _only_table(inspect(path, **texts, known=replace(known_of, key=key))["tables"])
+        more = _of_table(table, names, labels, known, chosen)
         code = known.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
             more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
@@ -162,7 +188,16 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
     found_parts = {name: _written(one) for name, one in parts.items()}
     if any("--contribution" in one for one in asks):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
-    return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
+    attribute = str({**options, **given}.get("attribute"))
+    facts = () if divided.keys().isdisjoint(settled) else _describe(parts[attribute])
+    name = "" if chosen is None else chosen.name
+    return Proposal(settled, (*asks, *more[1]), name, found_parts, facts)
+
+
+def _describe(one: Attribute) -> tuple[Fact, ...]:
+    """Return which label each column of a layout's attribute is for."""
+    pairs = zip(one.columns, product(*one.labels), strict=True)
+    return tuple(Fact(f"label of column {n}", ",".join(own), "layout") for n, own in pairs)
 
 
 def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -240,14 +275,6 @@ def _columns_of(one: Attribute) -> dict[str, Any]:
         "value": [f"{','.join(labels)}={column}" for labels, column in combinations],
         "axis": [f"{name}={','.join(labels)}" for name, labels in pairs],
     }
-
-
-def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
-    found = find_fitting(Path(path), columns)
-    if len(found) > 1:
-        names = ", ".join(one.name for one in found)
-        raise UsageError(f"Several presets fit this file; choose one (--preset): {names}.")
-    return found[0] if found else None
 
 
 def _of_preset(
@@ -349,11 +376,11 @@ def _of_table(
     if units and key is None and not pairs:
         asks.append(
             "name the column of the units' codes (--code; of journeys --pairs with --column "
-            f"origin=NAME and --column destination=NAME): {_listed(names)}"
+            f"origin=NAME and --column destination=NAME): {list_names(names)}"
         )
     located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
     mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
-    if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):
+    if key is not None and not located and not (mesh and fold(key) == fold(KEY)):
         options["code"] = key
     if not known.get("value"):
         titles = dict(zip(names, labels, strict=True))
@@ -362,9 +389,8 @@ def _of_table(
         if table["count"] is not None:
             options["value"] = [titles[table["count"]]]
         else:
-            labelled = {*map(fold, known.get("labelled", ()))}
-            values = [titles[name] for name in table["counts"] if fold(name) not in labelled]
-            shown = _listed(values) or "none"
+            values = [titles[name] for name in table["counts"]]
+            shown = list_names(values) or "none"
             named = ", ".join(f"--attribute {quote(name)}" for name in known.get("attributes", ()))
             parts = f"the columns of {named}, or " if named else ""
             asks.append(
@@ -399,12 +425,9 @@ def _is_column(
     """Whether one column of counts is given which is the preset's own, by its name or label."""
     if own is None or len(own) != 1 or len(given) != 1:
         return False
-    wanted = [text.strip().casefold() for text in (given[0], own[0])]
-    columns = [
-        {name.strip().casefold(), label.casefold()}
-        for name, label in zip(names, labels, strict=True)
-    ]
-    return any({*wanted} <= column for column in columns)
+    wanted = {fold(given[0]), fold(own[0])}
+    pairs = zip(names, labels, strict=True)
+    return any(wanted <= {fold(name), fold(label)} for name, label in pairs)
 
 
 def _states_contribution(
@@ -453,18 +476,13 @@ def _of_points(
 
 def _among(names: Sequence[str]) -> str:
     """Return the names that something may be, as the end of a question; nothing for none."""
-    return f": {_listed(names)}" if names else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return names for a question, some of them where there are many."""
-    return ", ".join([*map(printable, names[:MOST]), *(["..."] if len(names) > MOST else [])])
+    return f": {list_names(names)}" if names else ""
 
 
 def _find_grid(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
     """Return the grid by the name of the column of codes, by the codes, or by their length."""
     grids = preset.grids if preset else {}
-    named = [grid for pattern, grid in grids.items() if fnmatchcase(key, pattern)]
+    named = [grid for pattern, grid in grids.items() if match(pattern, [key])]
     found: str | None = named[0] if named else table["grid"]
     return found or grids.get(str(table["digits"]))
 
@@ -474,7 +492,7 @@ def _ask_grid(table: Mapping[str, Any]) -> str:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"
     if table["grids"]:
-        return f"choose the grid (--grid), if all codes are of one: {_listed(table['grids'])}"
+        return f"choose the grid (--grid), if all codes are of one: {list_names(table['grids'])}"
     if str(table["key"]).upper().startswith("QUADKEY"):
         return (
             "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "

@@ -89,7 +89,12 @@ class Roles:
     persons: tuple[int, ...] = ()
 
 
-def recognise(columns: Sequence[Column], grid: str | None = None, code: int | None = None) -> Roles:
+def recognise(
+    columns: Sequence[Column],
+    grid: str | None = None,
+    code: int | None = None,
+    named: Collection[int] = (),
+) -> Roles:
     """Return what columns hold.
 
     Parameters
@@ -99,6 +104,8 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
         Code system, where it is known; "" where rows lie on a grid without codes.
     code : int, optional
         Column of codes, where it is known.
+    named : collection of int
+        Columns that hold neither codes nor counts, where it is known.
 
     Examples
     --------
@@ -107,35 +114,35 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
     >>> found.code, found.grid, found.count
     (0, 'jis:basic', 1)
     """
-    names = [[one.name for one in columns], [one.label for one in columns]]
-    named = _Named(*names)
+    by_name = _Named([one.name for one in columns], [one.label for one in columns])
     systems = [_judge_systems(one, grid) for one in columns]
     verdicts = {at: max(own.values(), default=Verdict.NO) for at, own in enumerate(systems)}
     ends: tuple[int | None, int | None] = None, None
     if code is None:
-        ends = named.only("origin"), named.only("destination")
+        ends = by_name.only("origin"), by_name.only("destination")
         # 発地メッシュコード is a word for codes, too; codes beside both ends are the places.
-        if None in ends or ends[0] == ends[1] or not {*named.all("code")} <= {*ends}:
+        if None in ends or ends[0] == ends[1] or not {*by_name.all("code")} <= {*ends}:
             ends = None, None
     if code is None and None in ends:
-        code = named.only("code", first=True)
+        code = by_name.only("code", first=True)
     near: list[int] = []
     if code is None and None in ends:
-        code, near = choose(verdicts), possible(verdicts)
+        free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
+        code, near = choose(free_codes), possible(free_codes)
         if not near:
-            code = named.only("any_code", first=True)
+            code = by_name.only("any_code", first=True)
     places = {at for at in (code, *ends) if at is not None}
-    grids = _judge_grids([systems[at] for at in sorted(places)], named, places)
+    grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places)
     if grid is None and not possible(grids):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
-    x, y = named.only("longitude"), named.only("latitude")
+    x, y = by_name.only("longitude"), by_name.only("latitude")
     if x is None or y is None or x == y:
         x = y = None
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
-    persons = [at for at in named.all("person") if at not in taken]
-    hidden = {*taken, *persons, *named.all("no_count"), *named.all("time")}
-    hidden |= {*named.all("longitude"), *named.all("latitude"), *named.all("code")}
+    persons = [at for at in by_name.all("person") if at not in taken]
+    hidden = {*taken, *named, *persons, *by_name.all("no_count"), *by_name.all("time")}
+    hidden |= {*by_name.all("longitude"), *by_name.all("latitude"), *by_name.all("code")}
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
@@ -152,11 +159,11 @@ def recognise(columns: Sequence[Column], grid: str | None = None, code: int | No
         grids=tuple(possible(grids)),
         x=x,
         y=y,
-        count=_choose_count(counts, named.all("population")),
+        count=_choose_count(counts, by_name.all("population")),
         counts=tuple(possible(counts)),
         times=tuple(
             at
-            for at in sorted({*named.all("time"), *(a for a in times if times[a] is Verdict.YES)})
+            for at in sorted({*by_name.all("time"), *(a for a in times if times[a] is Verdict.YES)})
             if at not in taken
         ),
         persons=tuple(persons),

@@ -16,8 +16,9 @@ from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
+from geodp.io.read.public.tables import open_public
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.read.rows.columns import Rows, Table, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
@@ -39,6 +40,8 @@ def read_hierarchy(
     columns: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
 ) -> Hierarchy:
     """Read an office's regions from a public table with one row a cell.
 
@@ -60,6 +63,10 @@ def read_hierarchy(
         Columns in this order. Default: all of them, as they stand, but for geometries.
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    member : str, optional
+        Name of a zip archive's member, or a pattern.
 
     Returns
     -------
@@ -77,10 +84,14 @@ def read_hierarchy(
     """
     if len(grid.places) != 1:
         raise UsageError("Regions need a grid of one map.")
-    tables = list(open_tables(path, delimiter=delimiter, encoding=encoding))
-    if len(tables) != 1:
-        raise UsageError("The archive holds several tables; give that of the regions alone.")
-    (table,) = tables
+    table = open_public(
+        path,
+        "regions",
+        delimiter=delimiter,
+        encoding=encoding,
+        header_row=header_row,
+        member=member,
+    )
     plain = plain_columns(table)
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]

@@ -84,7 +84,11 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
     """
     name = os.fspath(path)
     if kind_of(path) != "text":
-        raise InputError("A mask is a text with codes, or a raster.", file=name)
+        raise InputError(
+            "A mask is a text with codes, polygons or a raster, in a file of its own: unpack an "
+            "archive, and save a table as CSV with the codes first.",
+            file=name,
+        )
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
         raise InputError(BINARY, file=name)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
+from geodp.io.read.public.tables import open_public
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, batches, open_tables
+from geodp.io.read.rows.columns import Rows, batches
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 from geodp.table.public_totals import PublicTotals
@@ -19,7 +20,14 @@ from geodp.table.public_totals import PublicTotals
 TOTAL = "total"
 
 
-def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
+def read_totals(
+    path: FilePath,
+    grid: Grid,
+    *,
+    source: str,
+    header_row: int | None = None,
+    member: str | None = None,
+) -> PublicTotals:
     """Read totals of areas that are public already: one row an area, the last column its total.
 
     Before it stands the area's code: of any published level of the grid's code system, or on a grid
@@ -33,6 +41,10 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
         Of one map.
     source : str
         Where the totals were published, in words; every release quotes it.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    member : str, optional
+        Name of a zip archive's member, or a pattern.
 
     Raises
     ------
@@ -41,10 +53,7 @@ def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
     InputError
         A table that must not be used as it is; names file and row.
     """
-    tables = list(open_tables(path))
-    if len(tables) != 1:
-        raise UsageError("The archive holds several tables; give that of the totals alone.")
-    (table,) = tables
+    table = open_public(path, "totals", header_row=header_row, member=member)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
     levels = ["code"] if grid.hierarchy is None else list(grid.hierarchy.levels[: len(names)])

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError, printable
+from geodp.errors import CodeError, InputError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
-from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
+from geodp.io.read.public.tables import open_public
+from geodp.io.read.rows.columns import Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
@@ -25,6 +26,8 @@ def read_units(
     other: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    header_row: int | None = None,
+    member: str | None = None,
 ) -> Grid:
     """Read the units of a public table, one row a finest unit, as a grid without a map.
 
@@ -45,6 +48,10 @@ def read_units(
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    member : str, optional
+        Name of a zip archive's member, or a pattern.
 
     Returns
     -------
@@ -60,10 +67,14 @@ def read_units(
         A table that is no tree, names file and row: a unit that is there twice, that lies in two
         units of the next level, or whose code or parent is missing.
     """
-    tables = list(open_tables(path, delimiter=delimiter, encoding=encoding))
-    if len(tables) != 1:
-        raise UsageError("The archive holds several tables; give that of the units alone.")
-    (table,) = tables
+    table = open_public(
+        path,
+        "units",
+        delimiter=delimiter,
+        encoding=encoding,
+        header_row=header_row,
+        member=member,
+    )
     plain = plain_columns(table)
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]

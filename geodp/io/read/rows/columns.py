@@ -36,7 +36,7 @@ from geodp.io.read.rows.input_files import (
     input_files,
     list_paths,
 )
-from geodp.io.read.rows.names import fold, tell_apart
+from geodp.io.read.rows.names import fold, list_names, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import Selection, Term, describe_form
@@ -392,8 +392,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
             "nor is any other name known in the first row, which may be no header; write the names "
             f"of the columns in the first row, or correct the names that are asked for.{remedy}"
         )
-    shown = [name for name in table.columns if name][:MOST_NAMES]
-    names = ", ".join(shown) + (" and others" if len(table.columns) > len(shown) else "")
+    names = list_names([name for name in table.columns if name], MOST_NAMES)
     return f"there are {names}.{remedy}"
 
 

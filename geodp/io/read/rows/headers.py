@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.names import fold, spell
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -38,7 +38,7 @@ def is_name(text: str) -> bool:
     (True, False)
     """
     text = text.strip()
-    named = text[:1].isalpha() or text[:1] == "_" or _NUMBERED.match(text) is not None
+    named = text[:1].isalpha() or text[:1] == "_" or _NUMBERED.match(spell(text)) is not None
     return not text or (named and not _VALUE.search(text))
 
 

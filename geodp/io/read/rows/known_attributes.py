@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from unicodedata import normalize
 
+from geodp.io.read.rows.calendar_names import find_number
 from geodp.io.read.rows.names import fold
 
 WORDS = {
@@ -62,23 +63,31 @@ class Standard:
         What they are, in words.
     spelling : Pattern
         How records may write one; its group is the number.
+    names : str
+        Whose names records may write instead, of :data:`geodp.io.read.rows.calendar_names.NAMES`.
     """
 
     labels: tuple[str, ...]
     rule: str
     spelling: re.Pattern[str]
+    names: str = ""
 
 
-def _numbered(first: int, last: int, rule: str, spelling: str) -> Standard:
-    return Standard(tuple(map(str, range(first, last + 1))), rule, re.compile(spelling))
+def _numbered(first: int, last: int, rule: str, spelling: str, names: str = "") -> Standard:
+    return Standard(tuple(map(str, range(first, last + 1))), rule, re.compile(spelling), names)
 
 
 STANDARD = {
     "hour": _numbered(
         0, 23, "hours 0 to 23, also written 08 or 08:00", "([0-9]{1,2})(?::00(?::00)?|[.]0+|時|h)?"
     ),
-    "month": _numbered(1, 12, "months 1 to 12, also written 05", "([0-9]{1,2})(?:[.]0+|月)?"),
-    "weekday": _numbered(1, 7, "days of the week 1 to 7, Monday is 1 (ISO)", "0?([0-9])(?:[.]0+)?"),
+    "month": _numbered(
+        *(1, 12, "months 1 to 12, also written 05 or May", "([0-9]{1,2})(?:[.]0+|月|월)?", "month")
+    ),
+    "weekday": _numbered(
+        *(1, 7, "days of the week 1 to 7, Monday is 1 (ISO), also written Mon or Monday"),
+        *("0?([0-9])(?:[.]0+)?", "weekday"),
+    ),
     "quarter": _numbered(1, 4, "quarters 1 to 4, also written Q1", "[Qq]?0?([0-9])(?:[.]0+)?"),
 }
 """Standard lists by the attribute that they are for."""
@@ -140,6 +149,8 @@ def read_label(labels: Sequence[str]) -> Callable[[str], str]:
     --------
     >>> read_label(STANDARD["hour"].labels)("08:00"), read_label(["1", "2"])("2.0")
     ('8', '2')
+    >>> read_label(STANDARD["weekday"].labels)("Sunday"), read_label(["1", "2"])("Monday")
+    ('7', 'Monday')
     """
     pattern = re.compile("([0-9]+)[.]0+")
     standard = next((one for one in STANDARD.values() if one.labels == tuple(labels)), None)
@@ -149,7 +160,7 @@ def read_label(labels: Sequence[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         found = pattern.fullmatch(text)
         if found is None:
-            return text
+            return text if standard is None else find_number(standard.names, text) or text
         return found.group(1) if standard is None else str(int(found.group(1)))
 
     return read

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError, printable
+from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.units import has_units, index_of_units
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import Rows, Table
 from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
 """How far, in cells, a coordinate may lie from the centre or corner that it states."""
+
+
+Check: TypeAlias = Callable[[Table, pa.Array, pa.Array], str]
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,14 @@ class Locator:
     axes : tuple of int
     read : callable
         From the columns' arrays to an index for every axis, int64[n] each.
+    check : callable, optional
+        From a table and the columns' arrays to why the whole table is refused, or empty.
     """
 
     columns: tuple[str, ...]
     axes: tuple[int, ...]
     read: Callable[..., Sequence[NDArray[np.int64]]]
+    check: Check | None = None
 
 
 ENDS = ("origin", "destination")
@@ -49,12 +56,19 @@ NO_CELL = "A row of totals, units or notes is no cell: delete it."
 def locate(
     grid: Grid, rows: Rows, locators: Sequence[Locator], arrays: Sequence[pa.Array]
 ) -> NDArray[np.int64]:
-    """Cell indices int64[d, n] of a batch, from the locators' columns in their order."""
+    """Cell indices int64[d, n] of a batch, from the locators' columns in their order.
+
+    Raises InputError for a row that none of them can place, and for a table that one refuses.
+    """
     index = np.empty((len(grid.shape), len(arrays[0])), np.int64)
     remaining = iter(arrays)
     for locator in locators:
-        with rows.named(" and ".join(locator.columns)):
-            found = locator.read(*(next(remaining) for _ in locator.columns))
+        own, name = [next(remaining) for _ in locator.columns], " and ".join(locator.columns)
+        with rows.named(name):
+            rule = "" if locator.check is None else locator.check(rows.table, *own)
+            if rule:
+                raise InputError(f"Columns {name}: {rule}", file=rows.table.name)
+            found = locator.read(*own)
         for axis, values in zip(locator.axes, found, strict=True):
             index[axis] = values
     return index
@@ -108,11 +122,12 @@ def cell_locators(
     *,
     drops: bool = False,
     other: str | None = None,
+    check: Check | None = None,
 ) -> list[Locator]:
     """Locators of a table's rows: of a code, of x and y, of columns of axes.
 
     ``drops``: whether units that no table has are outside of the domain, ``other``: the unit that
-    counts them; else they are refused.
+    counts them; else they are refused. ``check``: of coordinates, see :class:`Locator`.
 
     Raises UsageError for columns that no grid like this is located by.
     """
@@ -134,7 +149,7 @@ def cell_locators(
                 "S2."
             )
         else:
-            found.append(_coordinate_locator(grid.places[0], x, y, anchor))
+            found.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
     for number, name in enumerate(("origin", "destination")):
         if name in columns and len(grid.places) == 2:
             found.append(_code_locator(grid, columns.pop(name), number, drops, other))

@@ -19,7 +19,7 @@ from geodp.errors import InputError, printable
 from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, trim
-from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 
 TABLES = (".txt", ".csv", ".tsv")
@@ -235,5 +235,4 @@ def _is_hidden(member: str) -> bool:
 
 
 def _listed(members: Sequence[zipfile.ZipInfo]) -> str:
-    shown = ", ".join(printable(one.filename) for one in members[:MOST])
-    return shown + (" and others" if len(members) > MOST else "")
+    return list_names([one.filename for one in members], MOST)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from unicodedata import category, name, normalize
 
+from geodp.errors import printable
 from geodp.privacy.names import look_alike
+
+MOST = 12
+"""Names that a question lists."""
 
 _WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016"})
 """Marks that two tables of CP932 turn into different characters: wave dashes, parallel lines."""
@@ -44,7 +49,31 @@ def fold(text: str) -> str:
     >>> fold("人口（総数）　男") == fold("人口(総数)男")
     True
     """
-    return "".join(spell(normalize("NFKC", spell(text).casefold())).split())
+    return "".join(fold_case(text).split())
+
+
+@lru_cache(4096)
+def fold_case(text: str) -> str:
+    """Return a name in small letters, beside what :func:`spell` makes one; its blanks stay.
+
+    Examples
+    --------
+    >>> fold_case("ＧＲＤ_ID "), fold_case("人口（総数）　男")
+    ('grd_id', '人口(総数) 男')
+    """
+    return spell(normalize("NFKC", spell(text).casefold()))
+
+
+def list_names(names: Sequence[str], most: int = MOST) -> str:
+    """Return names for a question, some of them where there are many.
+
+    Examples
+    --------
+    >>> list_names([" men", "women"]), list_names("abcdefghijklmn")
+    ('men, women', 'a, b, c, d, e, f, g, h, i, j, k, l and others')
+    """
+    shown = ", ".join(printable(one.strip()) for one in names[:most])
+    return shown + (" and others" if len(names) > most else "")
 
 
 def tell_apart(wanted: str, names: Sequence[str]) -> str:

@@ -16,25 +16,22 @@ from pyproj.transformer import AreaOfInterest, TransformerGroup
 from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.locators import Locator
+from geodp.io.read.rows.locators import Check, Locator
 
 Floats: TypeAlias = NDArray[np.float64]
 Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
-def point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:
+def point_locator(
+    lattice: Lattice, x: str, y: str, move: Move | None, check: Check | None = None
+) -> Locator:
     """Where points lie that columns of coordinates state, moved into the lattice's CRS."""
 
     def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         point = fields.coordinates(xs), fields.coordinates(ys)
         return lattice.locate(*(point if move is None else move(*point)))
 
-    return Locator((x, y), (0, 1), read)
-
-
-def in_metres(lattice: Lattice) -> bool:
-    """Whether the lattice has a CRS whose coordinates are no degrees."""
-    return lattice.crs is not None and bool(CRS.from_user_input(lattice.crs).is_projected)
+    return Locator((x, y), (0, 1), read, check)
 
 
 def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:

@@ -438,3 +438,49 @@ def test_the_rule_for_times_is_told_where_there_are_any(office):
     for name in ("publish", "publish-series"):
         text = " ".join(command(name, "--help").stdout.split())
         assert SERIES_OR_ATTRIBUTE in text
+
+
+def check(folder, *words):
+    """Return the facts of the first input as the command writes them."""
+    done = command("publish", *words, "--output", folder / "out", "--check")
+    assert done.returncode == 0, done.stderr
+    read = json.loads((folder / "out" / "restricted" / "check.json").read_text())["read"]
+    return {one["field"]: (one["value"], one["known_by"]) for one in read["sources"][0]["facts"]}
+
+
+def test_a_command_tells_columns_and_labels_that_were_found_from_those_that_were_typed(tmp_path):
+    (tmp_path / "long.csv").write_text(LONG.replace("AGE_GROUP", "hour").replace("65+", "7"))
+    text = (tmp_path / "long.csv").read_text().replace("0-64", "08:00")
+    (tmp_path / "long.csv").write_text(text)
+    (tmp_path / "sex.txt").write_text("m\nf\n")
+    plain = (tmp_path / "long.csv", *COMMON, "--by", "sex,hour", "--value", "n")
+    found = check(tmp_path, *plain, "--labels", f"sex={tmp_path / 'sex.txt'}")
+    assert found["column of attribute sex"] == ("SEX", "file")
+    assert found["labels of attribute sex"] == ("m,f", "operator")
+    assert found["column of attribute hour"] == ("hour", "file")
+    assert found["labels of attribute hour"][1] == "default"
+    typed = check(tmp_path, *plain, "--axis", "sex=m,f", "--column", "sex=SEX")
+    assert typed["column of attribute sex"] == ("SEX", "operator")
+    assert typed["column of attribute hour"] == ("hour", "file")
+
+
+@pytest.mark.parametrize("asked", [("--by", "sex"), ("--attribute", "sex")])
+def test_a_command_tells_what_the_layout_says_of_columns(asked, tmp_path):
+    (tmp_path / "e.txt").write_text(ESTAT, encoding="cp932")
+    found = check(tmp_path, tmp_path / "e.txt", *COMMON, *asked)
+    assert found["label of column 人口（総数）　男"] == ("男", "layout")
+
+
+def test_columns_of_a_pattern_are_known_by_the_file(tmp_path):
+    (tmp_path / "wide.csv").write_text(WIDE)
+    found = check(tmp_path, tmp_path / "wide.csv", *COMMON, "--value", "*_*", "--by", "sex,age")
+    assert found["label of column M_old"] == ("M,old", "file")
+
+
+def test_named_columns_are_not_asked_about(tmp_path):
+    text = "mesh,sex,year,kind,n,m\n" + "".join(f"{one},1,2020,3,4,5\n" for one in CODES * 2)
+    (tmp_path / "t.csv").write_text(text)
+    words = (tmp_path / "t.csv", *COMMON, "--by", "sex", "--axis", "sex=1,2", "--where", "kind=3")
+    done = command("publish", *words, "--output", tmp_path / "out")
+    assert done.returncode == 2
+    assert "several with --attribute: n, m." in done.stderr

@@ -13,6 +13,10 @@ from geodp.io.read.layout.presets import (
     OF_ATTRIBUTES,
     OF_COLUMNS,
     Preset,
+    SeveralLayoutsError,
+    choose_fitting,
+    find_fitting,
+    find_layout,
     find_preset,
     match,
     presets,
@@ -52,7 +56,49 @@ def test_presets_of_the_package_do_not_overlap(tmp_path):
     for one in presets():
         columns = [pattern.split("|")[0].replace("*", "100m") for pattern in one.columns]
         path = tmp_path / (one.files[0].replace("*", "x") if one.files else "x.csv")
-        assert [other.name for other in presets() if other.fits(path, columns)] == [one.name]
+        assert find_fitting(path, columns) == [one]
+
+
+@pytest.mark.parametrize("spell", [str.lower, str.upper], ids=["lower", "upper"])
+def test_other_capitals_fit_the_same_layout_or_both_censuses_of_germany(spell):
+    for one in presets():
+        columns = [pattern.split("|")[0].replace("*", "100m") for pattern in one.columns]
+        found = find_fitting(Path("x.csv"), [spell(name) for name in columns])
+        if one.files:
+            assert not found
+        elif len(found) > 1:
+            assert one in found
+            assert {other.name[:6] for other in found} == {"zensus"}
+            assert len({other.name[:10] for other in found}) > 1
+        else:
+            assert found == [one]
+
+
+def test_the_very_spelling_comes_before_another():
+    upper = ["GITTER_ID_1km", "x_mp_1km", "y_mp_1km", "Einwohner"]
+    mixed = ["Gitter_ID_1km", *upper[1:]]
+    assert [find_layout(names).name for names in (upper, mixed)] == ["zensus2022", "zensus2011"]
+    neither = [name.lower() for name in upper]
+    assert find_layout(neither) is None
+    with pytest.raises(SeveralLayoutsError, match="zensus2011, zensus2022"):
+        choose_fitting(Path("x.csv"), neither)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "met"),
+    [
+        ("TOT_P", ["tot_p"], ["tot_p"]),
+        ("TOT_P", ["tot_p", "TOT_P"], ["TOT_P"]),
+        ("TOT_P", ["tot_p", "Tot_P"], ["tot_p", "Tot_P"]),
+        ("GRD_ID*", ["ｇｒｄ＿ｉｄ＿１"], ["ｇｒｄ＿ｉｄ＿１"]),
+        ("größe", ["GRO\u0308SSE", "GRÖßE"], ["GRO\u0308SSE", "GRÖßE"]),
+        ("b|A", ["a", "B"], ["B"]),
+        ("人口（総数）?男", ["人口(総数) 男"], ["人口(総数) 男"]),
+        ("TOT_P", ["TOTP", "TOT-P"], []),
+    ],
+)
+def test_names_are_compared_without_case_and_width(pattern, names, met):
+    assert match(pattern, names) == met
 
 
 def test_a_preset_of_ones_own_is_a_file(tmp_path):

@@ -3,7 +3,8 @@
 import pytest
 
 from geodp.errors import UsageError
-from geodp.io.read.layout.presets import Preset
+from geodp.io.read.layout.inspect import inspect
+from geodp.io.read.layout.presets import Preset, find_preset
 from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
 
 CODES = "53394611,5\n53394526,7\n"
@@ -338,3 +339,41 @@ def test_one_odd_cell_turns_no_reading_into_another(write):
 def test_other_cells_that_are_no_squares_are_refused(text, words, write):
     with pytest.raises(UsageError, match=words):
         propose(write(text), {"contribution": 1})
+
+
+def test_columns_that_the_call_names_are_no_counts(write):
+    path = write("mesh,age_band,kind,n\n53394611,5,1,6\n53394526,6,1,7\n")
+    asked = propose(path, {"contribution": 1})
+    assert asked.asks[0].endswith(": age_band, kind, n")
+    one = propose(path, {"contribution": 1}, named=["age_band"])
+    assert one.asks[0].endswith(": kind, n")
+    both = propose(path, {"contribution": 1}, named=["Age_Band", "kind"])
+    assert (both.options["value"], both.asks) == (["n"], ())
+
+
+def test_a_file_that_was_described_is_not_looked_at_again(write, monkeypatch):
+    path = write(f"mesh,n\n{CODES}")
+    found, plain = inspect(path), propose(path, {})
+    monkeypatch.setattr("geodp.io.read.layout.propose.inspect", None)
+    assert propose(path, {}, description=found) == plain
+
+
+@pytest.mark.parametrize("spell", [str.lower, str.upper])
+def test_another_case_has_the_domain_and_the_contribution_of_the_layout(spell, write):
+    header, row = "E_KOORD;N_KOORD;RELI;B21BTOT", "600000;200000;60002000;4"
+    plain = propose(write(f"{header}\n{row}\n", "plain.csv"), {})
+    found = propose(write(f"{spell(header)}\n{row}\n"), {})
+    assert (found.preset, found.asks) == (plain.preset, plain.asks) == ("statpop", ())
+    named = {"code": spell("RELI"), "value": [spell("B21BTOT")]}
+    assert found.options == {**plain.options, **named}
+
+
+def test_of_two_censuses_with_one_header_the_operator_says_which(write):
+    header = "gitter_id_1km;x_mp_1km;y_mp_1km;einwohner"
+    path = write(f"{header}\nCRS3035RES1000mN2600000E4695000;1;2;4\n")
+    with pytest.raises(UsageError, match=r"choose one \(--preset\): zensus2011, zensus2022"):
+        propose(path, {})
+    found = propose(path, {}, find_preset("zensus2022"))
+    assert found.options["bounds"] == [4000000, 2600000, 4700000, 3600000]
+    assert found.options["grid"] == "inspire:1km"
+    assert "--contribution" in found.asks[0]  # which the reader would not know by the header

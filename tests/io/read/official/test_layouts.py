@@ -7,7 +7,7 @@ import pytest
 
 from geodp.cli.commands.publish import publish
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.layout.presets import presets
+from geodp.io.read.layout.presets import find_fitting, presets
 from tests.command import geodp
 from tests.io.read.official import forms, tables
 
@@ -89,7 +89,7 @@ def test_a_file_fits_its_own_preset_alone(name, form, tmp_path):
     path = write(form, tmp_path)
     columns = inspect(path).get("tables", [{}])[0].get("columns") or ()
     named = [str(one["name"]) for one in columns]
-    assert [one.name for one in presets() if one.fits(path, named)] == [name]
+    assert [one.name for one in find_fitting(path, named)] == [name]
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])

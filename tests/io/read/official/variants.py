@@ -31,6 +31,8 @@ import rasterio
 import shapely
 from rasterio.transform import Affine
 
+from geodp.io.read.layout.presets import find_fitting
+
 WIDE = {code: code + 0xFEE0 for code in range(0x30, 0x3A)}
 """Digits as full-width ones."""
 
@@ -508,11 +510,16 @@ TABLES.append(Alteration("value as int32", "packing", False, _type_of("value", "
 
 
 # What a reader may refuse, and takes for no other table.
-def _names(make, only=None):
+def _names(make, layouts=None):
+    """Other names; ``layouts``: only where "one" layout fits them, or "several" do."""
+
     def altered(sheet, draw):
         names = tuple(make(name) for name in sheet.columns)
         labels = tuple(make(label) for label in sheet.labels)
         if (names, labels) == (sheet.columns, sheet.labels):
+            return None
+        several = len(find_fitting(Path(sheet.name), names)) > 1
+        if layouts is not None and several != (layouts == "several"):
             return None
         code, value = make(sheet.code), make(sheet.value)
         return replace(sheet, columns=names, labels=labels, code=code, value=value)
@@ -538,6 +545,12 @@ for _name, _make in {
     "names decomposed": lambda name: unicodedata.normalize("NFD", name),
     "names composed by compatibility": lambda name: unicodedata.normalize("NFKC", name),
     "names in full width": _wide,
+}.items():
+    # The layouts of two censuses of Germany differ in case alone: which one it is is asked.
+    TABLES.append(Alteration(_name, "spelling", True, _names(_make, "one")))
+    TABLES.append(Alteration(f"{_name} of two", "spelling", False, _names(_make, "several")))
+
+for _name, _make in {
     "names with a dash for a line": lambda name: name.replace("_", "-"),
     "names with a blank for a line": lambda name: name.replace("_", " "),
     "names without lines": lambda name: name.replace("_", ""),
@@ -548,8 +561,7 @@ for _name, _make in {
         and {ord("E"): "Е", ord("T"): "Т", ord("o"): "о", ord("a"): "а"}
     ),
 }.items():
-    _same = _name == "names between blanks"
-    TABLES.append(Alteration(_name, "spelling", _same, _names(_make)))
+    TABLES.append(Alteration(_name, "spelling", False, _names(_make)))
 
 
 def _cells(column, make, only=None):

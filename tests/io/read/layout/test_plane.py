@@ -1,0 +1,93 @@
+"""Degrees on a grid in metres, and metres on one in degrees: asked about, never moved unasked."""
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import InputError
+
+METRES = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 2600000, 4700000, 3600000))
+DEGREES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
+NEAR = geodp.Grid.regular((100, 100), crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0))
+BERLIN = [(13.4 + i / 100, 52.5) for i in range(30)]
+TOKYO = [(15550000.0 + i, 4250000.0) for i in range(30)]
+DOORS = ["csv", "comma", "parquet", "frame", "stream"]
+
+
+def given(door, points, folder):
+    frame = pd.DataFrame(points, columns=["lon", "lat"]).assign(n=1)
+    if door == "frame":
+        return frame, {}
+    if door == "stream":
+        return pa.Table.from_pandas(frame).to_reader(), {}
+    if door == "parquet":
+        pq.write_table(pa.Table.from_pandas(frame), folder / "t.parquet")
+        return folder / "t.parquet", {}
+    mark = "," if door == "comma" else "."
+    frame.to_csv(folder / "t.csv", index=False, sep=";", decimal=mark)
+    return folder / "t.csv", {"decimal": mark}
+
+
+@pytest.mark.parametrize("outside", ["error", "crop", "drop"])
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("grid", "points", "rule"),
+    [
+        (
+            METRES,
+            BERLIN,
+            r"look like degrees, .*EPSG:3035 \(metre\).*--points-crs EPSG:4326 .crs=",
+        ),
+        (DEGREES, TOKYO, r"look like metres, .*\(degree\).*--points-crs EPSG:3857 .crs="),
+    ],
+    ids=["degrees", "metres"],
+)
+def test_points_in_another_unit_are_asked_about(door, grid, points, rule, outside, tmp_path):
+    paths, options = given(door, points, tmp_path)
+    with pytest.raises(InputError, match=f"lon and lat: .*{rule}") as refused:
+        geodp.read_points(paths, grid=grid, x="lon", y="lat", outside=outside, **options)
+    assert not any(str(number) in str(refused.value) for number in (*points[0], *points[-1]))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_with_their_crs_they_are_read(door, tmp_path):
+    paths, options = given(door, BERLIN, tmp_path)
+    found = geodp.read_points(
+        paths, grid=METRES, x="lon", y="lat", crs="EPSG:4326", outside="crop", **options
+    )
+    assert found.count.sum() == len(BERLIN)
+
+
+@pytest.mark.parametrize("door", ["csv", "parquet", "frame"])
+def test_centres_of_cells_in_another_unit_are_asked_about(door, tmp_path):
+    paths, _ = given(door, BERLIN, tmp_path)
+    with pytest.raises(InputError, match=r"look like degrees.*bring x and y to the grid's CRS"):
+        geodp.read_table(paths, grid=METRES, x="lon", y="lat", value="n", outside="crop")
+
+
+def test_a_grid_near_the_origin_may_hold_such_numbers():
+    rows = pd.DataFrame({"x": [10.5, 11.5, 12.5], "y": [50.5, 51.5, 52.5]})
+    assert geodp.read_points(rows, grid=NEAR, x="x", y="y").count.sum() == 3
+
+
+@pytest.mark.parametrize("odd", [0, 1, 3])
+def test_few_odd_records_turn_no_unit_into_another(odd):
+    """A point of zeros among points in metres is a row outside, as it is everywhere."""
+    points = [(4321000.0 + i, 3210000.0) for i in range(60)] + [(0.0, 0.0)] * odd
+    rows = pd.DataFrame(points, columns=["lon", "lat"])
+    found = geodp.read_points(rows, grid=METRES, x="lon", y="lat", outside="drop")
+    assert found.count.sum() == 60
+    mixed = pd.DataFrame([*BERLIN, *points[:odd]], columns=["lon", "lat"])
+    with pytest.raises(InputError, match="look like degrees"):
+        geodp.read_points(mixed, grid=METRES, x="lon", y="lat", outside="drop")
+
+
+def test_each_file_is_looked_at(tmp_path):
+    good = pd.DataFrame([(4321000.0 + i, 3210000.0) for i in range(9)], columns=["lon", "lat"])
+    good.to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame(BERLIN, columns=["lon", "lat"]).to_csv(tmp_path / "b.csv", index=False)
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    with pytest.raises(InputError, match=r"b\.csv.*look like degrees"):
+        geodp.read_points(paths, grid=METRES, x="lon", y="lat", outside="crop")
