@@ -50,6 +50,21 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
     return Done(code if isinstance(code, int) else 0, *said)
 
 
+def override(*words):
+    """Return a call in which only the last of several values of an option is left."""
+    words = [*map(str, words)]
+    command = cli.geodp.commands[words[0]]
+    params = command.get_params(context_of(command))
+    single = {one.opts[-1] for one in params if not (one.multiple or getattr(one, "is_flag", 0))}
+    kept = []
+    for at, word in enumerate(words):
+        before = words[at - 1] if at else ""
+        if word in single & {*words[at + 1 :]} or before in single & {*words[at:]}:
+            continue
+        kept.append(word)
+    return kept
+
+
 def commands(group=cli.geodp, name=""):
     """Yield every command of the command line by its words."""
     for word, one in group.commands.items():

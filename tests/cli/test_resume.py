@@ -16,7 +16,7 @@ from geodp.io.folder.kept import read_kept
 from geodp.io.folder.kept_tables import unpack_tables
 from geodp.privacy.ledger import Ledger
 from geodp.release.publish import Prepared
-from tests.command import context_of, geodp
+from tests.command import context_of, geodp, override
 from tests.io.folder.test_kept import GRID, drawn, write_kept
 from tests.keys import keep as keep_key
 
@@ -80,7 +80,7 @@ def interrupt(monkeypatch, place, name, *call):
 
     with monkeypatch.context() as patched:
         patched.setattr(place, name, fail)
-        done = geodp(*call)
+        done = geodp(*override(*call))
     assert done.returncode == 1, done
     assert "--resume completes" in done.stderr
 
@@ -122,7 +122,9 @@ def test_an_interrupted_release_is_completed_by_its_own_call_alone(office, tmp_p
     before = (waiting / "restricted" / "released.npz").read_bytes()
     for name, more in PUBLISH.items():
         given = [tmp_path / more[0]] if name == "inputs" else [first]
-        done = geodp("publish", *given, *office, *(more if name != "inputs" else ()), "--resume")
+        done = geodp(
+            *override("publish", *given, *office, *(more if name != "inputs" else ()), "--resume")
+        )
         assert (done.returncode, f"had other --{name};" in done.stderr) == (2, True), done
         assert (waiting / "restricted" / "released.npz").read_bytes() == before
     assert len(charges(tmp_path)) == 1
@@ -151,7 +153,7 @@ def test_a_table_that_cannot_be_kept_is_not_charged(office, tmp_path, monkeypatc
     if command == "publish-series":
         given = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
         given += ["--person-in", "all"]
-    done = geodp(command, *given, *office)
+    done = geodp(*override(command, *given, *office))
     assert (done.returncode, "the disk is full" in done.stderr) == (1, True)
     assert "--resume" not in done.stderr
     assert charges(tmp_path) == ()
@@ -174,10 +176,10 @@ def test_an_interrupted_series_is_completed_by_its_own_call_alone(office, tmp_pa
     for name, more in SERIES.items():
         given = [months[0], f"2024-02={tmp_path / '2024-03.csv'}"] if name == "inputs" else months
         asked = [*call, *(more if name != "inputs" else ()), "--resume"]
-        done = geodp("publish-series", *given, *asked)
+        done = geodp(*override("publish-series", *given, *asked))
         assert (done.returncode, f"had other --{name}" in done.stderr) == (2, True), done
     assert len(charges(tmp_path)) == 1
-    assert geodp("publish-series", *months, *call, "--resume").returncode == 0
+    assert geodp(*override("publish-series", *months, *call, "--resume")).returncode == 0
     (line,) = charges(tmp_path)
     assert line.loss.epsilon == Fraction(1)
 
@@ -232,12 +234,12 @@ def test_a_resumed_run_writes_what_it_would_have_written(office, tmp_path, monke
     interrupt(monkeypatch, place, "write_public", *call)
     if name == "totals":
         (tmp_path / "totals.csv").write_text("city,total\na,1\nb,2\n")
-        done = geodp(*call, "--resume")
+        done = geodp(*override(*call, "--resume"))
         assert (done.returncode, "had other public totals" in done.stderr) == (2, True), done
         (tmp_path / "totals.csv").write_text(f"city,total\n{text}")
-    done = geodp(*call, "--resume")
+    done = geodp(*override(*call, "--resume"))
     assert done.returncode == 0, done.stderr
-    again = geodp(*call, "--output", tmp_path / "again")
+    again = geodp(*override(*call, "--output", tmp_path / "again"))
     assert again.returncode == 0, again.stderr
     assert len(Ledger.open(tmp_path / "office.ledger").charges("other")) == 1
     assert public_bytes(tmp_path / "out") == public_bytes(tmp_path / "again")

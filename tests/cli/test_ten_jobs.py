@@ -320,7 +320,7 @@ def test_degrees_on_a_grid_in_metres_need_their_crs(x, y, grid, tmp_path):
     options = ("--points", "--person", "person", "--grid", grid, "--bounds", "switzerland")
     given = ("publish", path, *options, "--epsilon", 1, "--output", tmp_path / "out", "--check")
     done = geodp(*given)
-    assert done.returncode == 2
+    assert done.returncode == 5
     assert "--points-crs EPSG:4326" in done.stderr
     assert geodp(*given, "--points-crs", "EPSG:4326").returncode == 0
     assert account(tmp_path / "out")["inside"] == len(rows["person"])

@@ -52,6 +52,7 @@ WIDTH = 160
 @option(
     "--methods",
     group="Privacy",
+    everyday=True,
     multiple=True,
     default=["pyramid,topdown,laplace"],
     show_default=True,
@@ -60,6 +61,7 @@ WIDTH = 160
 @option(
     "--trials",
     group="Run",
+    everyday=True,
     type=click.IntRange(1),
     default=10,
     show_default=True,
@@ -85,6 +87,7 @@ WIDTH = 160
 @option(
     "--polygons",
     group="Domain",
+    everyday=True,
     type=click.Path(path_type=Path),
     help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
@@ -103,7 +106,13 @@ WIDTH = 160
     type=click.Path(path_type=Path),
     help="Kept key, which makes it reproducible.",
 )
-@option("--public-input", group="Input", is_flag=True, help="You vouch that the inputs are public.")
+@option(
+    "--public-input",
+    group="Input",
+    everyday=True,
+    is_flag=True,
+    help="You vouch that the inputs are public.",
+)
 @option(
     "--output",
     group="Output",
@@ -114,6 +123,7 @@ WIDTH = 160
 @option(
     "--plot",
     group="Output",
+    everyday=True,
     type=click.Path(path_type=Path),
     help="PNG, PDF or SVG: error by area.",
 )

@@ -132,7 +132,7 @@ def test_gaussian_budgets():
     document = json.loads(run(*call).stdout)
     assert document["epsilon"] is None
     assert (document["rho"], document["noise"]) == ("1/100", "gaussian")
-    refused = run(*call[:-5], "--rho", "1", "--methods", "laplace")
+    refused = run(*call[:-7], "--rho", "1", "--methods", "laplace")
     assert "Laplace noise only" in str(refused.exception)
     assert "either epsilon or rho" in str(run(*SMALL, "--rho", "1").exception)
 
@@ -226,7 +226,7 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "--rectangles" in done.stdout
+    assert "--polygons" in done.stdout
 
 
 TELLS = """

@@ -37,6 +37,11 @@ REFUSALS = {
     ),
     "a person's name": (PINGS, [*POINTS, "--person", "who"], "the person is missing"),
     "seem swapped": ("x,y\n35.68,139.76\n", [*POINTS, "--contribution", 1], "latitude"),
+    "look like degrees": (
+        "x,y\n8.41,47.31\n8.42,47.32\n",
+        ["--grid", "statpop:100m", "--bounds", "switzerland", *POINTS[4:], "--contribution", 1],
+        "look like degrees",
+    ),
     "more than 2^60": (
         f"code,n\n533946113,{2**59}\n533946114,{2**59 + 1}\n",
         [*TABLE, "--contribution", 1],
@@ -110,7 +115,7 @@ def test_the_document_lists_every_refusal_that_looks_at_the_data():
     text = DOCUMENT.read_text(encoding="utf-8")
     table = text.partition("| refused | looks at | on the card |")[2].partition("\n\n")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ")]
-    assert len(rows) == 20
+    assert len(rows) == 21
     for name in REFUSALS:
         assert any(name in row.replace("`", "") for row in rows), name
 

@@ -10,11 +10,11 @@ import geodp
 from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.io.folder.formats import find_formats
 from geodp.io.verify.verify import verify
-from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.publish import prepare
+from geodp.release.request import Request
 
 MODULE = """
 from geodp.io.write.format import Entry, Format
@@ -136,13 +136,9 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))
     planted(**changes)
-    outline = prepare(
-        TABLE,
-        mechanism("pyramid"),
-        Terms.of(epsilon=1, contribution=1),
-        ledger=ledger,
-        dataset="census",
-    ).outline
+    terms = Terms.of(epsilon=1, contribution=1)
+    request = Request(terms=terms, method="pyramid", ledger=ledger, dataset="census")
+    outline = prepare(TABLE, request).outline
     with pytest.raises(UsageError, match=said):
         outline.write(tmp_path / "out")
     assert ledger.charges("census") == ()

@@ -40,9 +40,8 @@ ZENSUS = {
     "y_mp_1km": [2_689_500],
     "Einwohner": [12],
 }
-LAYOUT = StatedLayout(
-    "zensus2011", "Zensus 2011, grid cells of Germany", "https://www.zensus2011.de"
-)
+PAGE = "https://www.zensus2011.de/DE/Home/Aktuelles/DemografischeGrunddaten.html"
+LAYOUT = StatedLayout("zensus2011", "Zensus 2011, grid cells of Germany", PAGE)
 BY_CODE = {"form": "table", "places": {"code": "mesh"}}
 ONE = (StatedCounts("P_M"),)
 PAIRED = (StatedCounts("P_M", ("m",)), StatedCounts("P_F", ("f",)))
@@ -293,7 +292,7 @@ def test_sentences_say_all_of_it() -> None:
     )
     assert said.list_sentences() == [
         "Read from a raster in the layout zensus2011: Zensus 2011, grid cells of Germany "
-        "(https://www.zensus2011.de).",
+        f"({PAGE}).",
         "Places: x in column e, y in column n (the cell's centre), in EPSG:4326.",
         "Labels: sex in column Sex.",
         "Counts: a (m, old).",

@@ -19,10 +19,11 @@ what remains to be said; or ``refused``, why such files are not read and what to
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -314,9 +315,16 @@ def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[
     """
     for one in pattern.split("|"):
         for form in SPELLINGS[:1] if exactly else SPELLINGS:
-            if found := [name for name in names if fnmatchcase(form(name), form(one))]:
+            meets = _compile(form(one))
+            if found := [name for name in names if meets(form(name))]:
                 return found
     return []
+
+
+@cache
+def _compile(pattern: str) -> Callable[[str], object]:
+    """Return what tells whether a name meets a pattern; there are a few hundred."""
+    return re.compile(translate(pattern)).match
 
 
 @cache

@@ -10,7 +10,7 @@ from geodp.cli.commands.plan import plan
 from geodp.cli.commands.series import publish_series
 from geodp.io.write.series import netcdf
 from geodp.privacy.ledger import Ledger
-from tests.command import Runner, geodp
+from tests.command import Runner, geodp, override
 
 RUNNER = Runner(publish_series)
 MONTHS = ("2024-01", "2024-02", "2024-03")
@@ -124,7 +124,7 @@ def test_a_kept_key_replays_at_no_cost(charged, tmp_path):
 
 def test_over_the_cap_nothing_is_written(charged, tmp_path):
     for name in ("one", "two", "three"):
-        done = geodp("publish-series", *charged, "--output", tmp_path / name)
+        done = geodp(*override("publish-series", *charged, "--output", tmp_path / name))
         assert done.returncode == (4 if name == "three" else 0)
     assert not (tmp_path / "three").exists()
     assert len(charges(tmp_path)) == 2
@@ -144,7 +144,7 @@ def test_an_interrupted_run_is_resumed_from_what_was_charged(charged, tmp_path, 
     waits = geodp("publish-series", *charged)
     assert waits.returncode == 2
     assert "repeat its command with --resume" in waits.stderr
-    other = geodp("publish-series", *charged, "--resume", "--person-in", "one")
+    other = geodp(*override("publish-series", *charged, "--resume", "--person-in", "one"))
     assert "The interrupted run had other --person-in" in other.stderr
     done = geodp("publish-series", *charged, "--resume")
     assert done.returncode == 0, done.stderr

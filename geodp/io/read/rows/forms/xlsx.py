@@ -57,7 +57,7 @@ class OpenXmlBook:
         value = cell.value
         if type(value) not in (int, float):
             return as_cell(value)
-        style = cell._style_id
+        style = cell.style_array.numFmtId
         if style not in self._shares:  # a format takes long to look up, and there are few
             self._shares[style] = "%" in cell.number_format
         return percentage(value) if self._shares[style] else as_cell(value)

@@ -1,0 +1,29 @@
+"""A request is checked where it is made, and names its method and the origin of its key."""
+
+import pytest
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from tests.keys import secret
+
+TERMS = Terms.of(epsilon=1)
+GRID = Grid.regular((8, 8))
+
+
+def test_the_method_is_that_of_the_call_or_the_default_of_the_grid():
+    parts = GRID.with_attribute("sex", ["f", "m"])
+    assert Request(terms=TERMS).choose_method(GRID).name == "pyramid"
+    assert Request(terms=TERMS).choose_method(parts).name == "parts"
+    assert Request(terms=TERMS, method="hay:fanout=4").choose_method(GRID).spec == "hay:fanout=4"
+    with pytest.raises(UsageError, match="method must be one of"):
+        Request(terms=TERMS, method="best").choose_method(GRID)
+
+
+def test_the_origin_of_the_noise_is_that_of_the_key():
+    assert Request(terms=TERMS).key_origin == "entropy"
+    assert Request(terms=TERMS, key=NoiseKey(secret("request"))).key_origin == "fixed"
+    with pytest.raises(UsageError, match="key must be a NoiseKey"):
+        Request(terms=TERMS, key=secret("request"))
