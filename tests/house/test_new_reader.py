@@ -50,7 +50,7 @@ def test_the_house_and_the_readers_tests_take_it(project):
 def test_the_command_line_has_its_options(project):
     for command in ("publish", "evaluate"):
         assert "Name of the count (JSON lines). [default: count]" in " ".join(
-            run(project, command, "--help").split()
+            run(project, command, "--help-all").split()
         )
     done = publish(project, "a.csv", "--output", "o")
     assert done.returncode == 2

@@ -142,7 +142,7 @@ def test_a_method_of_others_is_one_of_all_and_what_is_wrong_is_named(folder):
 
 
 def test_a_reader_and_a_method_of_others_publish(folder):
-    assert "--count-name" in run(folder, "publish", "--help").stdout
+    assert "--count-name" in run(folder, "publish", "--help-all").stdout
     rows = [{"code": "533946111", "count": 3}, {"code": "533946112", "count": 4}]
     (folder / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     grid = ("--grid", "jis:half", "--bounds", "139", "35.3333333333", "140", "36")
@@ -228,7 +228,7 @@ def test_a_method_without_what_geodp_lists_is_left_out(tmp_path, left):
 def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=ASKS.replace("FLAG", flag))
     for command in ("publish", "evaluate"):
-        done = run(tmp_path, command, "--help")
+        done = run(tmp_path, command, "--help-all")
         assert done.returncode == 0, done.stderr
         assert done.stderr == (
             f"Note: The reader asks of other.asks asks for {flag}, which is taken or no option. "
@@ -241,7 +241,7 @@ def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
 def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, name):
     rude = RUDE.replace('"rude"', repr(name)).replace("CLAIM", "return Claim.ASKED")
     plant(tmp_path, "other", [("geodp.readers", "rude")], rude=rude)
-    done = run(tmp_path, "publish", "--help")
+    done = run(tmp_path, "publish", "--help-all")
     assert done.returncode == 0
     assert done.stderr.count("It is left out.") == 1
     assert "other.rude" in done.stderr
@@ -251,7 +251,7 @@ def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, na
 def test_a_default_that_its_option_cannot_have_stops_no_command(tmp_path):
     asks = ASKS.replace("FLAG", "--mine").replace("default=1.0", 'default="x"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=asks)
-    done = run(tmp_path, "publish", "--help")
+    done = run(tmp_path, "publish", "--help-all")
     assert "reader asks of other.asks asks for --mine, which is taken or no option." in done.stderr
 
 
@@ -260,7 +260,7 @@ def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path
         asks = ASKS.replace("FLAG", "--mine").replace('"asks"', repr(name))
         source = asks.replace("Mine.", f"Of {name}.")
         plant(tmp_path, f"of_{name}", [("geodp.readers", name)], **{name: source})
-    done = run(tmp_path, "publish", "--help")
+    done = run(tmp_path, "publish", "--help-all")
     assert "Of first." in done.stdout
     assert "The reader second of of_second.second asks for --mine" in done.stderr
 
@@ -271,7 +271,7 @@ def test_a_shared_option_keeps_geodps_default(tmp_path):
     )
     source = asks.replace("value: float = field(default=1.0", 'how: str = field(default="sum"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=source)
-    done = run(tmp_path, "publish", "--help")
+    done = run(tmp_path, "publish", "--help-all")
     assert done.stderr == ""
     assert "[default: error]" in done.stdout
     assert "[default: sum]" not in done.stdout

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import geodp
+from tests.command import geodp, override
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
@@ -74,7 +74,8 @@ def test_the_ledger_is_kept_command_by_command(tmp_path):
     assert any(state in words for words in said)
     first, again = (tmp_path / name / "public" / "population.csv" for name in ("first", "again"))
     assert first.read_bytes() == again.read_bytes()
-    more = run_words([*commands_of(text)[2][1:], "--epsilon", "2", "--output", "more"], tmp_path)
+    again = override(*commands_of(text)[2][1:], "--epsilon", "2", "--output", "more")
+    more = run_words(again, tmp_path)
     assert more.returncode == 4
     refusal = re.search(r'command says "(.*?)"', text, re.DOTALL).group(1)
     assert refusal.split() == more.stderr.splitlines()[-1].split()[1:]
