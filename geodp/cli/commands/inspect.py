@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
 @click.option("--delimiter", help="Of a text, one character; default: found.")
 @click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
+@click.option("--last-row", type=int, help="Line or row that is the last, where notes follow it.")
 @click.option("--layer", help="Of a GeoPackage with several; or sheet of a workbook.")
 @click.option("--member", help="Of a zip archive, or a pattern of several.")
 @click.option("--code", help="Column of cell codes; default: found.")

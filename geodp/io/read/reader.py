@@ -225,6 +225,12 @@ HEADER_ROW = Option(
     "--header-row",
     type=int,
 )
+LAST_ROW = Option(
+    "Line of a text, or row of a sheet, that is the last of the table, counted from 1, where notes "
+    "stand below it; these are not read.",
+    "--last-row",
+    type=int,
+)
 MEMBER = Option(
     "Of a zip archive: name of the table that is meant, or a pattern such as '*_pop.csv' of "
     "several; default: all, if their columns are the same.",
@@ -345,6 +351,9 @@ class Reader(ABC):
     header_row : int, optional
         Line of a text, or row of a sheet, with the names of the columns, counted from 1. What
         stands above it is not read. Default: the first one that is not blank.
+    last_row : int, optional
+        Line or row that is the last of the table. Notes below it, which fill one field each, are
+        not read; anything else there is refused.
     member : str, optional
         Name of a zip archive's member, with its folders or without, or a pattern of several.
         Default: all texts, where their columns are the same; texts without columns, such as

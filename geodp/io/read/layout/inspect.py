@@ -60,6 +60,7 @@ def inspect(
     delimiter: str | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    last_row: int | None = None,
     member: str | None = None,
 ) -> dict[str, Any]:
     """Describe a file by its header.
@@ -79,6 +80,8 @@ def inspect(
         Of a GeoPackage with several, or sheet of a workbook.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    last_row : int, optional
+        The last line or row of the table, where notes stand below it.
     member : str, optional
         Name of an archive's member, or a pattern of several.
 
@@ -118,6 +121,7 @@ def inspect(
             labelled=True,
             layer=layer,
             header_row=header_row,
+            last_row=last_row,
             member=member,
         )
         return {"format": kind, "tables": [_table(table, known or Known()) for table in opened]}

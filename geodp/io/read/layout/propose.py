@@ -72,7 +72,7 @@ ASK_LEVELS = (
     "columns=[{name}])"
 )
 
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "member")
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
 """Options that say how a file is opened."""
 
 

@@ -40,6 +40,7 @@ from geodp.io.read.rows.names import fold, list_names, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import Selection, Term, describe_form
+from geodp.io.read.rows.span import Span
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
@@ -50,9 +51,9 @@ MEMBER = (
     " If this member of the archive is no table, or not the one that is meant, name the one that "
     "is (--member, member=)."
 )
-ROWS_ABOVE = (
-    "Only texts and workbooks have rows above their header (--header-row, header_row=); leave the "
-    "option out."
+NO_OTHER_ROWS = (
+    "Only texts and workbooks have rows above their header or below their table (--header-row, "
+    "header_row=; --last-row, last_row=); leave the option out."
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
@@ -126,6 +127,7 @@ def open_tables(
     labelled: bool = False,
     layer: str | None = None,
     header_row: int | None = None,
+    last_row: int | None = None,
     member: str | None = None,
     scratch: FilePath | None = None,
 ) -> Generator[Table]:
@@ -143,6 +145,8 @@ def open_tables(
     header_row : int, optional
         Line of a text, or row of a sheet, with the names, counted from 1; what stands above is not
         read. Default: the first one that is not blank.
+    last_row : int, optional
+        The last line or row of the table; notes below it are not read. Default: the file's.
     member : str, optional
         Name of an archive's member, or a pattern of several.
     scratch : path, optional
@@ -167,11 +171,10 @@ def open_tables(
                 "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
                 "encoding=)."
             )
-    if header_row is not None and header_row < 1:
-        raise UsageError("Rows are counted from 1 (--header-row, header_row=).")
+    span = Span(header_row, last_row)
     if isinstance(paths, ArrowStream):
-        if header_row is not None:
-            raise UsageError(ROWS_ABOVE)
+        if span.is_named:
+            raise UsageError(NO_OTHER_ROWS)
         if member is not None:
             raise UsageError(NO_ARCHIVE)
         progress.begin("Reading", None)
@@ -184,9 +187,9 @@ def open_tables(
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files, member, header_row):
             if file.kind == "text":
-                yield _open_text(file, delimiter, encoding, labelled, header_row)
+                yield _open_text(file, delimiter, encoding, labelled, span)
             else:
-                yield _open_named(file, encoding, layer, header_row)
+                yield _open_named(file, encoding, layer, span)
             progress.advance(file.size)
     progress.begin("Sorting")
 
@@ -196,22 +199,20 @@ def _open_text(
     delimiter: str | None,
     encoding: str | None,
     labelled: bool,
-    header_row: int | None,
+    span: Span,
 ) -> TextTable:
     """Open a text; of one in an archive, an error says that it may be none of the tables."""
     try:
-        return TextTable.open(file, delimiter, encoding, labelled, header_row)
+        return TextTable.open(file, delimiter, encoding, labelled, span)
     except InputError as error:
         rule, row = error.rule, error.row
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
-def _open_named(
-    file: InputFile, encoding: str | None, layer: str | None, header_row: int | None
-) -> Table:
+def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
     """Open what is no text; errors call it by its name, also where it lies in another place."""
     try:
-        return _open(file, encoding, layer, header_row)
+        return _open(file, encoding, layer, span)
     except InputError as error:
         if error.file != file.path:
             raise
@@ -219,12 +220,10 @@ def _open_named(
     raise InputError(rule, file=file.name, row=row)
 
 
-def _open(
-    file: InputFile, encoding: str | None, layer: str | None, header_row: int | None
-) -> Table:
+def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
     """Open what is no text."""
-    if header_row is not None and file.kind not in WORKBOOKS:
-        raise UsageError(ROWS_ABOVE)
+    if span.is_named and file.kind not in WORKBOOKS:
+        raise UsageError(NO_OTHER_ROWS)
     if file.kind == "parquet":
         return ParquetTable.open(file)
     if file.kind in VECTOR:
@@ -234,7 +233,7 @@ def _open(
     if file.kind in WORKBOOKS:
         from geodp.io.read.rows.forms.workbook import SheetTable
 
-        return SheetTable.open(file, layer, header_row)
+        return SheetTable.open(file, layer, span)
     from geodp.io.read.rows.forms.json import JsonTable
 
     return JsonTable.open(file)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from geodp import progress
-from geodp.errors import InputError
+from geodp.errors import InputError, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.complete.archive import DAMAGES
@@ -35,6 +35,7 @@ from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
+from geodp.io.read.rows.span import FOUND, ORDER, Span, UpToLine
 from geodp.table.source import Fact, KnownBy
 
 T = TypeVar("T")
@@ -104,6 +105,8 @@ class TextTable(FileTable):
         Line of the names, counted from 1.
     head_lines : int
         Lines of the file down to the last of the header.
+    last_row : int, optional
+        The last line of the table, where notes stand below it.
     facts : tuple of Fact
         Encoding and delimiter, and who says them; once it was read, also whether its last line has
         an end, and how many rows have line breaks in fields.
@@ -117,6 +120,7 @@ class TextTable(FileTable):
     header_row: int
     head_lines: int
     _stated: tuple[Fact, ...]
+    last_row: int | None = None
     _met: list[Fact] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -141,10 +145,10 @@ class TextTable(FileTable):
         delimiter: str | None,
         encoding: str | None,
         labelled: bool,
-        header_row: int | None = None,
+        span: Span = FOUND,
     ) -> TextTable:
         """Read the header, of the first line that is not blank or of the one that was named."""
-        given, named = encoding, header_row is not None
+        given, header_row = encoding, span.header
         file, encoding, text = _open_head(file, encoding, header_row)
         known: KnownBy = "values" if delimiter is None else "operator"
         above = 0
@@ -168,10 +172,14 @@ class TextTable(FileTable):
             Fact("delimiter", delimiter, known),
             Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
         )
-        if named:
-            facts += (Fact("header row", str(header_row), "operator"),)
-        titles, end = tuple(labels or [""] * len(names)), above + lines
-        return cls(file, tuple(names), titles, delimiter, encoding, header_row, end, facts)
+        end = above + lines
+        if span.last is not None and span.last <= end:
+            raise UsageError(ORDER)
+        facts += span.facts
+        titles = tuple(labels or [""] * len(names))
+        return cls(
+            file, tuple(names), titles, delimiter, encoding, header_row, end, facts, span.last
+        )
 
     def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as strings; a row of another length is refused."""
@@ -188,7 +196,8 @@ class TextTable(FileTable):
         with self.file.open() as stream, catch_undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
-            counted = CountedStream(stream)
+            body = self._cut(stream)
+            counted = CountedStream(body)
             reader: Any = self._read(
                 chosen,
                 lambda: pyarrow.csv.open_csv(
@@ -218,6 +227,9 @@ class TextTable(FileTable):
                     self._met[:] = [Fact("line end at the end", end, "file")]
                     if counted.may_hide(records):
                         self._look_at_quotes(chosen)
+                    if isinstance(body, UpToLine):
+                        assert self.last_row is not None
+                        body.require_notes(self.name, self.last_row, self.delimiter, self.encoding)
                     return
                 records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
@@ -272,7 +284,7 @@ class TextTable(FileTable):
         text = QuotedText(self.delimiter, self.encoding, width, chosen, BLOCK)
         with self.file.open() as stream, suppress(*DAMAGES):
             self._skip_header(stream)
-            text.examine(stream)
+            text.examine(self._cut(stream))
         if text.fault is not None:
             rule, before = text.fault
             raise InputError(rule, file=self.name, row=self._line_at(before))
@@ -288,6 +300,12 @@ class TextTable(FileTable):
                 line += data.count(b"\n")
                 before -= len(data)
         return line
+
+    def _cut(self, stream: Any) -> Any:
+        """Return a stream behind its header, up to the last row of the table if that is named."""
+        return (
+            stream if self.last_row is None else UpToLine(stream, self.last_row - self.head_lines)
+        )
 
     def _skip_header(self, stream: Any) -> bytes:
         for _ in range(self.head_lines):
@@ -312,7 +330,8 @@ class TextTable(FileTable):
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
             "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
-            "table: complete the row, quote the field, or delete the note.",
+            "table: complete the row, quote the field, or name the table's last row (--last-row, "
+            "last_row=).",
             file=self.name,
             row=self._find(lambda _, fields: len(fields) != width),
         )

@@ -26,7 +26,8 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data, or delete a row that is a note or a part "
+    "(--missing, missing=), otherwise complete the data, name the last row where notes stand below "
+    "it (--last-row, last_row=), or delete a row that is a note or a part "
     "of the header."
 )
 BROKEN = (

@@ -80,8 +80,8 @@ def point_to(row: int) -> str:
     """Return what to do where another row looks like the header, as the end of a sentence."""
     return (
         f"row {row} looks like the header; say so (--header-row {row}, header_row={row}), and "
-        "titles and notes above it are not read. Of a public table, delete the rows above it; "
-        "always delete notes below the last row."
+        "titles and notes above it are not read; where notes stand below the table, name its last "
+        "row (--last-row, last_row=). Of a public table, delete such rows."
     )
 
 

@@ -21,6 +21,7 @@ from geodp.io.read.rows.headers import (
 )
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
+from geodp.io.read.rows.span import BELOW, FOUND, Span, are_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -36,6 +37,10 @@ LOST = (
     "A cell holds a number of 16 digits or more, of which workbooks keep 15; write the column as "
     "text, from the original file."
 )
+LAST_IS_BLANK = (
+    "This row is blank, or below the sheet's; name the last one of the table (--last-row, "
+    "last_row=)."
+)
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
 
 
@@ -48,15 +53,15 @@ class SheetTable(FileTable):
     header : tuple of str
     header_row : int
         The row of the names.
-    named : bool
-        Whether the operator says that it is this one.
+    stated : Span
+        What the operator says of its rows.
     """
 
     file: InputFile
     sheet: str
     header: tuple[str, ...]
     header_row: int
-    named: bool = False
+    stated: Span = FOUND
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,12 +69,12 @@ class SheetTable(FileTable):
         return self.header
 
     @classmethod
-    def open(cls, file: InputFile, sheet: str | None, header_row: int | None) -> SheetTable:
+    def open(cls, file: InputFile, sheet: str | None, span: Span) -> SheetTable:
         """Read the names, in the first row that is not blank or in the one that is named.
 
         InputError where there are several sheets and none was chosen.
         """
-        book = _open_book(file)
+        book, header_row = _open_book(file), span.header
         try:
             names = book.sheets
             shown = ", ".join(map(printable, names))
@@ -97,7 +102,7 @@ class SheetTable(FileTable):
                 "The sheet holds no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
             )
-        return cls(file, chosen, tuple(header), found, header_row is not None)
+        return cls(file, chosen, tuple(header), found, span)
 
     def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns; blank rows at the end are none.
@@ -107,9 +112,13 @@ class SheetTable(FileTable):
         book, width = _open_book(self.file), len(self.names)
         held: list[list[Cell]] = [[] for _ in chosen]
         try:
-            blank = 0
+            blank, met = 0, self.header_row
             below = self.header_row + 1
             for number, row in enumerate(_rows(book, self.sheet, self.name, below), below):
+                if self.stated.last is not None and number > self.stated.last:
+                    if not are_note([*map(_text, row)]):
+                        raise InputError(BELOW, file=self.name, row=number)
+                    continue
                 if any(map(_is_there, row[width:])):
                     raise InputError(self._explain_wide(), file=self.name, row=number)
                 if not any(map(_is_there, row)):
@@ -121,7 +130,9 @@ class SheetTable(FileTable):
                         raise InputError(LOST, file=self.name, row=number)
                     cells.extend([None] * blank)
                     cells.append(cell)
-                blank = 0
+                blank, met = 0, number
+            if self.stated.last is not None and met < self.stated.last:
+                raise InputError(LAST_IS_BLANK, file=self.name, row=self.stated.last)
         finally:
             book.close()
         columns = [*map(_column, held)]
@@ -161,8 +172,7 @@ class SheetTable(FileTable):
     def facts(self) -> tuple[Fact, ...]:
         """What the workbook says."""
         found = (Fact("format", self.file.kind, "file"), Fact("layer", self.sheet, "file"))
-        said = Fact("header row", str(self.header_row), "operator")
-        return (*found, said) if self.named else found
+        return (*found, *self.stated.facts)
 
     def line(self, record: int) -> int:
         """Row of the sheet."""

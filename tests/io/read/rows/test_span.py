@@ -1,0 +1,110 @@
+"""Notes below a table are not read where its last row is named; anything else there is refused."""
+
+import io
+import itertools
+
+import openpyxl
+import pytest
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.span import Span, UpToLine, are_note
+from tests.command import geodp as run
+
+MESH = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+ROWS = [["Population"], ["mesh", "n"], ["533901001", 5], ["533901002", 7]]
+NOTES = [[], ["Source: an office"], ["* estimated"]]
+
+
+def write_text(path, rows, end="\n"):
+    lines = "\n".join(",".join(map(str, row)) for row in rows)
+    path.with_suffix(".csv").write_text(lines + end, encoding="utf-8")
+    return path.with_suffix(".csv")
+
+
+def write_book(path, rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path.with_suffix(".xlsx"))
+    return path.with_suffix(".xlsx")
+
+
+FORMS = pytest.mark.parametrize("write", [write_text, write_book])
+
+
+def read(path, **options):
+    call = {"grid": MESH, "code": "mesh", "value": "n", "header_row": 2, **options}
+    return sorted(geodp.read_table(path, **call).count.tolist())
+
+
+@FORMS
+def test_notes_below_the_last_row_are_not_read(write, tmp_path):
+    path = write(tmp_path / "a", ROWS + NOTES)
+    assert read(path, last_row=4) == [5, 7]
+    with pytest.raises(InputError, match="--last-row"):
+        read(path)
+
+
+@FORMS
+def test_a_table_without_notes_may_name_its_last_row(write, tmp_path):
+    assert read(write(tmp_path / "a", ROWS), last_row=4) == [5, 7]
+
+
+def test_the_last_line_needs_no_end(tmp_path):
+    assert read(write_text(tmp_path / "a", ROWS, end=""), last_row=4) == [5, 7]
+
+
+@FORMS
+@pytest.mark.parametrize("more", [[["533901003", 9]], [*NOTES, ["533901003", 9]]])
+def test_a_row_below_the_last_one_is_refused(write, more, tmp_path):
+    """Whoever names too early a row would leave people out without a word."""
+    path = write(tmp_path / "a", ROWS + more)
+    with pytest.raises(InputError, match="looks like one of its rows") as told:
+        read(path, last_row=4)
+    assert told.value.row == 4 + len(more)
+
+
+@FORMS
+@pytest.mark.parametrize("last", [6, 99])
+def test_a_last_row_that_is_not_there_is_refused(write, last, tmp_path):
+    with pytest.raises(InputError, match="name the last"):
+        read(write(tmp_path / "a", ROWS), last_row=last)
+
+
+@pytest.mark.parametrize(("header", "last"), [(0, None), (None, 0), (2, 2), (3, 2), (None, 1)])
+def test_rows_in_no_order_are_refused(header, last):
+    with pytest.raises(UsageError, match="--last-row"):
+        Span(header, last)
+
+
+def test_other_forms_have_no_notes(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"mesh": "533901001", "n": 5}\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="Only texts and workbooks"):
+        geodp.read_table(path, grid=MESH, code="mesh", value="n", last_row=2)
+
+
+def test_a_stream_is_cut_at_the_same_line_whatever_is_read_at_once():
+    data = b"a,1\nb,2\nc,3\nnote\n"
+    for size, lines in itertools.product(range(1, 20), range(1, 5)):
+        stream = UpToLine(io.BytesIO(data), lines)
+        assert b"".join(iter(lambda one=stream, n=size: one.read(n), b"")) == b"".join(
+            data.splitlines(keepends=True)[:lines]
+        )
+
+
+def test_a_note_fills_one_field():
+    assert are_note(["", "", " * estimated "])
+    assert not are_note(["a", "b"])
+
+
+def test_a_command_names_the_last_row_and_inspect_takes_it(tmp_path):
+    path = write_book(tmp_path / "a", ROWS + NOTES)
+    rows = ("--header-row", 2, "--last-row", 4)
+    assert "--last-row 4" in run("inspect", path, *rows).stdout
+    call = ("publish", path, *rows, "--grid", "jis:half", "--bounds", 139, 35, 140, 36)
+    more = ("--contribution", 1, "--check", "--output", tmp_path / "out")
+    done = run(*call, *more)
+    assert done.returncode == 0, done.stderr
