@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid as Grid
     from geodp.io.read.mesh import read_mesh as read_mesh
     from geodp.io.read.points import read_points as read_points
+    from geodp.io.read.public.areas import find_bounds as find_bounds
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_table as read_table
@@ -50,6 +51,7 @@ _HOME = {
     "ReleasedTable": "geodp.table.released",
     "Series": "geodp.release.series.series",
     "evaluate": "geodp.analysis.evaluate.evaluate",
+    "find_bounds": "geodp.io.read.public.areas",
     "open": "geodp.release.opening:open_release",
     "plan": "geodp.analysis.plan.plan",
     "publish": "geodp.release.publish",

@@ -126,6 +126,11 @@ class Grid:
             `geodp.grid.bounds.bounds_of_degrees`.
         """
         found = code_system(system) if isinstance(system, str) else system
+        if isinstance(bounds, str):
+            raise UsageError(
+                "Bounds are four numbers: west, south, east, north. Those of a public area by its "
+                "name are geodp.find_bounds(name, system)."
+            )
         if degrees and bounds is None:
             raise UsageError("degrees=True goes with bounds only.")
         if degrees and bounds is not None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.bounds import cover_points, edge_points, move_points
-from geodp.grid.codes import CodeSystem
+from geodp.grid.codes import CodeSystem, code_system
 from geodp.io.read.public.land import EUROPE, read_countries, read_lands, slug
 
 WIDENED = 0.1
@@ -57,7 +57,7 @@ def _areas() -> tuple[_Area, ...]:
         )
 
 
-def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
+def find_bounds(name: str, system: str | CodeSystem) -> tuple[Fraction, ...]:
     """Return the bounds of a public area along the cell edges of a code system.
 
     Parameters
@@ -65,7 +65,8 @@ def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
     name : str
         A country's English name, a prefecture of Japan (``tokyo``, ``東京都``), a Land of Germany;
         capitals, accents and spaces do not matter.
-    system : CodeSystem
+    system : str or CodeSystem
+        Such as ``"inspire:1km"``.
 
     Returns
     -------
@@ -77,9 +78,15 @@ def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
     ------
     UsageError
         No area of this name, or none of it in the extent.
+
+    Examples
+    --------
+    >>> [int(edge) for edge in find_bounds("liechtenstein", "inspire:1km")]
+    [4269000, 2648000, 4304000, 2695000]
     """
-    x, y = move_points(_outline(name), system.crs)
-    return cover_points(system, x, y, name)
+    found = code_system(system) if isinstance(system, str) else system
+    x, y = move_points(_outline(name), found.crs)
+    return cover_points(found, x, y, name)
 
 
 def find_box(name: str) -> tuple[float, float, float, float]:

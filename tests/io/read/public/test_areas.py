@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pyproj import Transformer
 
+import geodp
 from geodp.errors import UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.grid import Grid
@@ -96,3 +97,10 @@ def test_a_box_in_degrees_is_the_smallest_that_holds_the_area(name, box):
 def test_a_box_of_no_area_is_refused():
     with pytest.raises(UsageError, match="no public area of this name"):
         find_box("atlantis")
+
+
+def test_bounds_by_name_are_had_in_python_too():
+    with pytest.raises(UsageError, match="geodp.find_bounds"):
+        geodp.Grid.mesh("inspire:1km", bounds="poland")
+    grid = geodp.Grid.mesh("inspire:1km", bounds=geodp.find_bounds("poland", "inspire:1km"))
+    assert 300_000 < grid.size < 700_000
