@@ -100,7 +100,7 @@ def test_a_box_of_no_area_is_refused():
 
 
 def test_bounds_by_name_are_had_in_python_too():
-    with pytest.raises(UsageError, match="geodp.find_bounds"):
+    with pytest.raises(UsageError, match=r"geodp\.find_bounds"):
         geodp.Grid.mesh("inspire:1km", bounds="poland")
     grid = geodp.Grid.mesh("inspire:1km", bounds=geodp.find_bounds("poland", "inspire:1km"))
     assert 300_000 < grid.size < 700_000
