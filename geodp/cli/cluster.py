@@ -81,8 +81,10 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
             "--workers, or these."
         )
     from geodp.release.cluster.connecting import require_dask
+    from geodp.release.cluster.secret import require_owners
 
     require_dask()
+    require_owners()
     return True
 
 
@@ -91,6 +93,7 @@ def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request)
     from geodp.release.cluster.connecting import connect
     from geodp.release.cluster.prepared import prepare
     from geodp.release.cluster.run import Options
+    from geodp.release.outline import warn_of
 
     files = _partitions(options, grid, request.key)
     with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
@@ -100,7 +103,9 @@ def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request)
             trust_cluster=options["trust_cluster"],
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
         )
-        card = prepare(client, files, request, trusted).write(
+        prepared = prepare(client, files, request, trusted)
+        warn_of(prepared.outline)
+        card = prepared.write(
             options["output"], name=options["name"], overwrite=options["overwrite"]
         )
     public = options["output"] / "public"

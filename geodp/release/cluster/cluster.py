@@ -19,6 +19,7 @@ from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.prepared import prepare, require_partitions
 from geodp.release.cluster.run import PARTS, Options, Progress
 from geodp.release.metadata import state_metadata
+from geodp.release.outline import warn_of
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -121,7 +122,9 @@ def publish(
     options = Options(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
-    return prepare(client, partitions, request, options).release()
+    prepared = prepare(client, partitions, request, options)
+    warn_of(prepared.outline)
+    return prepared.release()
 
 
 def write(
@@ -204,6 +207,7 @@ def write(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
+    warn_of(prepared.outline)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )

@@ -20,7 +20,7 @@ from geodp.release.cluster.run import Options, Run
 from geodp.release.cluster.secret import require_owners
 from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
-from geodp.release.outline import outline, warn_of
+from geodp.release.outline import outline
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -46,7 +46,6 @@ class PreparedRun:
         """Draw, and charge, and bring the released table to this process."""
         run = self.run
         self._require_trusted()
-        warn_of(self.outline)
         found, charge = run.release(lambda _: (tasks.finish,))
         cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
         table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
@@ -68,7 +67,6 @@ class PreparedRun:
         said = about(run.cut.event, name)
         why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not asked for"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
-        warn_of(self.outline)
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
 
             def last(number: int) -> tuple[Any, ...]:
@@ -101,7 +99,6 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     UsageError
         As :func:`geodp.cluster.publish`.
     """
-    require_owners()
     grid, prior = partitions.grid, request.prior
     method = request.choose_method(grid)
     event = make_table_event(partitions.empty, method, request)
@@ -114,6 +111,7 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
 
 
 def require_partitions(partitions: object) -> None:
-    """Raise UsageError for what is no input of a cluster."""
+    """Raise UsageError for what is no input of a cluster, or a system that is none for it."""
+    require_owners()
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")

@@ -327,13 +327,10 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
         ({"parts": 0}, "parts must be"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"contribution": 0}, "contribution must be"),
-        ({"measurements": True}, "counts alone"),
-        ({"totals": None}, "counts alone"),
         ({**PRIOR, "prior_source": None}, "Where was the prior published"),
         ({**PRIOR, "prior": None}, "goes with a prior only"),
         ({**PRIOR, "prior": OTHER}, "of another grid"),
         ({**PRIOR, "method": "topdown"}, "topdown takes no prior"),
-        ({"simulate": 20}, "counts alone"),
     ],
 )
 def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):

@@ -245,9 +245,10 @@ class Preset:
     def fits_columns(self, columns: Sequence[str], *, exactly: bool = False) -> bool:
         """Whether a table has all columns of this layout, and none that tell of another.
 
-        ``exactly``: as the publisher spells them; else by :func:`match`.
+        ``exactly``: all as the publisher spells them; else by :func:`match`. Those of another
+        are told in any spelling.
         """
-        if any(match(pattern, columns, exactly=exactly) for pattern in self.without):
+        if any(match(pattern, columns) for pattern in self.without):
             return False
         return all(match(pattern, columns, exactly=exactly) for pattern in self.columns)
 

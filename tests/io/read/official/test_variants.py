@@ -31,7 +31,7 @@ from tests.io.read.official.variants import (
 TEXTS = (*SHEETS, *MADE)
 PLAIN = (*TEXTS, *PICTURES)
 LARGE = tuple(scale(sheet) for sheet in TEXTS)
-SAMPLE = 24
+SAMPLE = 8
 """Variants of a layout that the law takes where a run must be like the one before; else all."""
 
 FEW = 4

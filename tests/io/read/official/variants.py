@@ -656,7 +656,10 @@ for _name, _make in CODES.items():
 
 def _missing(spelling):
     def altered(sheet, draw):
-        """The last row is of nobody: its count is written in another way."""
+        """The last row is of nobody, unless it was left out: its count is written otherwise."""
+        last = sheet.rows[-1][sheet.at(sheet.value)]
+        if last.isdecimal() and int(last):
+            return None
         return sheet.change(sheet.value, lambda _: spelling, len(sheet.rows) - 1)
 
     return altered
