@@ -53,7 +53,11 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
 def override(*words):
     """Return a call in which only the last of several values of an option is left."""
     words = [*map(str, words)]
-    command = cli.geodp.commands[words[0]]
+    command = cli.geodp
+    for word in words:
+        if not isinstance(command, click.Group):
+            break
+        command = command.commands[word]
     params = command.get_params(context_of(command))
     single = {one.opts[-1] for one in params if not (one.multiple or getattr(one, "is_flag", 0))}
     kept = []

@@ -15,7 +15,7 @@ from geodp.io.folder import publication
 from geodp.release.publish import Prepared
 from geodp.release.select.selected import Prepared as PreparedSelection
 from geodp.release.series.publish import PreparedSeries
-from tests.command import geodp
+from tests.command import geodp, override
 from tests.laws.fixed_draws import begin_run, fix_draws
 from tests.laws.public_commands import (
     BOTH,
@@ -141,7 +141,7 @@ def offices(tmp_path_factory):
             shutil.copy(desk / "ledger.new", desk / "ledger")
             for name, (command, write, call) in WRITTEN.items():
                 write(desk, variant)
-                done = geodp(*command.split(), *call, "--output", name, cwd=desk)
+                done = geodp(*override(*command.split(), *call, "--output", name), cwd=desk)
                 assert done.returncode == 0, done.stderr
             CASES["reports"].write(desk, variant)
             assert geodp("local", "randomize", *CASES["reports"].call, cwd=desk).returncode == 0
