@@ -354,15 +354,15 @@ _METHOD: tuple[Callable[[Any], Any], ...] = (
 
 
 def method_options(command: Command) -> Command:
-    """Give a command the options of the method, which :func:`choose_method` reads."""
+    """Give a command the options of the method, which :func:`choose_with_marginals` reads."""
     return add_options(command, _METHOD)
 
 
-def choose_method(options: dict[str, Any], grid: Grid) -> Mechanism:
+def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
     """Return the method that is asked for, or the default of a grid; with marginals, if any."""
-    from geodp.mechanisms import default_method, mechanism
+    from geodp.mechanisms import choose_method
 
-    found = mechanism(options["method"] or default_method(grid))
+    found = choose_method(options["method"] or None, grid)
     if options["marginals"] is None:
         return found
     if found.name != "parts":
@@ -397,7 +397,14 @@ records = option(
     help="What the inputs are, where a table of a secret sample of the data set was charged to the "
     "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
 )
-_RUN: tuple[Callable[[Any], Any], ...] = (
+unit = option(
+    "--unit",
+    group="Privacy",
+    default="person",
+    show_default=True,
+    help="Whom it protects, in words.",
+)
+CHARGED: tuple[Callable[[Any], Any], ...] = (
     option(
         "--key-file",
         group="Privacy",
@@ -418,6 +425,26 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         help="Name of the data set in the ledger (see: geodp budget).",
     ),
     records,
+)
+"""By which key, and charged to whom: of every command that draws."""
+
+output_folder = option(
+    "--output",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="New folder.",
+)
+allow_empty = option(
+    "--allow-empty",
+    group="Run",
+    is_flag=True,
+    help="Publish even if no row of a file meets the selection and the domain, which is refused "
+    "otherwise.",
+)
+_RUN: tuple[Callable[[Any], Any], ...] = (
+    *CHARGED,
     option(
         "--pad-time",
         group="Run",
@@ -425,14 +452,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         default=0.0,
         help="Seconds that the run shall take at least, as its duration depends on the data.",
     ),
-    option(
-        "--output",
-        group="Output",
-        everyday=True,
-        required=True,
-        type=click.Path(path_type=Path),
-        help="New folder.",
-    ),
+    output_folder,
     option(
         "--name",
         group="Output",

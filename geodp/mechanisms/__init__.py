@@ -26,6 +26,7 @@ __all__ = [
     "PROTOCOLS",
     "Mechanism",
     "Protocol",
+    "choose_method",
     "default_method",
     "find_method",
     "mechanism",
@@ -87,6 +88,14 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     if name not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
     return METHODS[name].with_settings(settings)
+
+
+def choose_method(chosen: str | Mechanism | None, grid: Grid) -> Mechanism:
+    """Return the method that is asked for; with None, the default of a grid.
+
+    Raises UsageError as :func:`mechanism`.
+    """
+    return mechanism(default_method(grid) if chosen is None else chosen)
 
 
 def default_method(grid: Grid) -> str:

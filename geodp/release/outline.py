@@ -13,6 +13,7 @@ from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Spent
 from geodp.release.release import Release
+from geodp.table.card import StatedMetadata
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 
@@ -24,6 +25,7 @@ def outline(
     people: float | None,
     public_facts: tuple[str, ...] = (),
     reading: StatedReading | None = None,
+    metadata: StatedMetadata | None = None,
 ) -> Release:
     """Work out the card and the closed forms of the release of nobody, once.
 
@@ -31,7 +33,7 @@ def outline(
     """
     none = np.empty(0, np.int64)
     table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
-    found = Release(table, None, people, public_facts, method, reading=reading)
+    found = Release(table, None, people, public_facts, method, metadata=metadata, reading=reading)
     found.card()
     found.errors()
     for _ in found.areas():

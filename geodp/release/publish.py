@@ -12,7 +12,7 @@ from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms import Mechanism
+from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -243,7 +243,7 @@ class Prepared:
             )
         finally:
             own.forget()
-        return replace(release, charge=charge)
+        return release if charge is None else replace(release, charge=charge)
 
     def _draw(self, key: NoiseKey) -> Release:
         """Draw the release, which is not charged yet."""
@@ -278,7 +278,7 @@ def prepare(table: CountTable, request: Request) -> Prepared:
     UsageError
         As :func:`publish`.
     """
-    method = request.choose_method(table.grid)
+    method = choose_method(request.method, table.grid)
     event = make_table_event(table, method, request)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
@@ -286,8 +286,9 @@ def prepare(table: CountTable, request: Request) -> Prepared:
         *state_land(table.grid),
     )
     public = None if table.reading is None else table.reading.public
-    nobody = outline(table.grid, method, event, request.terms.people, facts, public)
-    nobody = replace(nobody, metadata=request.metadata)
+    nobody = outline(
+        table.grid, method, event, request.terms.people, facts, public, request.metadata
+    )
     _require_simulated(table.grid, method, event, request)
     asked = _ask_measurements(method, table.grid, event, request.measurements)
     nobody = _add_prior(nobody, method, request.prior)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from geodp.errors import UsageError
-from geodp.grid.grid import Grid
-from geodp.mechanisms import Mechanism, default_method, mechanism
+from geodp.mechanisms import Mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms
@@ -29,7 +28,7 @@ class Request:
     terms : Terms
         Budget, neighbours, contribution, unit and the public guess of the people.
     method : str or Mechanism, optional
-        None: the default of the grid, see :meth:`choose_method`.
+        None: the default of the grid.
     key : NoiseKey, optional
         None: a fresh one, which is forgotten.
     ledger : Ledger, optional
@@ -76,7 +75,3 @@ class Request:
     def key_origin(self) -> str:
         """Where the noise comes from: entropy, or the origin of the key."""
         return "entropy" if self.key is None else self.key.origin
-
-    def choose_method(self, grid: Grid) -> Mechanism:
-        """Return the method, or the default of a grid; UsageError for an unknown one."""
-        return mechanism(default_method(grid) if self.method is None else self.method)

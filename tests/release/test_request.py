@@ -4,6 +4,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.mechanisms import choose_method
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
@@ -13,13 +14,17 @@ TERMS = Terms.of(epsilon=1)
 GRID = Grid.regular((8, 8))
 
 
+def chosen(grid, **asked):
+    return choose_method(Request(terms=TERMS, **asked).method, grid)
+
+
 def test_the_method_is_that_of_the_call_or_the_default_of_the_grid():
     parts = GRID.with_attribute("sex", ["f", "m"])
-    assert Request(terms=TERMS).choose_method(GRID).name == "pyramid"
-    assert Request(terms=TERMS).choose_method(parts).name == "parts"
-    assert Request(terms=TERMS, method="hay:fanout=4").choose_method(GRID).spec == "hay:fanout=4"
+    assert chosen(GRID).name == "pyramid"
+    assert chosen(parts).name == "parts"
+    assert chosen(GRID, method="hay:fanout=4").spec == "hay:fanout=4"
     with pytest.raises(UsageError, match="method must be one of"):
-        Request(terms=TERMS, method="best").choose_method(GRID)
+        chosen(GRID, method="best")
 
 
 def test_the_origin_of_the_noise_is_that_of_the_key():

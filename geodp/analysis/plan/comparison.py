@@ -75,7 +75,7 @@ def compare(
         unit=unit,
         people=people,
     )
-    planner = Planner(grid, terms, regions or {})
+    planner = Planner(grid, terms, regions)
     plans: dict[str, Plan] = {}
     refused = {}
     for method in methods:

@@ -171,7 +171,7 @@ def dominate(
         unit=unit,
         people=people,
     )
-    planner = Planner(grid, terms, regions or {})
+    planner = Planner(grid, terms, regions)
     named = isinstance(other, str | Mechanism)
     often = (RELEASES if len(grid.places) == 1 else 0) if releases is None else releases
     if often < 0 or (releases and not named):

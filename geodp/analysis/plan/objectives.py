@@ -81,7 +81,7 @@ def optimise(
         unit=unit,
         people=people,
     )
-    planner = Planner(grid, terms, regions or {})
+    planner = Planner(grid, terms, regions)
     width = planner.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
     if weights:

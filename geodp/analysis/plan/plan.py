@@ -22,7 +22,7 @@ from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.land import warn_of_sea
-from geodp.mechanisms import Mechanism, default_method, mechanism
+from geodp.mechanisms import Mechanism, choose_method
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
@@ -371,8 +371,7 @@ def plan(
         unit=unit,
         people=people,
     )
-    planner = Planner(grid, terms, regions or {})
-    return planner.plan(default_method(grid) if method is None else method)
+    return Planner(grid, terms, regions).plan(method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,16 +382,19 @@ class Planner:
     ----------
     grid : Grid
     terms : Terms
-    regions : mapping of str to region
+    regions : mapping of str to region, optional
     """
 
     grid: Grid
     terms: Terms
-    regions: Mapping[str, Any]
+    regions: Mapping[str, Any] | None = None
 
-    def plan(self, method: str | Mechanism) -> Plan:
-        """Plan a method; UsageError where it cannot take the grid or the terms."""
-        chosen, terms = mechanism(method), self.terms
+    def plan(self, method: str | Mechanism | None) -> Plan:
+        """Plan a method; with None, the default of the grid.
+
+        UsageError where it cannot take the grid or the terms.
+        """
+        chosen, terms = choose_method(method, self.grid), self.terms
         if refusal := chosen.unsupported(self.grid):
             raise UsageError(refusal)
         settled = terms if terms.contribution is not None else replace(terms, contribution=1)
@@ -400,4 +402,4 @@ class Planner:
         if overload := chosen.undrawable(self.grid, spent):
             raise UsageError(overload)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
-        return Plan(self.grid, settings, chosen, spent, self.regions)
+        return Plan(self.grid, settings, chosen, spent, self.regions or {})

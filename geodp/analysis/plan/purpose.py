@@ -235,7 +235,7 @@ def serve(
         unit=unit,
         people=people,
     )
-    planner = Planner(grid, terms, regions or {})
+    planner = Planner(grid, terms, regions)
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
         planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none

@@ -22,7 +22,8 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
-    choose_method,
+    allow_empty,
+    choose_with_marginals,
     contribution,
     delta,
     epsilon,
@@ -35,6 +36,7 @@ from geodp.cli.options import (
     rho,
     run_options,
     terms_of,
+    unit,
 )
 from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
 from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
+    from geodp.mechanisms import Mechanism
     from geodp.privacy.event import Measurement
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
@@ -66,13 +69,7 @@ if TYPE_CHECKING:
 @method_options
 @neighbours
 @contribution
-@option(
-    "--unit",
-    group="Privacy",
-    default="person",
-    show_default=True,
-    help="Whom it protects, in words.",
-)
+@unit
 @people
 @option(
     "--plan",
@@ -134,13 +131,7 @@ if TYPE_CHECKING:
     help="Complete an interrupted run of the same command from the table that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@option(
-    "--allow-empty",
-    group="Run",
-    is_flag=True,
-    help="Publish even if no row of a file meets the selection and the domain, which is refused "
-    "otherwise.",
-)
+@allow_empty
 @option(
     "--check",
     group="Output",
@@ -193,10 +184,11 @@ ANY_BUDGET = "1"
 
 @dataclass(frozen=True)
 class _Start:
-    """Grid and request of a run, opened before anything is read."""
+    """Grid, method and request of a run, opened before anything is read."""
 
     grid: Grid
     coarser: Coarsening | None
+    method: Mechanism
     request: Request
     formats: list[Export]
 
@@ -273,9 +265,10 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
+    method = choose_with_marginals(options, released)
     request = Request(
         terms=terms,
-        method=choose_method(options, released),
+        method=method,
         totals=read_public_totals(options, released),
         prior=read_prior(options, released),
         measurements=options["measurements"] and (options["measurements_complete_to"] or True),
@@ -285,10 +278,10 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
         ledger=ledger,
         **{name: options[name] for name in ("allow_empty", "dataset", "records")},
     )
-    start = _Start(grid, coarser, request, choose_formats(options))
+    start = _Start(grid, coarser, method, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
-    if refusal := request.choose_method(released).unsupported(released):
+    if refusal := method.unsupported(released):
         raise UsageError(refusal)
     if options["check"]:
         require_unpublished(options["output"])
@@ -399,8 +392,7 @@ def _resume(
         metadata=request.metadata,
         reading=unpack_reading(kept, place.folder),
     )
-    method = request.choose_method(start.released)
-    found = restore_beside(found, method, event, drawn_beside, request.measurements)
+    found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
     return found, {**kept.run, "released_people": table.total}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,14 +14,16 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    CHARGED,
     add_options,
     contribution,
     epsilon,
     grid_options,
     inputs,
     neighbours,
-    records,
+    output_folder,
     terms_of,
+    unit,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, tell_if_kept
@@ -44,13 +45,7 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
     epsilon,
     neighbours,
     contribution,
-    option(
-        "--unit",
-        group="Privacy",
-        default="person",
-        show_default=True,
-        help="Whom it protects, in words.",
-    ),
+    unit,
     option(
         "--mechanism",
         group="Privacy",
@@ -59,34 +54,8 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="How candidates are drawn; the first is never worse.",
     ),
-    option(
-        "--key-file",
-        group="Privacy",
-        type=click.Path(path_type=Path),
-        help="Kept key (see: geodp key).",
-    ),
-    option(
-        "--ledger",
-        group="Privacy",
-        everyday=True,
-        type=click.Path(path_type=Path),
-        help="Charged once, before any file is written.",
-    ),
-    option(
-        "--dataset",
-        group="Privacy",
-        everyday=True,
-        help="Name of the data set in the ledger (see: geodp budget).",
-    ),
-    records,
-    option(
-        "--output",
-        group="Output",
-        everyday=True,
-        required=True,
-        type=click.Path(path_type=Path),
-        help="New folder.",
-    ),
+    *CHARGED,
+    output_folder,
     option(
         "--overwrite",
         group="Output",

@@ -93,7 +93,7 @@ def publish(
     ------
     UsageError
         As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
-        a worker may not read; what one machine alone publishes beside counts.
+        a worker may not read.
     InputError
         Data that must not be used, or a file that changed during the run.
     BudgetError

@@ -13,6 +13,7 @@ from geodp.io.folder.parts import about, check_parts, part_path, write_parts
 from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
+from geodp.mechanisms import choose_method
 from geodp.mechanisms.central.partitioned import partition_of
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
@@ -100,11 +101,10 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
         As :func:`geodp.cluster.publish`.
     """
     grid, prior = partitions.grid, request.prior
-    method = request.choose_method(grid)
+    method = choose_method(request.method, grid)
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
-    nobody = outline(grid, method, event, request.terms.people)
-    nobody = replace(nobody, metadata=request.metadata)
+    nobody = outline(grid, method, event, request.terms.people, metadata=request.metadata)
     if prior is not None:
         nobody = replace(nobody, prior=prior.describe(), margins=cut.margins)
     return PreparedRun(Run(client, partitions, cut, request, options), nobody)

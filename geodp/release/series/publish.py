@@ -10,7 +10,7 @@ from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms import Mechanism
+from geodp.mechanisms import Mechanism, choose_method
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import Budget
@@ -296,7 +296,7 @@ def _share(
     grid: Grid, request: Request, options: SeriesOptions, bound: Terms, snapshots: int
 ) -> tuple[Sharing, Smoothing]:
     """Return how snapshots share the budget, and what they tell about each other."""
-    method = request.choose_method(grid)
+    method = choose_method(request.method, grid)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     sharing = share_budget(
@@ -321,8 +321,8 @@ def _outline(
 ) -> Release:
     """Return the snapshot of nobody."""
     people = request.terms.people
-    nobody = outline(grid, sharing.method, each, people, public_facts, reading)
-    return replace(smoothing.say(nobody), metadata=request.metadata)
+    nobody = outline(grid, sharing.method, each, people, public_facts, reading, request.metadata)
+    return smoothing.say(nobody)
 
 
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:

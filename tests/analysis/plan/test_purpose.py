@@ -179,7 +179,7 @@ def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     found = serve(SMALL, text, prior=prior, releases=2, epsilon=1)
     proxy = Proxy(prior, "")
     families = draw_families(Objectives.parse(text), SMALL, proxy)
-    simulation, request = Simulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1), {})
+    simulation, request = Simulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1))
     values = []
     for name in (found.name, "pyramid:setting=flat"):
         one = request.plan(name)

@@ -17,7 +17,7 @@ from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import (
     POLYGON_NAME,
     GridCommand,
-    choose_method,
+    choose_with_marginals,
     contribution,
     delta,
     epsilon,
@@ -161,7 +161,9 @@ def plan(**options: Any) -> None:
         wanted: dict[str, Any] = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
-        main = planned(grid, sharing.method if sharing else choose_method(options, grid), **given)
+        main = planned(
+            grid, sharing.method if sharing else choose_with_marginals(options, grid), **given
+        )
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
     if sharing is not None:

@@ -17,6 +17,7 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    allow_empty,
     contribution,
     delta,
     epsilon,
@@ -26,6 +27,7 @@ from geodp.cli.options import (
     rho,
     run_options,
     terms_of,
+    unit,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, pad_time, tell_if_kept
@@ -120,13 +122,7 @@ def part_inputs(
 )
 @neighbours
 @contribution
-@option(
-    "--unit",
-    group="Privacy",
-    default="person",
-    show_default=True,
-    help="Whom it protects, in words.",
-)
+@unit
 @people
 @stated_of_series
 @run_options
@@ -140,13 +136,7 @@ def part_inputs(
     help="Complete an interrupted run of the same command from the tables that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@option(
-    "--allow-empty",
-    group="Run",
-    is_flag=True,
-    help="Publish even if no row of a file meets the selection and the domain, which is refused "
-    "otherwise.",
-)
+@allow_empty
 @option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, TIME=FILE each, under one budget.
@@ -217,16 +207,17 @@ def _start(options: dict[str, Any]) -> _Start:
     periods = Periods.of(sorted(options["snapshots"]))
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    method = mechanism(options["method"])
     request = Request(
         terms=terms_of(options),
-        method=mechanism(options["method"]),
+        method=method,
         metadata=require_alike(read_stated(options)),
         key=key,
         ledger=ledger,
         **{name: options[name] for name in ("allow_empty", "dataset", "records")},
     )
     grid = grid_of(options)
-    if refusal := request.choose_method(grid).unsupported(grid):
+    if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
     asked = SeriesOptions(

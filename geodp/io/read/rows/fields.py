@@ -27,8 +27,7 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
     "(--missing, missing=), otherwise complete the data, name the last row where notes stand below "
-    "it (--last-row, last_row=), or delete a row that is a note or a part "
-    "of the header."
+    "it (--last-row, last_row=), or delete a row that is a note or a part of the header."
 )
 BROKEN = (
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "

@@ -59,8 +59,6 @@ class Standard:
     Attributes
     ----------
     labels : tuple of str
-    rule : str
-        What they are, in words.
     spelling : Pattern
         How records may write one; its group is the number.
     names : str
@@ -68,27 +66,20 @@ class Standard:
     """
 
     labels: tuple[str, ...]
-    rule: str
     spelling: re.Pattern[str]
     names: str = ""
 
 
-def _numbered(first: int, last: int, rule: str, spelling: str, names: str = "") -> Standard:
-    return Standard(tuple(map(str, range(first, last + 1))), rule, re.compile(spelling), names)
+def _numbered(first: int, last: int, spelling: str, names: str = "") -> Standard:
+    return Standard(tuple(map(str, range(first, last + 1))), re.compile(spelling), names)
 
 
 STANDARD = {
-    "hour": _numbered(
-        0, 23, "hours 0 to 23, also written 08 or 08:00", "([0-9]{1,2})(?::00(?::00)?|[.]0+|時|h)?"
-    ),
-    "month": _numbered(
-        *(1, 12, "months 1 to 12, also written 05 or May", "([0-9]{1,2})(?:[.]0+|月|월)?", "month")
-    ),
-    "weekday": _numbered(
-        *(1, 7, "days of the week 1 to 7, Monday is 1 (ISO), also written Mon or Monday"),
-        *("0?([0-9])(?:[.]0+)?", "weekday"),
-    ),
-    "quarter": _numbered(1, 4, "quarters 1 to 4, also written Q1", "[Qq]?0?([0-9])(?:[.]0+)?"),
+    # Also written 08 and 08:00, 05 and May, Mon and Monday (1 of ISO), and Q1.
+    "hour": _numbered(0, 23, "([0-9]{1,2})(?::00(?::00)?|[.]0+|時|h)?"),
+    "month": _numbered(1, 12, "([0-9]{1,2})(?:[.]0+|月|월)?", "month"),
+    "weekday": _numbered(1, 7, "0?([0-9])(?:[.]0+)?", "weekday"),
+    "quarter": _numbered(1, 4, "[Qq]?0?([0-9])(?:[.]0+)?"),
 }
 """Standard lists by the attribute that they are for."""
 

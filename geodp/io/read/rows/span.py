@@ -109,7 +109,7 @@ class UpToLine:
             fields: list[str] = []
             with suppress(csv.Error):
                 fields = next(csv.reader([line.decode(encoding, "replace")], delimiter=delimiter))
-            if not are_note(fields):
+            if not is_note(fields):
                 raise InputError(BELOW, file=name, row=number)
 
     def _lines_below(self) -> Iterator[bytes]:
@@ -121,12 +121,12 @@ class UpToLine:
         yield begun
 
 
-def are_note(fields: list[str]) -> bool:
+def is_note(fields: list[str]) -> bool:
     """Whether the fields of a row can be a note: one of them is filled, or none is.
 
     Examples
     --------
-    >>> are_note(["Source: an office", "", ""]), are_note([]), are_note(["53394611", "5"])
+    >>> is_note(["Source: an office", "", ""]), is_note([]), is_note(["53394611", "5"])
     (True, True, False)
     """
     return sum(bool(field.strip()) for field in fields) <= 1

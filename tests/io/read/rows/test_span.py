@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.span import Span, UpToLine, are_note
+from geodp.io.read.rows.span import Span, UpToLine, is_note
 from tests.command import geodp as run
 
 MESH = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
@@ -96,8 +96,8 @@ def test_a_stream_is_cut_at_the_same_line_whatever_is_read_at_once():
 
 
 def test_a_note_fills_one_field():
-    assert are_note(["", "", " * estimated "])
-    assert not are_note(["a", "b"])
+    assert is_note(["", "", " * estimated "])
+    assert not is_note(["a", "b"])
 
 
 def test_a_command_names_the_last_row_and_inspect_takes_it(tmp_path):

@@ -21,7 +21,7 @@ from geodp.io.read.rows.headers import (
 )
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, FOUND, Span, are_note
+from geodp.io.read.rows.span import BELOW, FOUND, Span, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -116,7 +116,7 @@ class SheetTable(FileTable):
             below = self.header_row + 1
             for number, row in enumerate(_rows(book, self.sheet, self.name, below), below):
                 if self.stated.last is not None and number > self.stated.last:
-                    if not are_note([*map(_text, row)]):
+                    if not is_note([*map(_text, row)]):
                         raise InputError(BELOW, file=self.name, row=number)
                     continue
                 if any(map(_is_there, row[width:])):
