@@ -81,10 +81,8 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
             "--workers, or these."
         )
     from geodp.release.cluster.connecting import require_dask
-    from geodp.release.cluster.secret import require_owners
 
     require_dask()
-    require_owners()
     return True
 
 
@@ -93,9 +91,11 @@ def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request)
     from geodp.release.cluster.connecting import connect
     from geodp.release.cluster.prepared import prepare
     from geodp.release.cluster.run import Options
+    from geodp.release.cluster.secret import require_owners
     from geodp.release.outline import warn_of
 
     files = _partitions(options, grid, request.key)
+    require_owners()
     with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
         progress.begin("Releasing", 1.0)
         trusted = Options(
