@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -122,8 +123,9 @@ class GridCommand(click.Command):
         """
         args = join_bounds(args)
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        named = Counter(one.name for one in given)
         for one in self.get_params(ctx):
-            times = sum(one.name == other.name for other in given)
+            times = named[one.name]
             if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
                 continue
             flag = one.opts[-1]

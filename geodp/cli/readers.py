@@ -164,19 +164,19 @@ def _works(option: Field, default: Any) -> bool:
         return False
 
 
-def reader_options() -> list[click.Parameter]:
-    """Every option of every reader, once; those that all readers have come last."""
+@cache
+def reader_options() -> tuple[click.Parameter, ...]:
+    """Return every option of every reader, once; those that all readers have come last."""
     from geodp.io.read.reader import Reader
 
-    found: dict[str, click.Parameter] = {}
+    asked: dict[str, tuple[Field, Any]] = {}
     for reader in _readers().values():
         if reader.flag:
-            found[_flag_of(reader).name] = _option(_flag_of(reader), False)
-        for asked in _own(reader):
-            found.setdefault(asked.option.name, _option(asked.option, asked.default))
-    for asked in Reader.asks():
-        found[asked.option.name] = _option(asked.option, asked.default)
-    return list(found.values())
+            asked[_flag_of(reader).name] = (_flag_of(reader), False)
+        for one in _own(reader):
+            asked.setdefault(one.option.name, (one.option, one.default))
+    asked |= {one.option.name: (one.option, one.default) for one in Reader.asks()}
+    return tuple(_option(field, default) for field, default in asked.values())
 
 
 def _option(field: Field, default: Any) -> Option:
@@ -201,6 +201,7 @@ def _option(field: Field, default: Any) -> Option:
     )
 
 
+@cache
 def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that asks for a reader."""
     from geodp.io.read.reader import Option as Field
@@ -208,6 +209,7 @@ def _flag_of(reader: type[Reader]) -> Field:
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 
 
+@cache
 def _own(reader: type[Reader]) -> list[Asked]:
     """Return what a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader

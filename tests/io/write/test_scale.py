@@ -9,7 +9,7 @@ from pyproj import Geod
 
 import geodp
 from geodp.io.write import qgis_style, scale
-from geodp.io.write.drawing.sheet import parse_colour
+from geodp.io.write.drawing.sheet import parse_colours
 from geodp.io.write.map import look
 from tests.io.write.sight import SIGHTS, apart
 from tests.io.write.test_writers import KANTO
@@ -48,8 +48,8 @@ def test_more_people_are_further_from_the_paper(theme):
 
 
 def test_pictures_and_styles_have_the_same_colours():
-    assert look.LIGHT.classes == tuple(map(parse_colour, scale.DARK_IS_MANY))
-    assert look.LIGHT.below == parse_colour(qgis_style.BELOW)
+    assert look.LIGHT.classes == parse_colours(scale.DARK_IS_MANY)
+    assert parse_colours([qgis_style.BELOW]) == (look.LIGHT.below,)
 
 
 @pytest.mark.parametrize("area", AREAS)

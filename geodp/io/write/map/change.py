@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import find_families, measure
-from geodp.io.write.drawing.lines import shorten
+from geodp.io.write.drawing.fonts import find_families
+from geodp.io.write.drawing.lines import measure, shorten
 from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
@@ -109,7 +109,7 @@ def list_colours(theme: Theme) -> tuple[Colour, ...]:
     """Return colours by number; on dark paper the lighter ones are the larger changes."""
     more, fewer = (each if theme.classes[0] > theme.classes[-1] else each[::-1]
                    for each in (MORE, FEWER))  # fmt: skip
-    pale = (mix(each, theme.paper, PALE) for each in (*more, *fewer))
+    pale = mix([*more, *fewer], [theme.paper], [PALE])
     return theme.outside, theme.paper, *more, *fewer, *pale
 
 

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import families, find_families, measure
-from geodp.io.write.drawing.lines import shorten, wrap
+from geodp.io.write.drawing.fonts import families, find_families
+from geodp.io.write.drawing.lines import measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
