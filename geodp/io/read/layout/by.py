@@ -26,7 +26,7 @@ from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
-from geodp.io.read.rows.names import fold, list_names, spell
+from geodp.io.read.rows.names import fold, list_names, match, spell
 from geodp.io.read.rows.pairing import Combination, Values, find_label
 from geodp.table.source import Fact, KnownBy
 
@@ -226,7 +226,7 @@ def _find_column(
     if name in named.columns:
         return named.columns[name], "operator"
     for one in () if preset is None else preset.labelled:
-        if one.name == name and len(met := presets.match(one.column, table.columns)) == 1:
+        if one.name == name and len(met := match(one.column, table.columns)) == 1:
             return met[0].strip(), "layout"
     taken = {fold(one) for one in (*named.taken, *named.columns.values())}
     if isinstance(named.values, str):
@@ -533,11 +533,11 @@ class _Wide:
         for column, (text, splits) in self.met.items():
             found: set[Combination] = set()
             # A star that is a label comes first, then one with a label in it, then the whole name.
-            for match, whole in ((_is_label, False), (find_label, False), (find_label, True)):
+            for find, whole in ((_is_label, False), (find_label, False), (find_label, True)):
                 found = found or {
                     one
                     for stars in splits
-                    for one in self._labels_of(names, stated, text, () if whole else stars, match)
+                    for one in self._labels_of(names, stated, text, () if whole else stars, find)
                 }
             if len(found) != 1:
                 raise UsageError(self._refuse(column, found, names, stated))
@@ -575,14 +575,14 @@ class _Wide:
         stated: Mapping[str, tuple[str, ...]],
         text: str,
         stars: Sequence[str],
-        match: Callable[[Sequence[str], str], str | None],
+        find: Callable[[Sequence[str], str], str | None],
     ) -> Iterator[Combination]:
-        """Yield the labels of a column, where they are told: ``match`` finds one in a text."""
+        """Yield the labels of a column, where they are told: ``find`` finds one in a text."""
         each = len(stars) == len(names)
         found = []
         for number, name in enumerate(names):
             own = stars[number] if each else text
-            label = match(stated[name], own) if name in stated else own if each else None
+            label = find(stated[name], own) if name in stated else own if each else None
             if label is None:
                 return
             found.append(label)

@@ -2,7 +2,8 @@
 
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
 meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; names of columns are compared by :func:`match`, in which case and width do not count
+must meet one; names of columns are compared by
+:func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
 stand side by side and divide the people that are counted, by one attribute or by several at once,
@@ -19,12 +20,11 @@ what remains to be said; or ``refused``, why such files are not read and what to
 from __future__ import annotations
 
 import math
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase, translate
-from functools import cache
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
-from geodp.io.read.rows.names import fold_case
+from geodp.io.read.rows.names import find_met, fold_case, match
 from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
@@ -205,7 +205,6 @@ class Preset:
         """Read a TOML document; UsageError for one that is no preset, which names the field."""
         said = read_toml(text, f"The preset {name}")
         where = f"In the preset {name}"
-        entries = said.get("attributes", [])
         require_fields(where, said, FIELDS)
         for option in OF_OPERATOR:
             if option in said.get("options", {}):
@@ -229,6 +228,16 @@ class Preset:
                 code_system(str(grid))
             except UsageError as error:
                 raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
+        return cls._make(name, said)
+
+    @classmethod
+    def of_package(cls, name: str, text: str) -> Preset:
+        """Read a preset of the package, which its tests check by :meth:`of`."""
+        return cls._make(name, read_toml(text, f"The preset {name}"))
+
+    @classmethod
+    def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
+        where, entries = f"In the preset {name}", said.get("attributes", [])
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
         long = [one for one in entries if isinstance(one, dict) and "column" in one]
         wide = [one for one in entries if one not in long]
@@ -236,21 +245,13 @@ class Preset:
         labelled = tuple(LabelledColumn.of(where, one) for one in long)
         return cls(name, **{**said, **lists, "labelled": labelled})
 
-    def fits(self, path: Path, columns: Sequence[str], *, exactly: bool = False) -> bool:
-        """Whether a file of this name with these columns is one of the publisher's."""
-        if self.files:
-            return any(fnmatchcase(path.name, pattern) for pattern in self.files)
-        return self.fits_columns(columns, exactly=exactly)
-
-    def fits_columns(self, columns: Sequence[str], *, exactly: bool = False) -> bool:
+    def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
         """Whether a table has all columns of this layout, and none that tell of another.
 
-        ``exactly``: all as the publisher spells them; else by :func:`match`. Those of another
-        are told in any spelling.
+        ``met``: the patterns that its columns meet; ``anyhow``: those that they meet in any
+        spelling, by which the columns of another are told.
         """
-        if any(match(pattern, columns) for pattern in self.without):
-            return False
-        return all(match(pattern, columns, exactly=exactly) for pattern in self.columns)
+        return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
     def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
         """Return the attributes whose columns a table all has, by their names.
@@ -299,50 +300,24 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
 
 
-SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
-"""What names have in common that are one: the surest first."""
-
-
-def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[str]:
-    """Return the names that the first alternative of a pattern meets which any does.
-
-    Of one alternative the names in its very spelling, or else, unless ``exactly``, those that are
-    it but for case, width and composition, as databases and exports change these.
-
-    Examples
-    --------
-    >>> match("TOT_P", ["grd_id", "tot_p"]), match("TOT_P", ["tot_p", "TOT_P"])
-    (['tot_p'], ['TOT_P'])
-    """
-    for one in pattern.split("|"):
-        for form in SPELLINGS[:1] if exactly else SPELLINGS:
-            meets = _compile(form(one))
-            if found := [name for name in names if meets(form(name))]:
-                return found
-    return []
-
-
-@cache
-def _compile(pattern: str) -> Callable[[str], object]:
-    """Return what tells whether a name meets a pattern; there are a few hundred."""
-    return re.compile(translate(pattern)).match
-
-
 @cache
 def presets() -> tuple[Preset, ...]:
     """Return those of the package, by name."""
     folder = files("geodp.io.read.layout") / "official"
     found = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
     texts = {name: one for name, one in found.items() if one.name.endswith(".toml")}
-    return tuple(Preset.of(name, texts[name].read_text("utf-8")) for name in sorted(texts))
+    return tuple(Preset.of_package(name, texts[name].read_text("utf-8")) for name in sorted(texts))
 
 
 def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
     """Return the presets of the package that a file of a name with these columns fits.
 
-    Those that it fits as they spell their columns, or else those that it fits by :func:`match`.
+    Those that it fits as they spell their columns, or else those that it fits by
+    :func:`geodp.io.read.rows.names.match`.
     """
-    return _find_presets(lambda one, exactly: one.fits(path, columns, exactly=exactly))
+    named = [one for one in presets() if any(fnmatchcase(path.name, form) for form in one.files)]
+    spelt, anyhow = _find_fitting(tuple(columns))
+    return sorted([*named, *spelt], key=lambda one: one.name) or anyhow
 
 
 def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
@@ -360,16 +335,19 @@ class SeveralLayoutsError(UsageError):
 
 def find_layout(columns: Sequence[str]) -> Preset | None:
     """Return the one layout of the package whose table has such a header."""
-    fitting = _find_presets(
-        lambda one, exactly: bool(one.columns) and one.fits_columns(columns, exactly=exactly)
-    )
+    spelt, anyhow = _find_fitting(tuple(columns))
+    fitting = spelt or anyhow
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _find_presets(fits: Callable[[Preset, bool], bool]) -> list[Preset]:
-    """Return the presets of the package that fit exactly, or else those that fit otherwise."""
-    exact = [one for one in presets() if fits(one, True)]
-    return exact or [one for one in presets() if fits(one, False)]
+@lru_cache(64)
+def _find_fitting(columns: tuple[str, ...]) -> tuple[list[Preset], list[Preset]]:
+    """Return the presets whose columns a table has: as they spell them, and in any spelling."""
+    known = [one for one in presets() if one.columns]
+    patterns = {name for one in known for name in (*one.columns, *one.without)}
+    exactly, anyhow = find_met(patterns, columns)
+    spelt = [one for one in known if one.fits(exactly, anyhow)]
+    return spelt, [one for one in known if one.fits(anyhow, anyhow)]
 
 
 def describe_layout(columns: Sequence[str]) -> StatedLayout | None:

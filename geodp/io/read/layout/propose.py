@@ -26,7 +26,6 @@ from geodp.io.read.layout.presets import (
     Preset,
     choose_fitting,
     find_layout,
-    match,
 )
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -34,7 +33,7 @@ from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.mesh_columns import KEY
-from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.names import fold, list_names, match
 from geodp.table.source import Fact
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
