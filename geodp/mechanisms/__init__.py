@@ -10,7 +10,10 @@ by that table. Protocols on trees, whose reports devices randomise themselves, a
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -53,12 +56,38 @@ def _fits(one: object) -> bool:
     )
 
 
-METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _find(central, "METHODS")},
-    "geodp.methods",
-    "METHODS",
-    _fits,
-)
+class _Methods(Mapping[str, Mechanism]):
+    """A file is loaded when its method is asked for, all files and packages when they are listed.
+
+    What a release does not use costs it nothing: the other methods have kernels of their own.
+    """
+
+    def __getitem__(self, name: str) -> Mechanism:
+        return _find_own(name) or _find_methods()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_find_methods())
+
+    def __len__(self) -> int:
+        return len(_find_methods())
+
+
+@cache
+def _find_own(name: str) -> Mechanism | None:
+    """Return the method of geodp's own file of its name; None where there is none."""
+    if not name.isidentifier() or find_spec(f"{central.__name__}.{name}") is None:
+        return None
+    methods = getattr(import_module(f"{central.__name__}.{name}"), "METHODS", ())
+    return next((one for one in methods if one.name == name), None)
+
+
+@cache
+def _find_methods() -> dict[str, Mechanism]:
+    own = {method.name: method for method in _find(central, "METHODS")}
+    return add_plugins(own, "geodp.methods", "METHODS", _fits)
+
+
+METHODS: Mapping[str, Mechanism] = _Methods()
 """Every method by its name, with its default settings."""
 
 PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _find(local, "PROTOCOLS")}

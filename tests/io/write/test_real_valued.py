@@ -16,6 +16,7 @@ import rasterio.shutil
 from PIL import Image
 
 import geodp
+from geodp import mechanisms
 from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write import geotiff, picture, qgis_style
@@ -57,7 +58,7 @@ class Thirds(Laplace):
 
 @pytest.fixture
 def thirds(monkeypatch):
-    monkeypatch.setitem(METHODS, "thirds", Thirds())
+    monkeypatch.setitem(mechanisms._find_methods(), "thirds", Thirds())
 
 
 def released(grid, method):
