@@ -321,7 +321,10 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
 def _type_of(asked: Asked, value: Any) -> Any:
     """Return what a field takes."""
     option = asked.option
-    value = asked.convert(read_named(value, option.flag) if option.pairs else value)
+    if option.pairs:
+        value = read_named(value, option.flag)
+    if asked.convert is not None:
+        value = asked.convert(value)
     if asked.required and value is None:
         raise UsageError(f"{option.flag} is needed here.")
     return value

@@ -280,7 +280,7 @@ class Release(InMemory):
             return self._alike
         return cell_errors(self._variances, self.table.key)
 
-    @property
+    @cached_property
     def _alike(self) -> float | None:
         """Standard error of a cell, where there is one and all cells have the same."""
         if self.block_errors is None:
@@ -301,7 +301,11 @@ class Release(InMemory):
         """
         if self.block_errors is None:
             return self.parts
-        return self._intervals(self._alike, tops)
+        return self._own_intervals if tops is None else self._intervals(self._alike, tops)
+
+    @cached_property
+    def _own_intervals(self) -> Intervals:
+        return self._intervals(self._alike)
 
     @property
     def has_public_margins(self) -> bool:
@@ -326,6 +330,10 @@ class Release(InMemory):
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. ``expected_error.blocks`` may be None.
         """
+        return self._card
+
+    @cached_property
+    def _card(self) -> Card:
         return card_of(self)
 
     def areas(self) -> Iterator[Areas]:

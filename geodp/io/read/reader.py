@@ -76,8 +76,8 @@ class Asked:
         Of the field; None where it has none.
     needs : str or None
         Name of the option without which this one would change nothing.
-    convert : callable
-        From what was given to what the field takes; raises UsageError.
+    convert : callable or None
+        From what was given to what the field takes, where it is something else; raises UsageError.
     """
 
     field: str
@@ -85,14 +85,14 @@ class Asked:
     required: bool
     default: Any
     needs: str | None
-    convert: Callable[[Any], Any]
+    convert: Callable[[Any], Any] | None
 
 
 def asks(
     option: Option,
     *,
     needs: str | None = None,
-    convert: Callable[[Any], Any] = lambda given: given,
+    convert: Callable[[Any], Any] | None = None,
 ) -> Mapping[str, Any]:
     """Metadata of a field that the command line asks for; see :class:`Asked`."""
     return {"option": option, "needs": needs, "convert": convert}

@@ -98,12 +98,12 @@ class Look:
     fade: bool = True
     graticule: bool = False
 
-    @property
+    @cached_property
     def words(self) -> Captions:
         """Return the sentences of the language."""
         return LANGUAGES[self.language]
 
-    @property
+    @cached_property
     def theme(self) -> Theme:
         """Return the colours."""
         return DARK if self.dark else LIGHT
