@@ -65,8 +65,12 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
-    from geodp.io.read.layout.presets import SeveralLayoutsError
-    from geodp.io.read.layout.propose import RefusedLayoutError
+    from geodp.io.read.layout.presets import (
+        OF_FILE,
+        RefusedLayoutError,
+        SeveralLayoutsError,
+        choose_of_file,
+    )
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
 
@@ -82,11 +86,14 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         found = _propose(context, options, by, chosen)
         settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
-        # What is named adds to the layout that is known, and takes nothing of it away. A file
-        # that cannot be looked at is told of when it is read, after all options.
+        # What is named adds to the layout that is known, and takes nothing of it away. Of a file
+        # that has none of these only the header is looked at. One that cannot be looked at is told
+        # of when it is read, after all options.
         try:
-            found = _propose(context, options, by, None)
-            settled, facts = {**settled, **found.options}, found.facts
+            own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+            if own is not None:
+                found = _propose(context, options, by, own)
+                settled, facts = {**settled, **found.options}, found.facts
         except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):

@@ -19,7 +19,8 @@ from geodp.errors import InputError, UsageError, printable
 from geodp.grid.axes import JOINT, Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
-from geodp.io.read.layout.labels import Lists, read_lists
+from geodp.io.read.layout.labels import read_lists
+from geodp.io.read.layout.named import STAR, Named, has_pattern
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
 from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
@@ -27,54 +28,8 @@ from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
 from geodp.io.read.rows.names import fold, list_names, match, spell
-from geodp.io.read.rows.pairing import Combination, Values, find_label
+from geodp.io.read.rows.pairing import Combination, find_label
 from geodp.table.source import Fact, KnownBy
-
-STAR = "*"
-"""What stands for anything in a pattern of columns of counts."""
-
-
-@dataclass(frozen=True)
-class Named:
-    """What a call says of the attributes of its table.
-
-    Attributes
-    ----------
-    by : sequence of str
-        Names of attributes.
-    labels : mapping
-        Public lists of labels, see :func:`geodp.io.read.layout.labels.read_lists`.
-    attributes : sequence of Attribute
-        Those that the grid has already, with their labels.
-    columns : mapping of str to str
-        Columns that the call states, by axes.
-    values : Values
-        Columns of counts; patterns among them.
-    attribute : str, optional
-        Name of the attribute that several columns make.
-    taken : sequence of str
-        Columns that the call names for something else: codes, coordinates, persons.
-    preset : Preset, optional
-        Default: the one of the package that fits.
-    """
-
-    by: Sequence[str] = ()
-    labels: Lists = field(default_factory=dict)
-    attributes: Sequence[Attribute] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-    values: Values = None
-    attribute: str | None = None
-    taken: Sequence[str] = ()
-    preset: Preset | None = None
-
-    def __post_init__(self) -> None:
-        if self.labels and not self.asks:
-            raise UsageError("Labels go with the names of attributes (--by, by=).")
-
-    @property
-    def asks(self) -> bool:
-        """Whether there is anything to be found in a header."""
-        return bool(self.by) or has_pattern(self.values)
 
 
 @dataclass(frozen=True)
@@ -108,14 +63,6 @@ class Resolved:
         for one in self.axes:
             grid = grid.with_attribute(one.name, one.labels)
         return grid
-
-
-def has_pattern(values: Values) -> bool:
-    """Whether a column of counts is written as a pattern."""
-    given = [values] if isinstance(values, str) else values
-    if given is None or isinstance(given, Mapping):
-        return False
-    return any(STAR in one for one in given)
 
 
 def resolve(table: Table, named: Named) -> Resolved:

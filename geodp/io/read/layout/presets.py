@@ -33,6 +33,9 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
+from geodp.io.read.rows.columns import open_tables
+from geodp.io.read.rows.headers import is_name
+from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_met, fold_case, match
 from geodp.table.stated.reading import StatedLayout
 
@@ -75,6 +78,9 @@ OF_OPERATOR = (
     "units-source",
 )
 """Options that only the operator gives, as they state what no layout can know."""
+
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
+"""Options that say how a file is opened."""
 
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
@@ -327,6 +333,25 @@ def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
         names = ", ".join(one.name for one in found)
         raise SeveralLayoutsError(f"Several presets fit this file; choose one (--preset): {names}.")
     return found[0] if found else None
+
+
+def choose_of_file(path: FilePath, **options: Any) -> Preset | None:
+    """Return the preset that a file's name and header fit, without a look at its rows.
+
+    ``options``: how the file is opened. Of an archive it is the header of the one table with
+    several columns; a first row that looks like data is none. Raises as :func:`choose_fitting`.
+    """
+    headers = [
+        columns if all(map(is_name, columns)) else []
+        for table in open_tables(path, labelled=True, **options)
+        for columns in [[name.strip() for name in table.columns]]
+    ]
+    wide = [columns for columns in headers if len(columns) > 1]
+    return choose_fitting(Path(path), wide[0] if len(wide) == 1 else headers[0])
+
+
+class RefusedLayoutError(UsageError):
+    """A file of a layout that its preset refuses, whatever else is said."""
 
 
 class SeveralLayoutsError(UsageError):

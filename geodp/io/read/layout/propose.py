@@ -22,8 +22,10 @@ from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import Known, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
+    OF_FILE,
     Attribute,
     Preset,
+    RefusedLayoutError,
     choose_fitting,
     find_layout,
 )
@@ -70,13 +72,6 @@ ASK_LEVELS = (
     "those of the areas that hold the units, if there are any (--units-columns {level}, "
     "columns=[{name}])"
 )
-
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
-"""Options that say how a file is opened."""
-
-
-class RefusedLayoutError(UsageError):
-    """A file of a layout that its preset refuses, whatever else is said."""
 
 
 @dataclass(frozen=True)
