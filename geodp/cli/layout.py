@@ -256,12 +256,13 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
         return True
     from geodp.cli.readers import choose_reader
 
-    if choose_reader(options).name not in ("table", "points"):
+    reader = choose_reader(options).name
+    if reader not in ("table", "points"):
         return False
     half = (options["x"] is None) != (options["y"] is None)
     places = {**options, "column": _columns_of_places(options)}
     named = any(places[name] for name in PLACES) and not half
-    return not named or (_is_table(options) and not options["value"])
+    return not named or (reader == "table" and not options["value"])
 
 
 def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:

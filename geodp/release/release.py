@@ -93,7 +93,7 @@ class Release(InMemory):
         if not isinstance(self.table, ReleasedTable):
             raise UsageError("A Release holds a released table; geodp.publish makes one.")
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The public grid."""
         return self.table.grid
@@ -104,7 +104,7 @@ class Release(InMemory):
         found = {} if self.measurements is None else self.measurements.to_arrays()
         return found | keep_stated(self.prior)
 
-    @property
+    @cached_property
     def event(self) -> Spent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event

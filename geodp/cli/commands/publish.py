@@ -210,7 +210,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     """Publish; what is to be said of it."""
     context = click.get_current_context()
     inferred = complete(context, options)
-    require_known(context)
+    if inferred:
+        require_known(context)  # what was given may not go with what the layout adds
     plan = None
     if options["plan"] is not None:
         plan = read_plan_options(context)

@@ -25,7 +25,6 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
-    informed,
     made_up,
     shrinkage,
     walk,
@@ -259,6 +258,8 @@ class Pyramid(Mechanism):
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
         """Return the same measurements' counts with a prior; open nodes of all levels are held."""
+        from geodp.mechanisms.trees import informed  # its kernels are those of priors alone
+
         found = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, event)

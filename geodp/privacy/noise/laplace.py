@@ -49,7 +49,7 @@ class DiscreteLaplace(Law):
         """Name and scale."""
         return LAPLACE, self.scale
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance ``2 q / (1 - q)**2``."""
         x = float(1 / self.scale)
