@@ -111,42 +111,23 @@ class Attribute:
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def of(cls, where: str, said: Any) -> Attribute:
-        """Check an entry of ``[[attributes]]``; UsageError, which names the preset."""
-        where = f"{where} an entry of attributes"
-        if not isinstance(said, dict):
-            raise UsageError(f"{where} must be a table, [[attributes]].")
-        require_fields(where, said, OF_ATTRIBUTES)
-        if missing := [name for name in ("name", "columns") if name not in said]:
-            raise UsageError(f"{where} has no {missing[0]}.")
-        found = cls(said["name"], tuple(said["columns"]), _lists(where, said))
-        for texts in (found.columns, found.names, *found.labels):
-            if len({*texts}) < len(texts):
-                raise UsageError(f"{where} has columns, names and labels, each of them once.")
-        if len(found.columns) < 2:
-            raise UsageError(f"{where} has columns, two or more.")
-        if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
-            raise UsageError(f"{where} has a list of labels for each of its names.")
-        if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
-            raise UsageError(
-                f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
-                "name) a combination."
-            )
-        every = [*found.names, *(label for labels in found.labels for label in labels)]
-        if not all(every) or any(set("=,") & {*text} for text in every):
-            raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
-        return found
+    def make(cls, said: Mapping[str, Any]) -> Attribute:
+        """Return a checked entry of ``[[attributes]]``."""
+        return cls(said["name"], tuple(said["columns"]), tuple(map(tuple, _lists(said))))
 
 
-def _lists(where: str, said: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+def _lists(said: Mapping[str, Any]) -> list[Any]:
     """Return the lists of labels: of a joint table one in another."""
     given = said.get("labels", [])
-    lists = given if JOINT in said["name"] else [given] if given else []
-    if not all(isinstance(one, list) and all(isinstance(a, str) for a in one) for one in lists):
+    return given if JOINT in said["name"] else [given] if given else []
+
+
+def _require_lists(where: str, said: Mapping[str, Any]) -> None:
+    """Raise UsageError for labels that are no lists of texts."""
+    if not all(isinstance(a, list) and all(isinstance(b, str) for b in a) for a in _lists(said)):
         raise UsageError(
             f"{where} labels must be a list of texts, of a joint table one for each of its names."
         )
-    return tuple(tuple(one) for one in lists)
 
 
 @dataclass(frozen=True)
@@ -168,22 +149,9 @@ class LabelledColumn:
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, where: str, said: Mapping[str, Any]) -> LabelledColumn:
-        """Check an entry of ``[[attributes]]`` with one column; UsageError names the preset."""
-        where = f"{where} an entry of attributes"
-        require_fields(where, said, OF_ATTRIBUTES)
-        labels = said.get("labels", [])
-        texts = [said.get("name", ""), *labels]
-        if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
-            raise UsageError(
-                f"{where} with a column has a name and labels, a list of texts, and no columns."
-            )
-        if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
-            raise UsageError(
-                f"{where} has labels, each of them once, and no comma, = or * in its name and "
-                "labels."
-            )
-        return cls(said["name"], said["column"], tuple(labels))
+    def make(cls, said: Mapping[str, Any]) -> LabelledColumn:
+        """Return a checked entry of ``[[attributes]]`` with one column."""
+        return cls(said["name"], said["column"], tuple(said["labels"]))
 
 
 @dataclass(frozen=True)
@@ -234,6 +202,11 @@ class Preset:
                 code_system(str(grid))
             except UsageError as error:
                 raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
+        long, wide = _split_entries(said)
+        for one in wide:
+            _require_attribute(where, one)
+        for one in long:
+            _require_labelled(where, one)
         return cls._make(name, said)
 
     @classmethod
@@ -243,13 +216,10 @@ class Preset:
 
     @classmethod
     def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
-        where, entries = f"In the preset {name}", said.get("attributes", [])
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
-        long = [one for one in entries if isinstance(one, dict) and "column" in one]
-        wide = [one for one in entries if one not in long]
-        lists["attributes"] = tuple(Attribute.of(where, one) for one in wide)
-        labelled = tuple(LabelledColumn.of(where, one) for one in long)
-        return cls(name, **{**said, **lists, "labelled": labelled})
+        long, wide = _split_entries(said)
+        lists["attributes"] = tuple(map(Attribute.make, wide))
+        return cls(name, **{**said, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
         """Whether a table has all columns of this layout, and none that tell of another.
@@ -273,6 +243,56 @@ class Preset:
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
                 found.setdefault(one.name, Attribute(one.name, columns, labels))
         return found
+
+
+def _require_attribute(where: str, said: Any) -> None:
+    """Raise UsageError, which names the preset, for an entry of ``[[attributes]]``."""
+    where = f"{where} an entry of attributes"
+    if not isinstance(said, dict):
+        raise UsageError(f"{where} must be a table, [[attributes]].")
+    require_fields(where, said, OF_ATTRIBUTES)
+    if missing := [name for name in ("name", "columns") if name not in said]:
+        raise UsageError(f"{where} has no {missing[0]}.")
+    _require_lists(where, said)
+    found = Attribute.make(said)
+    for texts in (found.columns, found.names, *found.labels):
+        if len({*texts}) < len(texts):
+            raise UsageError(f"{where} has columns, names and labels, each of them once.")
+    if len(found.columns) < 2:
+        raise UsageError(f"{where} has columns, two or more.")
+    if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
+        raise UsageError(f"{where} has a list of labels for each of its names.")
+    if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
+        raise UsageError(
+            f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
+            "name) a combination."
+        )
+    every = [*found.names, *(label for labels in found.labels for label in labels)]
+    if not all(every) or any(set("=,") & {*text} for text in every):
+        raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
+
+
+def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
+    """Raise UsageError, which names the preset, for an entry with one column."""
+    where = f"{where} an entry of attributes"
+    require_fields(where, said, OF_ATTRIBUTES)
+    labels = said.get("labels", [])
+    texts = [said.get("name", ""), *labels]
+    if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
+        raise UsageError(
+            f"{where} with a column has a name and labels, a list of texts, and no columns."
+        )
+    if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
+        raise UsageError(
+            f"{where} has labels, each of them once, and no comma, = or * in its name and labels."
+        )
+
+
+def _split_entries(said: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Return the entries of ``[[attributes]]`` with one column, and the others."""
+    entries = said.get("attributes", [])
+    long = [one for one in entries if isinstance(one, dict) and "column" in one]
+    return long, [one for one in entries if one not in long]
 
 
 def _spell_out(pattern: str, column: str) -> str:

@@ -112,18 +112,18 @@ def find_met(patterns: Iterable[str], names: Sequence[str]) -> tuple[set[str], s
     exactly, anyhow = set(), set()
     for pattern in patterns:
         alternatives = pattern.split("|")
-        if any(_is_met(one.strip(), spelt) for one in alternatives):
+        if _are_met([*map(str.strip, alternatives)], spelt):
             exactly.add(pattern)
-        elif any(_is_met(fold_case(one), folded) for one in alternatives):
+        elif _are_met([*map(fold_case, alternatives)], folded):
             anyhow.add(pattern)
     return exactly, exactly | anyhow
 
 
-def _is_met(pattern: str, names: Set[str]) -> bool:
-    """Whether any of some names meets a pattern of their form; most patterns are plain names."""
-    if PLAIN.fullmatch(pattern):
-        return pattern in names
-    return any(map(_compile(pattern), names))
+def _are_met(patterns: list[str], names: Set[str]) -> bool:
+    """Whether any name meets any of some patterns of their form; most patterns are plain names."""
+    if all(map(PLAIN.fullmatch, patterns)):
+        return not names.isdisjoint(patterns)
+    return any(any(map(_compile(one), names)) for one in patterns)
 
 
 def list_names(names: Sequence[str], most: int = MOST) -> str:
