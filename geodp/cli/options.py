@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.mechanisms import Mechanism
     from geodp.privacy.terms import Terms
-    from geodp.release.series.sharing import Sharing
 
     Param = click.ParamType[Any]
 else:
@@ -477,25 +476,6 @@ contribution = option(
     "for unless --person enforces it, or the layout of one official table states it.",
 )
 
-POLYGONS = option(
-    "--regions",
-    group="Domain",
-    type=click.Path(path_type=Path),
-    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
-POLYGON_NAME = option(
-    "--polygon-name",
-    group="Domain",
-    help="Field that names the polygons; default: name, id or code.",
-)
-AREA = option(
-    "--area",
-    group="Options",
-    multiple=True,
-    help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
-    "units ORIGIN:DESTINATION; repeatable.",
-)
-
 
 def terms_of(options: dict[str, Any]) -> Terms:
     """Return the terms of a command's options; those that it does not have are left out."""
@@ -504,17 +484,20 @@ def terms_of(options: dict[str, Any]) -> Terms:
     return Terms.of(**{name: options[name] for name in NAMES if name in options})
 
 
-def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
-    """Return how the budget of a series is shared, if one is planned."""
-    if options["snapshots"] is None:
-        if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.")
-        return None
-    from geodp.mechanisms import mechanism
-    from geodp.release.series.sharing import share_budget
+def split_specs(given: Sequence[str]) -> list[str]:
+    """Split a list of methods at its commas, but for those between settings of one method.
 
-    if options["marginals"] is not None:
-        raise UsageError("A series has no --marginals.")
-    method = mechanism(options["method"] or "pyramid")
-    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
-    return share_budget(grid, method, terms_of(options), **shared)
+    Examples
+    --------
+    >>> split_specs(["hay:fanout=4,nonnegative=yes,topdown", "laplace"])
+    ['hay:fanout=4,nonnegative=yes', 'topdown', 'laplace']
+    """
+    specs: list[str] = []
+    for text in given:
+        for number, part in enumerate(text.split(",")):
+            name = part.partition(":")[0].strip()
+            if number and "=" in name:  # a further setting
+                specs[-1] += f",{part.strip()}"
+            elif part.strip():
+                specs.append(part.strip())
+    return specs

@@ -46,13 +46,13 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan import Settings
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.event import Measurement
+    from geodp.release.plan_file import Settings
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.release.request import Request
@@ -176,7 +176,7 @@ def publish(**options: Any) -> None:
         click.echo(said)
 
 
-COMMANDS = (publish,)
+COMMAND = publish
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget: what it refuses is refused with every budget."""
