@@ -14,8 +14,9 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
-from geodp.cli.options import GridCommand, epsilon, grid_options
+from geodp.cli.options import GridCommand, grid_options
 from geodp.cli.output import REPLACE, require_drawn, require_free, write_file
+from geodp.cli.request import request_options
 from geodp.errors import CodeError, GeodpError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ NEEDS = {
 @click.argument("table", required=False, type=click.Path(path_type=Path))
 @click.option("--rate", help="Of the sample: the chance of every record to be in it; 0.2 or 1/5.")
 @click.option("--threshold", type=int, help="The smallest count that is published.")
-@epsilon
+@request_options("epsilon")
 @click.option("--delta", help="Instead of --epsilon; with both, finds the smallest --threshold.")
 @click.option(
     "--bound",

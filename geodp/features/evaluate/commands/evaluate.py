@@ -14,17 +14,7 @@ import click
 
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import (
-    contribution,
-    delta,
-    epsilon,
-    grid_options,
-    inputs,
-    neighbours,
-    rho,
-    split_specs,
-    terms_of,
-)
+from geodp.cli.options import grid_options, inputs, split_specs
 from geodp.cli.output import (
     area_text,
     new_table,
@@ -35,6 +25,7 @@ from geodp.cli.output import (
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.request import request_options, terms_of
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +38,7 @@ WIDTH = 160
 @click.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
 @grid_options
-@epsilon
-@rho
-@delta
+@request_options("epsilon", "rho", "delta", "neighbours", "contribution")
 @option(
     "--methods",
     group="Privacy",
@@ -68,8 +57,6 @@ WIDTH = 160
     show_default=True,
     help="Releases of each method.",
 )
-@neighbours
-@contribution
 @option(
     "--rectangles",
     group="Domain",

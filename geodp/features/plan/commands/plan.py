@@ -12,22 +12,10 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
-from geodp.cli.options import (
-    GridCommand,
-    choose_with_marginals,
-    contribution,
-    delta,
-    epsilon,
-    grid_options,
-    method_options,
-    neighbours,
-    people,
-    rho,
-    split_specs,
-    terms_of,
-)
+from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.request import choose_with_marginals, request_options, terms_of
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
 
@@ -37,20 +25,19 @@ if TYPE_CHECKING:
     from geodp.features.series.sharing import Sharing
     from geodp.grid.grid import Grid
 
+FIELDS = (
+    *("epsilon", "rho", "delta", "method"),
+    *("neighbours", "contribution", "unit", "people"),
+)
+"""What a plan is asked of a request."""
+
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
-@epsilon
-@rho
-@delta
-@method_options
-@neighbours
-@contribution
-@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@request_options(*FIELDS)
 @click.option("--stop-at", help="Plan coarser cells: a published area, or cells on a side.")
-@people
 @click.option("--compare", multiple=True, help="Other methods, with commas between; repeatable.")
 @click.option(
     "--rectangle",

@@ -13,19 +13,9 @@ from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
-from geodp.cli.options import (
-    CHARGED,
-    add_options,
-    contribution,
-    epsilon,
-    grid_options,
-    inputs,
-    neighbours,
-    output_folder,
-    terms_of,
-    unit,
-)
+from geodp.cli.options import add_options, grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.request import open_ledger, read_request, request_options
 from geodp.cli.running import describe_call, tell_if_kept
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, VerificationError
@@ -38,14 +28,16 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+FIELDS = (
+    *("epsilon", "neighbours", "contribution", "unit"),
+    *("key", "ledger", "dataset", "records", "allow_empty"),
+)
+"""What a selection is asked of a request."""
+
 MECHANISMS = ("permute-and-flip", "exponential")
 """Names of the library, repeated so that ``--help`` imports nothing heavy."""
 
-_TERMS: tuple[Callable[[Any], Any], ...] = (
-    epsilon,
-    neighbours,
-    contribution,
-    unit,
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     option(
         "--mechanism",
         group="Privacy",
@@ -54,7 +46,6 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="How candidates are drawn; the first is never worse.",
     ),
-    *CHARGED,
     output_folder,
     option(
         "--overwrite",
@@ -70,20 +61,13 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
         help="Complete an interrupted run of the same command from what it was charged for; "
         "nothing is read, drawn or charged.",
     ),
-    option(
-        "--allow-empty",
-        group="Run",
-        is_flag=True,
-        help="Choose even if no row of a file meets the selection and the domain, which is "
-        "refused otherwise.",
-    ),
     option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout."),
 )
 
 
 def _reading(command: Command) -> Command:
     """Give a command the inputs, the grid, the budget and the place of the answer."""
-    return inputs(grid_options(add_options(command, _TERMS)))
+    return inputs(grid_options(request_options(*FIELDS)(add_options(command, _OPTIONS))))
 
 
 @click.group()
@@ -172,13 +156,12 @@ def _resume(
     from geodp.features.select.card import SelectionCard
     from geodp.features.select.files import stage_selection
     from geodp.io.folder.kept import read_kept, unreadable
-    from geodp.privacy.ledger import Ledger
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
     from geodp.table.plain import read_plain
 
     place = {"overwrite": options["overwrite"], "resume": True}
-    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    ledger = open_ledger(options)
     with stage_selection(None, options["output"], **place) as staged:
         kept = read_kept(staged.folder, call)
         try:
@@ -197,21 +180,13 @@ def _choose(
     from geodp.features.select.files import stage_selection
     from geodp.features.select.selected import prepare
     from geodp.io.folder.staging import require_free, require_uninterrupted
-    from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
-    from geodp.release.request import Request
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
         raise UsageError("--epsilon is needed here.")
     grid = grid_of(options)
     question.candidates(grid)
-    request = Request(
-        terms=terms_of(options),
-        key=None if options["key_file"] is None else NoiseKey.from_file(options["key_file"]),
-        ledger=None if options["ledger"] is None else Ledger.open(options["ledger"]),
-        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
-    )
+    request = read_request(options, grid)
     require_free(output, overwrite=overwrite)
     require_uninterrupted(output)
     progress.begin("Reading")

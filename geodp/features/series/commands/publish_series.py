@@ -16,22 +16,11 @@ from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
-from geodp.cli.options import (
-    allow_empty,
-    contribution,
-    delta,
-    epsilon,
-    grid_options,
-    neighbours,
-    people,
-    rho,
-    run_options,
-    terms_of,
-    unit,
-)
+from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.request import read_request, request_options
 from geodp.cli.running import describe_call, pad_time, tell_if_kept
-from geodp.cli.stated import read_stated, stated_of_series
+from geodp.cli.stated import read_stated
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
@@ -44,6 +33,10 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
     from geodp.table.released import ReleasedTable
+
+
+NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate", "supersedes")
+"""Fields of a request that a series does not have, or asks for in its own words."""
 
 
 def part_inputs(
@@ -78,9 +71,6 @@ def part_inputs(
 @click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @grid_options
-@epsilon
-@rho
-@delta
 @option(
     "--person-in",
     group="Privacy",
@@ -120,11 +110,7 @@ def part_inputs(
     show_default=True,
     help="See: geodp methods. NAME:SETTING=VALUE.",
 )
-@neighbours
-@contribution
-@unit
-@people
-@stated_of_series
+@request_options(without=NOT_OF_A_SERIES)
 @run_options
 @option(
     "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier series."
@@ -136,7 +122,6 @@ def part_inputs(
     help="Complete an interrupted run of the same command from the tables that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@allow_empty
 @option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, TIME=FILE each, under one budget.
@@ -199,24 +184,13 @@ def _start(options: dict[str, Any]) -> _Start:
     from geodp.features.series.publish import SeriesOptions
     from geodp.io.folder.staged_release import check_publication
     from geodp.mechanisms import mechanism
-    from geodp.privacy.key import NoiseKey
-    from geodp.privacy.ledger import Ledger
     from geodp.release.metadata import require_alike
-    from geodp.release.request import Request
 
     periods = Periods.of(sorted(options["snapshots"]))
-    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
-    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
     method = mechanism(options["method"])
-    request = Request(
-        terms=terms_of(options),
-        method=method,
-        metadata=require_alike(read_stated(options)),
-        key=key,
-        ledger=ledger,
-        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
-    )
     grid = grid_of(options)
+    metadata = require_alike(read_stated(options))
+    request = read_request(options, grid, method=method, metadata=metadata)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
