@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -68,6 +69,42 @@ HELP_ALL = Option(
     help="Show all options and exit.",
 )
 """Of a command that shows its everyday options unless it is asked for all."""
+
+
+class CommandFiles(MutableMapping[str, click.Command]):
+    """Commands by name, each the ``COMMAND`` of a file, which is imported when it is asked for.
+
+    Parameters
+    ----------
+    modules : mapping of str to str
+        From the name of a file to that of its module. ``publish_series`` is ``publish-series``.
+    prepare : callable
+        Called with every command that was just imported; it returns what is to be used.
+    """
+
+    def __init__(
+        self, modules: Mapping[str, str], prepare: Callable[[click.Command], click.Command]
+    ) -> None:
+        self._modules = {name.replace("_", "-"): module for name, module in modules.items()}
+        self._prepare = prepare
+        self._imported: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._imported:
+            self[name] = self._prepare(import_module(self._modules[name]).COMMAND)
+        return self._imported[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._imported[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
 
 
 class Steps(click.Group):

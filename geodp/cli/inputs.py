@@ -16,11 +16,11 @@ from geodp.cli.options import DEGREES, EDGES
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan import Settings
     from geodp.grid.axes import Attribute
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
+    from geodp.release.plan_file import Settings
     from geodp.table.public_totals import PublicTotals
 
 GRIDS: dict[str, tuple[str, ...]] = {
@@ -377,7 +377,7 @@ def sha256(path: Path) -> str:
 
 def read_plan_options(context: click.Context) -> Settings:
     """Read what --plan settles; UsageError for options that would settle it otherwise."""
-    from geodp.analysis.plan import read_plan
+    from geodp.release.plan_file import read_plan
 
     found = read_plan(context.params["plan"])
     for name in (*found.arguments, "marginals"):

@@ -103,6 +103,9 @@ def _readers() -> Mapping[str, type[Reader]]:
     from geodp.io.read import READERS, own
 
     found = dict(own())
+    others = sorted(READERS.keys() - found.keys())
+    if not others:
+        return found
     taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
@@ -111,7 +114,7 @@ def _readers() -> Mapping[str, type[Reader]]:
             )
     for reader in found.values():
         taken |= _options_of(reader)
-    for name in sorted(READERS.keys() - found.keys()):
+    for name in others:
         reader = READERS[name]
         if flag := _refused_flag(reader, taken):
             warnings.warn(

@@ -18,7 +18,8 @@ from PIL import Image
 import geodp
 from geodp import mechanisms
 from geodp.errors import UsageError, VerificationError
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.drawing.sheet import Cells, Words
 from geodp.io.write.map import look
