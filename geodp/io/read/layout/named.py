@@ -1,6 +1,6 @@
-"""What a call says of attributes, without a look at its table; :mod:`geodp.io.read.layout.by` looks.
+"""What a call says of attributes, without a look at its table.
 
-Most calls say nothing, and then no header is asked for attributes.
+Most calls say nothing, and no header is asked then; :mod:`geodp.io.read.layout.by` asks it.
 """
 
 from __future__ import annotations
