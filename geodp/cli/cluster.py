@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option
-from geodp.cli.options import add_options
+from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
 from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 ALONE = (
     *("check", "resume", "stop_at", "measurements", "public_totals", "simulate"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "See what there is": ("inspect", "methods", "mesh", "sql"),
@@ -44,6 +46,13 @@ def option(
 ) -> Callable[[Any], Any]:
     """Return a decorator that gives a command an :class:`Option`; the rest is Click's."""
     return click.option(*flags, cls=Option, group=group, everyday=everyday, **settings)
+
+
+def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
+    """Give a command options, which its help shows in this order."""
+    for decorate in reversed(options):
+        command = decorate(command)
+    return command
 
 
 ALL = "geodp.help-all"

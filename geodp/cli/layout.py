@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import option
+from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import FACTS, read_named, resolve_attributes
-from geodp.cli.options import Bounds, add_options
+from geodp.cli.options import Bounds
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
     from geodp.table.source import Fact
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 RECIPE = "recipe.toml"
 OF_OPERATOR = frozenset({"domain_is_public"})

@@ -6,11 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option
+from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 else:
     Param = click.ParamType  # the oldest Click does not say of what
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 ORDERS = ("morton", "official")
 
@@ -126,13 +125,6 @@ class GridCommand(click.Command):
                 )
             raise UsageError(f"{flag} is given {times} times; it takes one value.")
         return super().parse_args(ctx, args)
-
-
-def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    """Give a command options, which its help shows in this order."""
-    for decorate in reversed(options):
-        command = decorate(command)
-    return command
 
 
 _GRID: tuple[Callable[[Any], Any], ...] = (

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option
+from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import read_public_totals
-from geodp.cli.options import Command, add_options
 from geodp.cli.readers import read_prior
 from geodp.cli.stated import read_stated
 from geodp.errors import UsageError

@@ -11,9 +11,9 @@ import click
 
 from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
-from geodp.cli.help import option
+from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of, sha256
-from geodp.cli.options import add_options, grid_options, inputs, output_folder
+from geodp.cli.options import grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import open_ledger, read_request, request_options
 from geodp.cli.running import describe_call, tell_if_kept
