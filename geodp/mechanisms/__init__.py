@@ -1,10 +1,10 @@
 """Mechanisms of differential privacy: one published method, one file.
 
-Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
-:data:`METHODS`, and so does every module of somebody else's package that an entry point
-``geodp.methods`` names; the command line, the conformance tests, the audits and the benchmarks go
-by that table. Protocols of local collection, whose reports devices randomise themselves, are a
-feature's (:mod:`geodp.features.local`).
+Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.baselines` for those
+of papers to compare with, adds what its ``METHODS`` lists to :data:`METHODS`. So does every module
+of somebody else's package that an entry point ``geodp.methods`` names. The command line, the
+conformance tests, the audits and the benchmarks go by that table. Protocols of local collection,
+whose reports devices randomise themselves, are a feature's (:mod:`geodp.features.local`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
 from geodp.grid.grid import Grid
-from geodp.mechanisms import central
+from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.privacy.event import Guarantee
 from geodp.registry import find_modules
@@ -52,7 +52,7 @@ def _fits(one: object) -> bool:
 
 
 METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _find(central)},
+    {method.name: method for package in (central, baselines) for method in _find(package)},
     "geodp.methods",
     "METHODS",
     _fits,

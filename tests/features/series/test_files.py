@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import OutputError, UsageError, VerificationError
+from geodp.errors import OutputError, UsageError
 from geodp.features.series.card import SeriesCard
 from geodp.features.series.formats import netcdf
 from geodp.features.series.verify import verify_series
