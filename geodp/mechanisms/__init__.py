@@ -1,10 +1,10 @@
 """Mechanisms of differential privacy: one published method, one file.
 
-Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
-:data:`METHODS`, and so does every module of somebody else's package that an entry point
-``geodp.methods`` names; the command line, the conformance tests, the audits and the benchmarks go
-by that table. Protocols of local collection, whose reports devices randomise themselves, are a
-feature's (:mod:`geodp.features.local`).
+Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.baselines` for those
+of papers to compare with, adds what its ``METHODS`` lists to :data:`METHODS`. So does every module
+of somebody else's package that an entry point ``geodp.methods`` names. The command line, the
+conformance tests, the audits and the benchmarks go by that table. Protocols of local collection,
+whose reports devices randomise themselves, are a feature's (:mod:`geodp.features.local`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
 from geodp.grid.grid import Grid
-from geodp.mechanisms import central
+from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.privacy.event import Guarantee
 from geodp.registry import find_modules
@@ -33,6 +33,10 @@ __all__ = [
     "is_method",
     "mechanism",
 ]
+
+
+PACKAGES = (central, baselines)
+"""Where geodp's own methods are."""
 
 
 def _find(package: ModuleType) -> list[Any]:
@@ -73,15 +77,15 @@ class _Methods(Mapping[str, Mechanism]):
 @cache
 def _find_own(name: str) -> Mechanism | None:
     """Return the method of geodp's own file of its name; None where there is none."""
-    if not name.isidentifier() or find_spec(f"{central.__name__}.{name}") is None:
-        return None
-    methods = getattr(import_module(f"{central.__name__}.{name}"), "METHODS", ())
+    files = [f"{package.__name__}.{name}" for package in PACKAGES if name.isidentifier()]
+    modules = [import_module(file) for file in files if find_spec(file) is not None]
+    methods = [one for module in modules for one in getattr(module, "METHODS", ())]
     return next((one for one in methods if one.name == name), None)
 
 
 @cache
 def _find_methods() -> dict[str, Mechanism]:
-    own = {method.name: method for method in _find(central)}
+    own = {method.name: method for package in PACKAGES for method in _find(package)}
     return add_plugins(own, "geodp.methods", "METHODS", _fits)
 
 

@@ -5,7 +5,8 @@ from copy import deepcopy
 import pytest
 
 import geodp
-from geodp.mechanisms.central import pyramid, quadtree
+from geodp.mechanisms.baselines import quadtree
+from geodp.mechanisms.central import pyramid
 from tests.golden import __main__ as command
 from tests.golden.releases import REFUSED, TOLERANCE, faults, kept, made
 

@@ -70,11 +70,11 @@ ELSEWHERE = {
     "tests/io/read/public/test_hierarchy.py": "io/write/hierarchy",
     # Kernels, and what methods share: equal to the slow twin of each method that calls them.
     "tests/kernels/test_coo_haar.py": "kernels/haar table/haar",
-    "tests/mechanisms/central/test_agrid.py": "kernels/rectangles mechanisms/trees/plane",
-    "tests/mechanisms/central/test_dawa.py": "kernels/intervals",
-    "tests/mechanisms/central/test_hay.py": "mechanisms/trees/least_squares",
-    "tests/mechanisms/central/test_matrix.py": "mechanisms/trees/strategies",
-    "tests/mechanisms/central/test_mwem.py": "kernels/multiplicative_weights",
+    "tests/mechanisms/baselines/test_agrid.py": "kernels/rectangles mechanisms/trees/plane",
+    "tests/mechanisms/baselines/test_dawa.py": "kernels/intervals",
+    "tests/mechanisms/baselines/test_hay.py": "mechanisms/trees/least_squares",
+    "tests/mechanisms/baselines/test_matrix.py": "mechanisms/trees/strategies",
+    "tests/mechanisms/baselines/test_mwem.py": "kernels/multiplicative_weights",
     "tests/mechanisms/central/test_pyramid.py": (
         "mechanisms/trees/dense mechanisms/trees/shrinkage mechanisms/trees/made_up"
     ),
@@ -93,7 +93,7 @@ ELSEWHERE = {
     ),
     "tests/laws/test_local_tree.py": "features/local/clamping",
     "tests/privacy/noise/test_noise.py": "kernels/noise",
-    "tests/mechanisms/central/test_filter.py": "privacy/noise/geometric",
+    "tests/mechanisms/baselines/test_filter.py": "privacy/noise/geometric",
     "tests/table/test_card.py": (
         "release/card table/charged table/stated/domain table/stated/error table/stated/release"
     ),

@@ -118,7 +118,7 @@ def _outside(table: ReleasedTable, place: Lattice) -> NDArray[np.bool_] | None:
         return None
     index = np.indices((place.rows, place.cols)).reshape(2, -1)
     outside = ~table.grid.contains(index).reshape(place.rows, place.cols)
-    return outside if _is_upwards(place) else outside[::-1]
+    return outside if is_upwards(place) else outside[::-1]
 
 
 def _dense(
@@ -128,12 +128,12 @@ def _dense(
     found = np.zeros((place.rows, place.cols), np.asarray(fill).dtype)
     for _, index, count in chunks(table):
         found[index[0], index[1]] = count
-    found = found if _is_upwards(place) else found[::-1]
+    found = found if is_upwards(place) else found[::-1]
     if outside is not None:
         found[outside] = fill
     return found
 
 
-def _is_upwards(place: Lattice) -> bool:
+def is_upwards(place: Lattice) -> bool:
     """Whether y grows with the rows' number."""
     return place.transform is None or place.northwards

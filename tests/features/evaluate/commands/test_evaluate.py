@@ -17,8 +17,8 @@ from geodp.features.evaluate.commands.evaluate import evaluate
 from tests.bits import has_bits
 from tests.keys import keep
 
-DATA = Path(__file__).parents[3] / "data" / "kanto"
-REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "estat-2020-500m"
+DATA = Path(__file__).parents[4] / "data" / "kanto"
+REAL = Path(__file__).resolve().parents[5] / "shared" / "data" / "estat-2020-500m"
 GRID = ["--grid", "jis:half", "--value", "人口（総数）"]
 SMALL = [str(DATA / "tblT999999H5339.zip"), *GRID, "--primary", "5339", "--epsilon", "1/2"]
 BOX = [138.0, 35.0, 141.2, 37.1333333333]
@@ -233,7 +233,7 @@ def test_help_imports_nothing_heavy():
 TELLS = """
 import contextlib, os, sys
 import geodp.cli
-module = sys.modules["geodp.features.evaluate.commands.evaluate"]
+from geodp.features.evaluate.commands import evaluate as module
 told, sys.argv = int(sys.argv[1]), ["geodp", *sys.argv[2:]]
 @contextlib.contextmanager
 def progress():

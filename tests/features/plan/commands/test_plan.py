@@ -19,7 +19,7 @@ from geodp.features.plan.api import read_plan
 from geodp.features.plan.commands.plan import plan
 from tests.command import Runner
 
-DATA = Path(__file__).parents[3] / "data" / "kanto"
+DATA = Path(__file__).parents[4] / "data" / "kanto"
 BOX = ["--bounds", "138", "35", "141.2", "37.1333333333"]
 KANTO = ["--grid", "jis:half", *BOX]
 INPUT = [*sorted(map(str, DATA.glob("*.zip"))), *KANTO, "--value", "人口（総数）"]

@@ -7,6 +7,7 @@ from scipy.io import netcdf_file
 
 import geodp
 from geodp.features.series.formats import netcdf
+from geodp.io.write import netcdf as core
 from tests.features.series.test_publish import publish
 from tests.grids import half, masked
 
@@ -54,9 +55,9 @@ def test_gdal_reads_every_snapshot_where_it_lies(name, tmp_path):
         for band, one in enumerate(series, 1):
             found = raster.read(band)
             expected = one.table.to_dense().astype(np.int64)
-            north = expected[::-1] if netcdf._is_upwards(place) else expected
+            north = expected[::-1] if core.is_upwards(place) else expected
             inside = grid_inside(grid)
-            inside = inside[::-1] if netcdf._is_upwards(place) else inside
+            inside = inside[::-1] if core.is_upwards(place) else inside
             assert np.array_equal(found[inside], north[inside])
             assert (found[~inside] == raster.nodata).all()
 
@@ -92,7 +93,7 @@ def test_counts_beyond_32_bits_are_doubles(tmp_path):
 def test_a_large_file_is_left_out(monkeypatch):
     tables = [one.table for one in publish()]
     assert netcdf.why_not(tables) is None
-    monkeypatch.setattr(netcdf, "MOST_BYTES", 3 * 16 * 16 * 4 - 1)
+    monkeypatch.setattr(core, "MOST_BYTES", 3 * 16 * 16 * 4 - 1)
     assert "not compressed" in netcdf.why_not(tables)
 
 

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.central.barak import (
+from geodp.mechanisms.baselines.barak import (
     Barak,
     find_measured,
     fit,

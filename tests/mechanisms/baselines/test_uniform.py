@@ -6,7 +6,7 @@ from hypothesis import given
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.mechanisms.central.uniform import Uniform
+from geodp.mechanisms.baselines.uniform import Uniform
 from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

@@ -15,8 +15,8 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.central import filter as sparsefilter
-from geodp.mechanisms.central.filter import (
+from geodp.mechanisms.baselines import filter as sparsefilter
+from geodp.mechanisms.baselines.filter import (
     Filter,
     automatic_threshold,
     passing_probability,

@@ -12,7 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.read.mesh import read_mesh
-from geodp.mechanisms.central.privelet import (
+from geodp.mechanisms.baselines.privelet import (
     Privelet,
     PriveletAxes,
     along_every_axis,

@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.mechanisms.central.quadtree import Quadtree, spread
+from geodp.mechanisms.baselines.quadtree import Quadtree, spread
 from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms.central import agrid as module
-from geodp.mechanisms.central import ugrid
-from geodp.mechanisms.central.agrid import (
+from geodp.mechanisms.baselines import agrid as module
+from geodp.mechanisms.baselines import ugrid
+from geodp.mechanisms.baselines.agrid import (
     AGrid,
     consistent,
     cut,
@@ -22,7 +22,7 @@ from geodp.mechanisms.central.agrid import (
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.mechanisms.trees import plane
 from geodp.privacy.key import NoiseKey
-from tests.mechanisms.central.test_ugrid import maps, spent
+from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.reference import agrid as reference
 from tests.strategies import secrets

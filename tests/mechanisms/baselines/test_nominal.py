@@ -9,8 +9,8 @@ import pytest
 import geodp
 from geodp.grid.grid import Grid
 from geodp.mechanisms import measure
-from geodp.mechanisms.central import nominal
-from geodp.mechanisms.central.nominal import PriveletNominal
+from geodp.mechanisms.baselines import nominal
+from geodp.mechanisms.baselines.nominal import PriveletNominal
 from geodp.mechanisms.measure import laplace_noise, measure_deviations
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import NEIGHBOURS

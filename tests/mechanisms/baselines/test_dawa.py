@@ -10,11 +10,11 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
 from geodp.kernels import intervals
-from geodp.mechanisms.central import dawa as module
-from geodp.mechanisms.central.dawa import Dawa, consistent, deviations, hierarchy
+from geodp.mechanisms.baselines import dawa as module
+from geodp.mechanisms.baselines.dawa import Dawa, consistent, deviations, hierarchy
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
-from tests.mechanisms.central.test_ugrid import maps, spent
+from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.reference import dawa as reference
 from tests.strategies import secrets

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
-from geodp.mechanisms.central import mwem as module
-from geodp.mechanisms.central.mwem import Estimate, Mwem, sums
+from geodp.mechanisms.baselines import mwem as module
+from geodp.mechanisms.baselines.mwem import Estimate, Mwem, sums
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
-from tests.mechanisms.central.test_ugrid import maps, spent
+from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.reference import mwem as reference
 from tests.strategies import secrets, shaped_tables
 

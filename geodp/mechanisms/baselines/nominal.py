@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.central.privelet import LINEAR, Privelet
+from geodp.mechanisms.baselines.privelet import LINEAR, Privelet
 from geodp.mechanisms.measure import (
     add_noise,
     measure_deviations,

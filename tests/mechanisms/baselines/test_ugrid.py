@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.mechanisms.central import ugrid as module
-from geodp.mechanisms.central.ugrid import UGrid
+from geodp.mechanisms.baselines import ugrid as module
+from geodp.mechanisms.baselines.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.mechanisms.trees import plane
 from geodp.mechanisms.trees.plane import split_evenly

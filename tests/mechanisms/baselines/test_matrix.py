@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.central.matrix import STRATEGIES, Matrix, estimate
+from geodp.mechanisms.baselines.matrix import STRATEGIES, Matrix, estimate
 from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.strategies import (
     QUANTUM,

@@ -12,8 +12,8 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.mechanisms.central.hay import Hay
-from geodp.mechanisms.central.hb import Branching, _average_error, _splits
+from geodp.mechanisms.baselines.hay import Hay
+from geodp.mechanisms.baselines.hb import Branching, _average_error, _splits
 from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import (
     MOST_UNALIGNED,
