@@ -76,7 +76,7 @@ ELSEWHERE = {
     "tests/mechanisms/baselines/test_matrix.py": "mechanisms/trees/strategies",
     "tests/mechanisms/baselines/test_mwem.py": "kernels/multiplicative_weights",
     "tests/mechanisms/central/test_pyramid.py": (
-        "mechanisms/trees/dense mechanisms/trees/shrinkage mechanisms/trees/made_up"
+        "mechanisms/trees/dense mechanisms/trees/shrinkage"
     ),
     "tests/mechanisms/central/test_topdown.py": (
         "kernels/topdown mechanisms/trees/parallel mechanisms/trees/refinement"
