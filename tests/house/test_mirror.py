@@ -64,7 +64,7 @@ ELSEWHERE = {
         "features/select/explanation features/select/kind features/select/verify "
         "features/select/question"
     ),
-    "tests/io/verify/test_verify.py": "io/folder/digest table/plain",
+    "tests/io/verify/test_verify.py": "table/plain",
     "tests/io/verify/test_strangers.py": "io/opening",
     "tests/io/verify/test_golden_releases.py": "io/crs io/write/geometry",
     "tests/io/read/public/test_hierarchy.py": "io/write/hierarchy",
