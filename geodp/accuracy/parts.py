@@ -28,10 +28,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import SKEWED_Z, round_out
 from geodp.grid.joint import Joint
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-Ints = NDArray[np.int64]
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 VERSION = 1
 """Of the constants, which cards state: counts up with every change of intervals in files."""
@@ -62,9 +59,9 @@ class StepNoise:
 
     inside: int
     together: int
-    variance: Floats = field(repr=False)
+    variance: FloatArray = field(repr=False)
 
-    def of(self, part: Ints, parts: int) -> Floats:
+    def of(self, part: IntArray, parts: int) -> FloatArray:
         """Return variances of some of all parts together, and of what is shared out with them.
 
         Returns
@@ -96,10 +93,10 @@ class MarginalNoise:
         Of a count; infinite where nothing is measured.
     """
 
-    label: Ints = field(repr=False)
-    variance: Floats = field(repr=False)
+    label: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
 
-    def of(self, part: Ints) -> Floats | None:
+    def of(self, part: IntArray) -> FloatArray | None:
         """Return the same as a step; None of parts that are not all of their labels'."""
         sizes = np.bincount(self.label)
         held = np.bincount(self.label[part], minlength=sizes.size)
@@ -125,15 +122,15 @@ class MapTree:
     """
 
     strides: tuple[int, ...]
-    node: list[Keys] = field(repr=False)
-    count: list[Floats] = field(repr=False)
-    parent: list[Ints] = field(repr=False)
+    node: list[KeyArray] = field(repr=False)
+    count: list[FloatArray] = field(repr=False)
+    parent: list[IntArray] = field(repr=False)
 
     @classmethod
     def of(cls, table: ReleasedTable, strides: tuple[int, ...]) -> Self:
         """Take the cells of a map, and levels."""
         node, count = [table.key], [table.count.astype(np.float64)]
-        parent: list[Ints] = []
+        parent: list[IntArray] = []
         for stride, below in zip(strides[-2::-1], strides[:0:-1], strict=True):
             own = node[0] // np.uint64(stride // below)
             above, place = np.unique(own, return_inverse=True)
@@ -142,14 +139,14 @@ class MapTree:
             parent.insert(0, place)
         return cls(strides, node, count, [np.zeros(node[0].size, np.int64), *parent])
 
-    def add_up(self, held: Floats) -> list[Floats]:
+    def add_up(self, held: FloatArray) -> list[FloatArray]:
         """Return sums over the nodes of all levels of what their cells hold: float64[n] each."""
         found = [held]
         for i in range(len(self.node) - 1, 0, -1):
             found.insert(0, _add_up(self.parent[i], found[0], self.node[i - 1].size))
         return found
 
-    def find(self, key: Keys) -> tuple[Ints, NDArray[np.bool_]]:
+    def find(self, key: KeyArray) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return places of cells among those with somebody, and which of them are there."""
         at = np.searchsorted(self.node[-1], key)
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
@@ -176,7 +173,7 @@ class Split:
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
 
-    def add_up(self, part: Ints, count: Floats) -> Sum:
+    def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, of whom ``count`` live in the map's cells: float64[n]."""
         noise = np.zeros((2, len(self.tree.strides)))
         for step in self.steps:
@@ -201,9 +198,9 @@ class Known:
         Of the parts' sum in the cell, where the map's counts are right.
     """
 
-    share: Floats
-    doubt: Floats
-    variance: Floats
+    share: FloatArray
+    doubt: FloatArray
+    variance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +218,8 @@ class Sum:
     """
 
     tree: MapTree
-    held: list[Floats] = field(repr=False)
-    noise: Floats
+    held: list[FloatArray] = field(repr=False)
+    noise: FloatArray
 
     @property
     def last(self) -> int:
@@ -230,7 +227,7 @@ class Sum:
         return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
 
     @cached_property
-    def left(self) -> list[Floats]:
+    def left(self) -> list[FloatArray]:
         """Variances that are left of nodes' own counts, by level: float64[n] each."""
         found = []
         for i, (own, rest) in enumerate(self.noise.T):
@@ -267,7 +264,7 @@ class Sum:
             found.append(Known(share, doubt, variance))
         return found
 
-    def of_cells(self, key: Keys) -> Known:
+    def of_cells(self, key: KeyArray) -> Known:
         """Return what is known of cells: of those without anybody, by the area around them."""
         found = Known(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
@@ -285,7 +282,7 @@ class Sum:
             missing[some] = False
         return found
 
-    def of_region(self, key: Keys) -> Known:
+    def of_region(self, key: KeyArray) -> Known:
         """Return what is known of cells together: float64[1] each."""
         cells = self.of_cells(key)
         at, some = self.tree.find(key)
@@ -305,7 +302,7 @@ class Sum:
         return Known(np.array([share]), np.array([doubt]), np.array([variance]))
 
 
-def pool(one: Floats, other: Floats) -> Floats:
+def pool(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return variances of means of two estimates by the inverse of theirs; some are infinite."""
     both = np.isfinite(one) & np.isfinite(other)
     found = np.minimum(one, other)
@@ -313,7 +310,7 @@ def pool(one: Floats, other: Floats) -> Floats:
     return found
 
 
-def _add_up(place: Ints, held: Floats, n: int) -> Floats:
+def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:
     return np.bincount(place, held, n).astype(np.float64)
 
 
@@ -329,7 +326,7 @@ def spread(mean: Any) -> Any:
 
 def intervals_around(
     count: Any, known: Known, people: Any, ends: tuple[Any, Any]
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
 
     Parameters

@@ -17,8 +17,6 @@ from geodp.grid.grid import Grid
 from geodp.table.counts import Cells
 from geodp.table.released import ReleasedTable
 
-Floats = NDArray[np.float64]
-
 KINDS = ("empty", "few", "some", "populous")
 """Cells by their true people: none, fewer than each of ``PEOPLE``, more."""
 

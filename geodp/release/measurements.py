@@ -35,6 +35,7 @@ from geodp.table.measured import (
     truth_of,
     visited_nodes,
 )
+from geodp.typing import IntArray, KeyArray
 
 FEW = 1 << 16
 """Nodes of a level that is complete unless somebody says how far levels are."""
@@ -47,8 +48,6 @@ ROW_BYTES = 8
 
 SETTLEMENTS, REPEATS = 64, 16
 """Of the simulation of :class:`Bias`."""
-
-Nodes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +107,7 @@ class Asked:
             )
         )
 
-    def _values(self, i: int, node: Nodes, table: Cells, key: NoiseKey) -> NDArray[np.int64]:
+    def _values(self, i: int, node: KeyArray, table: Cells, key: NoiseKey) -> IntArray:
         value = np.empty(node.size, np.int64)
         for start in range(0, node.size, DRAWN):
             part = slice(start, start + DRAWN)

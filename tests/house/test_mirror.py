@@ -22,8 +22,8 @@ ELSEWHERE = {
     "tests/cli/commands/test_plan.py": "cli/commands/plan/tables",
     # What others ask a release; a type checker holds it against the class.
     "tests/release/test_estimates.py": "release/described",
-    # Errors have no behaviour but in those who raise them.
-    "tests/cli/test_options.py": "errors",
+    # Errors have no behaviour but in those who raise them, types none at all.
+    "tests/cli/test_options.py": "errors typing",
     # Parts of a number that is asked for as a whole: beside its closed form or its slow twin.
     "tests/accuracy/test_areas.py": "accuracy/hierarchy io/write/areas",
     "tests/analysis/plan/test_plan.py": (

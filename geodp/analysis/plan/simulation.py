@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Family
 from geodp.analysis.plan.regions import Difference, Group, Settlements, Sums
@@ -17,8 +16,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 FRESH = 1000
 """Number of the first release whose errors are told: none of those that a search has seen."""
@@ -45,18 +43,18 @@ class Simulated:
     """
 
     names: tuple[str, ...]
-    absolute: Floats = field(repr=False)
-    square: Floats = field(repr=False)
-    relative: Floats = field(repr=False)
-    gained: Floats = field(repr=False)
+    absolute: FloatArray = field(repr=False)
+    square: FloatArray = field(repr=False)
+    relative: FloatArray = field(repr=False)
+    gained: FloatArray = field(repr=False)
 
     @property
-    def mae(self) -> Floats:
+    def mae(self) -> FloatArray:
         """Mean absolute errors: float64[groups]."""
         return np.asarray(self.absolute.mean(axis=0), np.float64)
 
     @property
-    def rmse(self) -> Floats:
+    def rmse(self) -> FloatArray:
         """Root-mean-square errors: float64[groups]."""
         return np.asarray(np.sqrt(self.square.mean(axis=0)), np.float64)
 
@@ -69,7 +67,7 @@ class Simulated:
         return float(np.exp(weights_of(families) @ logs))
 
 
-def weights_of(families: Sequence[Family]) -> Floats:
+def weights_of(families: Sequence[Family]) -> FloatArray:
     """Weights of all groups, one family's shared by its own; of sum 1."""
     parts = [
         one.objective.weight / len(one.groups) for one in families for _ in range(len(one.groups))
@@ -128,7 +126,9 @@ def public_key(trial: int) -> NoiseKey:
     return NoiseKey(hashlib.sha256(f"geodp plan, public, {trial}".encode()).digest())
 
 
-def _figures(people: Floats, error: Floats, regions: int) -> tuple[float, float, float, float]:
+def _figures(
+    people: FloatArray, error: FloatArray, regions: int
+) -> tuple[float, float, float, float]:
     """Mean absolute, squared and relative error of so many regions, and what they gain together.
 
     Other regions have neither people nor errors.
@@ -188,7 +188,7 @@ class Ratio:
         )
 
 
-def _ratio(ours: Floats, theirs: Floats) -> Floats:
+def _ratio(ours: FloatArray, theirs: FloatArray) -> FloatArray:
     """Ratios of means and their standard errors: float64[2, groups]."""
     means = [np.maximum(one.mean(axis=0), LEAST_ERROR) for one in (ours, theirs)]
     parts = [

@@ -30,7 +30,7 @@ from geodp import progress
 from geodp.accuracy.interval import Z
 from geodp.analysis.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.analysis.statistics.figures import CLASSES, INHABITED, Figure, list_figures
-from geodp.analysis.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, Whole, invert
+from geodp.analysis.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, invert
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.units import has_units
@@ -41,6 +41,7 @@ from geodp.release.release import Release
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
 
 INVERSION, PRIOR, RELEASE, MEASURED = "inversion", "prior map", "release", "measurements"
 SMALL, NOT_ESTIMABLE = "below 1 %", "not estimable"
@@ -68,8 +69,6 @@ RELEASES = 12
 
 LATER = 10_000
 """Number of the first of these: none that an inversion has seen."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -189,17 +188,17 @@ class _Evidence:
     figures: Sequence[Figure]
     seen: int
     certain: int
-    shown: Floats
-    simple: Floats
-    fitted: Floats
-    alone: Floats
-    again: Floats
-    by_prior: Floats
-    by_release: Floats
-    by_sharper: Floats
-    error: Floats
-    measured: Floats
-    measured_error: Floats
+    shown: FloatArray
+    simple: FloatArray
+    fitted: FloatArray
+    alone: FloatArray
+    again: FloatArray
+    by_prior: FloatArray
+    by_release: FloatArray
+    by_sharper: FloatArray
+    error: FloatArray
+    measured: FloatArray
+    measured_error: FloatArray
     has_prior: bool
 
     @classmethod
@@ -212,17 +211,17 @@ class _Evidence:
     ) -> _Evidence:
         """Simulate."""
 
-        def compute(count: NDArray[Any]) -> Floats:
+        def compute(count: NDArray[Any]) -> FloatArray:
             dense = np.asarray(board.spread(count), np.float64)
             return np.array([figure.of(dense) for figure in figures])
 
-        def spread(count: Whole) -> tuple[Floats, Floats, Floats]:
+        def spread(count: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
             """Means and spreads of statistics over releases of a table, and means of its counts."""
             released = [board.release(count, LATER + i) for i in range(RELEASES)]
             found = np.array([compute(one) for one in released])
             return found.mean(axis=0), found.std(axis=0, ddof=1), np.mean(released, axis=0)
 
-        def relate(count: Whole, mean: Floats) -> Floats:
+        def relate(count: IntArray, mean: FloatArray) -> FloatArray:
             """Return the release's, less the relative bias in releases of a table."""
             ratio = compute(count) / np.where(mean > 0, mean, np.nan)
             return np.asarray(shown * ratio, np.float64)
@@ -318,7 +317,7 @@ class _Evidence:
 
 def estimate_measured(
     figures: Sequence[Figure], found: Deconvolved | None
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return numbers of cells by deconvolution with standard errors: float64[n] each.
 
     Not a number of other statistics, which hang on how counts lie within bins.
@@ -353,7 +352,7 @@ def square_kilometres(grid: Grid) -> float | None:
     return float(wide * high)
 
 
-def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> Whole:
+def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> IntArray:
     """Return the public map on the cells of the domain: int64[n]."""
     grid = board.table.grid
     if prior is None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.margins import AROUND, UNKNOWN, Margins
 from geodp.errors import UsageError
@@ -25,7 +24,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.trees.cut import Counted, Held, Roots, Seen, Subtrees
+from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
@@ -36,6 +35,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import Draws
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 MOST_ROOTS = 1 << 14
 """Most nodes of a cut."""
@@ -92,17 +92,17 @@ class TreePartition(ABC):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Roots above 0 by the second pass, from the estimates that subtrees made."""
         raise NotImplementedError
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Released cells of some subtrees, from the final counts of their roots."""
         return found.cells
 
-    def nodes(self) -> NDArray[np.uint64]:
+    def nodes(self) -> KeyArray:
         """Return the cut's nodes that hold a cell of the public domain: uint64[n]."""
         every = np.arange(prod(self.grid.order.radices) // self.stride, dtype=np.uint64)
         return every[overlaps(self.grid, every, self.stride)]
@@ -159,9 +159,9 @@ class PyramidPartition(TreePartition):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Run the first pass once more, with better estimates of the roots, and the second."""
         walk = Walk.of(totals, self.descent, key)
         front, uniform = walk.roots(np.zeros(1, np.uint64))
@@ -169,7 +169,7 @@ class PyramidPartition(TreePartition):
         count = walk.settle(front, uniform, replace(cut, z=z, variance=variance))
         return cut.prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells
@@ -244,9 +244,9 @@ class InformedPartition(PyramidPartition):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Run the first pass once more, with better estimates of the roots, and the second."""
         passes = self._passes(totals, key)
         stage, _ = passes.descend(self.level)
@@ -255,7 +255,7 @@ class InformedPartition(PyramidPartition):
         count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells

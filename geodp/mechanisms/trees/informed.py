@@ -37,12 +37,12 @@ from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.typing import FloatArray, IntArray
 
-Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Put = tuple[NDArray[np.uint64], NDArray[np.int64], Reals]
-Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
+Put = tuple[NDArray[np.uint64], IntArray, FloatArray]
+Opened = tuple[NDArray[np.uint64], IntArray, FloatArray, FloatArray]
 """Numbers of open children, what they have, their counts with noise, and the prior's people."""
 
 
@@ -84,7 +84,7 @@ class Informed:
     gathers: bool = True  # residuals are asked for: always where nothing is known
 
     @cached_property
-    def cumulative(self) -> NDArray[np.int64]:
+    def cumulative(self) -> IntArray:
         """Prefix sums of the confidential counts: int64[m + 1]."""
         return prefix_sums(self.table)
 
@@ -94,7 +94,7 @@ class Informed:
         grid = self.table.grid
         return grid if grid.size < prod(grid.order.radices) else None
 
-    def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+    def run(self) -> tuple[NDArray[np.uint64], IntArray, tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
         stage, learned = self.descend(self.descent.last)
         prefix, count = stage.layers[-1].prefix, stage.count
@@ -172,7 +172,7 @@ class Informed:
         learned = *stage.learned, reliability
         return Stage(stage.first, (*stage.layers, layer), count, learned)
 
-    def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
+    def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> IntArray:
         """Write to the layer which children are open; what they have: int64[k]."""
         known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
@@ -210,7 +210,7 @@ class Informed:
             layer.forget_prior()
         return count
 
-    def improve(self, stage: Stage, below: Reals | None = None) -> list[Reals]:
+    def improve(self, stage: Stage, below: FloatArray | None = None) -> list[FloatArray]:
         """Improve the estimates of open nodes from below; their variances, by layer.
 
         ``below``: of the last layer's estimates, where these were improved already.
@@ -222,7 +222,7 @@ class Informed:
             found.insert(0, self._combine(stage.layers[i], *above, found[0]))
         return found
 
-    def _combine(self, layer: Layer, z: Reals, own: float, below: Reals) -> Reals:
+    def _combine(self, layer: Layer, z: FloatArray, own: float, below: FloatArray) -> FloatArray:
         """Improve the estimates ``z`` of a layer's nodes; their variances."""
         variance, runs = np.empty(z.size), layer.runs(self.threads)
 
@@ -234,14 +234,12 @@ class Informed:
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return variance
 
-    def settle(self, stage: Stage) -> NDArray[np.int64]:
+    def settle(self, stage: Stage) -> IntArray:
         """Return what the root has in the end: int64[1], or int64[0] where it is closed."""
         root = stage.layers[0]
         return np.maximum(np.floor(root.z + root.uniform[: root.z.size]), 0).astype(np.int64)
 
-    def share(
-        self, stage: Stage, variances: list[Reals], count: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def share(self, stage: Stage, variances: list[FloatArray], count: IntArray) -> IntArray:
         """Share out the final counts of the first layer's open nodes; of the last one's: int64[k].
 
         ``variances``: from :meth:`improve`.
@@ -256,8 +254,13 @@ class Informed:
         return count
 
     def _share_layer(
-        self, i: int, layer: Layer, total: NDArray[np.int64], variance: Reals, tables: Tables | None
-    ) -> NDArray[np.int64]:
+        self,
+        i: int,
+        layer: Layer,
+        total: IntArray,
+        variance: FloatArray,
+        tables: Tables | None,
+    ) -> IntArray:
         """Share out what a layer's nodes have in the end among their open children: int64[k]."""
         count, runs = np.empty(layer.z.size, np.int64), layer.runs(self.threads)
         known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
@@ -273,7 +276,7 @@ class Informed:
         return count
 
 
-def _some(variance: Reals, children: slice) -> Reals:
+def _some(variance: FloatArray, children: slice) -> FloatArray:
     """Return the variances of some children, or the one of all."""
     return variance[children] if variance.size > 1 else variance
 
@@ -312,7 +315,7 @@ def refine(
     threads: int = 0,
     known: Known | None = None,
     gather: bool = True,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+) -> tuple[NDArray[np.uint64], IntArray, tuple[Learned, ...]]:
     """Cells above 0 and their counts in key order, and what was learned on every level.
 
     Parameters

@@ -21,6 +21,7 @@ from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 RECORDS = 1 << 13, 1 << 18
 """Words of 64 bits of the first piece of the first pass's records, and of the largest: each is as
@@ -29,10 +30,6 @@ long as all before it. The second pass lets them go."""
 PUT = 1 << 16
 """Open nodes that are put out in one piece."""
 
-Reals = NDArray[np.float64]
-
-Found = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Nodes above 0 and their counts, in key order."""
 
 NO_ESTIMATES = np.empty(0), np.empty(0)
 
@@ -51,10 +48,10 @@ class Front:
     """
 
     level: int
-    prefix: NDArray[np.uint64]
-    count: NDArray[np.int64]
-    z: Reals
-    variance: Reals
+    prefix: KeyArray
+    count: IntArray
+    z: FloatArray
+    variance: FloatArray
 
     def piece(self, nodes: slice) -> Front:
         """Return some neighbouring nodes; their estimates are these, not a copy."""
@@ -74,7 +71,7 @@ class Records:
         Open nodes of the last level.
     """
 
-    pieces: list[NDArray[np.uint64]]
+    pieces: list[KeyArray]
     opened: int
 
     def __sizeof__(self) -> int:
@@ -93,7 +90,7 @@ class Walk:
 
     table: Cells
     edges: Edges
-    cumulative: NDArray[np.int64]
+    cumulative: IntArray
     descent: Descent
     noise: tuple[NodeNoise, ...]
     levels: Levels
@@ -112,7 +109,7 @@ class Walk:
         """What is drawn on all levels."""
         return tuple(one.source for one in self.noise)
 
-    def roots(self, roots: NDArray[np.uint64]) -> tuple[Front, Reals]:
+    def roots(self, roots: KeyArray) -> tuple[Front, FloatArray]:
         """Measure roots; those above 0, and their numbers in [0, 1)."""
         noisy, uniform = self.noise[0].families(roots, 1)
         first, stop = self.spans(0, roots)
@@ -123,7 +120,7 @@ class Walk:
         own = np.full(int(some.sum()), self.descent.variances[0])
         return Front(0, roots[some], count[some], z[some], own), uniform[some]
 
-    def spans(self, level: int, prefix: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
+    def spans(self, level: int, prefix: KeyArray) -> tuple[IntArray, ...]:
         """First and one past the last of the data of nodes."""
         stride, key = np.uint64(self.descent.strides[level]), self.table.key
         first = prefix * stride
@@ -136,7 +133,7 @@ class Walk:
         run.measure()
         return Front(last, *parallel.concat(run.parts)), run.visited
 
-    def cells(self, front: Front, last: int) -> tuple[Found, int]:
+    def cells(self, front: Front, last: int) -> tuple[KeyedCounts, int]:
         """Return the same as prefixes and counts only."""
         run = Run(self, front, last, columns=2)
         run.measure()
@@ -144,7 +141,7 @@ class Walk:
         return (prefix, count), run.visited
 
     def measure(
-        self, front: Front, last: int, below: tuple[Reals, Reals] = NO_ESTIMATES
+        self, front: Front, last: int, below: tuple[FloatArray, FloatArray] = NO_ESTIMATES
     ) -> tuple[Records, int]:
         """Run the first pass down to a level, and improve the front's estimates from below.
 
@@ -154,7 +151,7 @@ class Walk:
         run.measure(below)
         return Records(run.pieces, run.opened), run.visited
 
-    def share(self, front: Front, last: int, count: NDArray[np.int64], records: Records) -> Found:
+    def share(self, front: Front, last: int, count: IntArray, records: Records) -> KeyedCounts:
         """Run the second pass: what the front's nodes have now, shared out; records are let go."""
         if front.level == last:
             return front.prefix[count > 0], count[count > 0]
@@ -174,7 +171,7 @@ class Walk:
             why = passes.second_pass(self.levels, top, below, progress, piece, out)
         return out[0][state[layout.PUT] :], out[1][state[layout.PUT] :]
 
-    def settle(self, front: Front, uniform: Reals, middle: Front) -> NDArray[np.int64]:
+    def settle(self, front: Front, uniform: FloatArray, middle: Front) -> IntArray:
         """Run both passes from the roots to a level whose nodes have estimates from below.
 
         Parameters
@@ -203,7 +200,7 @@ class Walk:
 
 def refine(
     table: CountTable, descent: Descent, key: NoiseKey, parts: int = 0, threads: int = 0
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+) -> tuple[KeyArray, IntArray, int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured.
 
     Parameters
@@ -221,10 +218,10 @@ def descend(
     table: Cells,
     descent: Descent,
     key: NoiseKey,
-    roots: NDArray[np.uint64],
+    roots: KeyArray,
     parts: int = 0,
     threads: int = 0,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+) -> tuple[KeyArray, IntArray, int]:
     """Run both passes under several roots side by side: each has ``strides[0]`` keys."""
     walk, last = Walk.of(table, descent, key), len(descent.strides) - 1
     front, uniform = walk.roots(roots)
@@ -252,7 +249,7 @@ def descend(
     kept = parallel.map_items(lambda run: walk.measure(middle.piece(run), last), runs, threads)
     count, visited = walk.settle(front, uniform, middle), visited + sum(seen for _, seen in kept)
 
-    def finish(number: int) -> Found:
+    def finish(number: int) -> KeyedCounts:
         run = runs[number]
         return walk.share(middle.piece(run), last, count[run], kept[number][0])
 
@@ -285,11 +282,11 @@ class Run:
     last: int
     columns: int
     parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)
-    pieces: list[NDArray[np.uint64]] = field(default_factory=list)
+    pieces: list[KeyArray] = field(default_factory=list)
     opened: int = 0
     visited: int = 0
 
-    def measure(self, below: tuple[Reals, Reals] = NO_ESTIMATES) -> None:
+    def measure(self, below: tuple[FloatArray, FloatArray] = NO_ESTIMATES) -> None:
         """Run it; ``below`` as of :meth:`Walk.measure`."""
         front, walk = self.front, self.walk
         if front.level == self.last or not front.prefix.size:
@@ -345,8 +342,8 @@ class Run:
 
     def _decide(
         self,
-        state: NDArray[np.int64],
-        fill: NDArray[np.int64],
+        state: IntArray,
+        fill: IntArray,
         top: layout.Top,
         desk: Desk,
     ) -> None:
@@ -365,12 +362,12 @@ class Run:
         desk.far[: ROWS * pitch].reshape(ROWS, pitch)[:, : rows.shape[1]] = rows
 
 
-def prefix_sums(table: Cells) -> NDArray[np.int64]:
+def prefix_sums(table: Cells) -> IntArray:
     """Return counts of the cells before every cell, and of all: int64[m + 1]."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
 
 
-def piece_of(words: int) -> NDArray[np.uint64]:
+def piece_of(words: int) -> KeyArray:
     """Return words of 64 bits, and of many the memory goes back as soon as nobody has them.
 
     It comes in large pages where the system has them: small ones, asked for one by one as they are
@@ -392,9 +389,7 @@ def writable(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "W"])
 
 
-def start_pass(
-    levels: Levels, front: Front, last: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def start_pass(levels: Levels, front: Front, last: int) -> tuple[IntArray, IntArray]:
     """State and fill of a first pass below a front."""
     state = np.zeros(layout.STATE, np.int64)
     fill = np.zeros((levels.table.shape[1], 5), np.int64)

@@ -17,9 +17,9 @@ from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.locators import Check, Locator
+from geodp.typing import FloatArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
+Move: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def point_locator(
@@ -68,7 +68,7 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
             "(--allow-ballpark, allow_ballpark=True)."
         )
 
-    def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    def move(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         # A point that PROJ cannot transform becomes infinite, which locate refuses.
         return best.transform(x, y)
 
