@@ -340,8 +340,8 @@ class ClampedIntervals:
         above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
         place = parents[back]
         possible = self._possible(above, fanout, stride)
-        around = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
-        child, held = self.sums.occupied(stride, *around)
+        first, end = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
+        child, held = self.sums.occupied(stride, first, end)
         parent, weak = child // np.uint64(fanout), held < least
         chosen = np.searchsorted(above, parent)
         ours = chosen < above.size

@@ -163,8 +163,8 @@ def reach(
     part[OUTER, nobody] = 1
     variance += tree.variances[0] * part**2
     fourth += fourths[0] * part**4
-    levels = np.array(losing[::-1]).reshape(-1, n), np.array(gaining[::-1]).reshape(-1, n)
-    return Reach(count, variance, fourth, *levels, is_path, nobody, moved)
+    losses, gains = (np.array(levels[::-1]).reshape(-1, n) for levels in (losing, gaining))
+    return Reach(count, variance, fourth, losses, gains, is_path, nobody, moved)
 
 
 def _list_children(

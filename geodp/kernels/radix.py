@@ -201,6 +201,6 @@ def sort_pairs_into(
     ([2, 7, 7], [2, 1, 3])
     """
     key, value = key.copy(), value.copy()
-    spare = np.empty_like(key), np.empty_like(value)
-    sort_pairs(key, value, *spare)
-    return key, value, *spare
+    spare_key, spare_value = np.empty_like(key), np.empty_like(value)
+    sort_pairs(key, value, spare_key, spare_value)
+    return key, value, spare_key, spare_value

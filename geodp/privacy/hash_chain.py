@@ -247,8 +247,14 @@ class Log:
         text = canonical(content).encode()
         stated = _hash(text)
         line = stated.encode() + b" " + text + b"\n"
-        where = (before.end, before.end + len(line))
-        self.last = Entry(Head(content["ledger"], content["sequence"], stated, *where), content)
+        head = Head(
+            ledger=content["ledger"],
+            sequence=content["sequence"],
+            hash=stated,
+            start=before.end,
+            end=before.end + len(line),
+        )
+        self.last = Entry(head, content)
         self._pending[before.end] = (self.last, line)
         return self.last
 

@@ -228,8 +228,8 @@ class Ledger:
         Account.open(name, cap, unit, neighbours, model)  # refused before the ledger is opened
         require_one_script(name)
         with self._books(write=True) as books:
-            terms = (unit, neighbours, model, books.last.head.sequence + 1)
-            new = Account.open(name, cap, *terms)
+            entered = books.last.head.sequence + 1
+            new = Account.open(name, cap, unit, neighbours, model, entered=entered)
             books.accounts().require_new(new.name)
             books.enter({"kind": "dataset", **new.columns()})
         return new

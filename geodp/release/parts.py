@@ -55,9 +55,12 @@ class PartErrors:
         own = self._sum(parts)
         known = own.of_cells(cells) if cells.size == 1 else own.of_region(cells)
         count = int(self.table.counts_at(region.key).sum())
-        ends = np.array([whole.low]), np.array([whole.high])
-        around = np.array([float(count)]), known, np.array([float(whole.count)]), ends
-        (low,), (high,) = intervals_around(*around)
+        (low,), (high,) = intervals_around(
+            np.array([float(count)]),
+            known,
+            people=np.array([float(whole.count)]),
+            ends=(np.array([whole.low]), np.array([whole.high])),
+        )
         error = float(np.hypot(known.share[0] * whole.standard_error, known.variance[0] ** 0.5))
         return Estimate(count, error, float(low), float(high), whole.clamped)
 

@@ -56,9 +56,9 @@ def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
         sums, details = np.zeros(every.size, np.int64), np.zeros(every.size, np.int64)
         sums[np.searchsorted(every, node)] = approx
         details[np.searchsorted(every, prefix)] = detail
-        children = np.empty(2 * every.size, np.uint64), np.empty(2 * every.size, np.int64)
-        n = kernels.inverse_level(every, sums, details, *children)
-        node, approx = children[0][:n], children[1][:n]
+        child, count = np.empty(2 * every.size, np.uint64), np.empty(2 * every.size, np.int64)
+        n = kernels.inverse_level(every, sums, details, child, count)
+        node, approx = child[:n], count[:n]
     return node, approx
 
 

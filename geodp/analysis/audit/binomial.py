@@ -133,7 +133,8 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
             equal = _times(equal, (people + 1) * (q - p), (people + 2 - threshold) * q)
             people += 1
         if bound == "li":
-            yield Term(threshold, people, *above, people == threshold)
+            low, high = above
+            yield Term(threshold, people, low, high, people == threshold)
         else:
             low = equal[0] * p // q - _up(growth[1] * above[1], one)
             high = _up(equal[1] * p, q) - growth[0] * above[0] // one

@@ -190,10 +190,15 @@ def _exact(first: Noise, second: Noise, difference: float, question: Question) -
     ]
     error = sqrt(sum(variances))
     reach = _reach(first, second, question.alpha / 2)
-    ends = (difference - reach, difference + reach)
-    p_value = question.p_value(above, below)
     return Difference(
-        difference, error, p_value, *ends, question.null, question.alternative, "exact"
+        difference=difference,
+        standard_error=error,
+        p_value=question.p_value(above, below),
+        low=difference - reach,
+        high=difference + reach,
+        null=question.null,
+        alternative=question.alternative,
+        basis="exact",
     )
 
 

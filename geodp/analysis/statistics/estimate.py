@@ -239,14 +239,25 @@ class _Evidence:
         sharper = np.maximum(np.rint(2 * own - seen), 0).astype(np.int64)
         by_release, by_sharper = relate(own, mean), relate(sharper, spread(sharper)[0])
         beyond, noise, _ = spread(tables[-1])
-        again = shown - (beyond - compute(tables[-1]))
         spatial = np.array([figure.spatial for figure in figures])
-        error = np.where(spatial, error, noise)
-        ends = int(SEEN * board.scale), int(board.edges[-1])
-        inverted = compute(simple), fitted, alone, again
-        ratios = by_prior, by_release, by_sharper
-        measured = estimate_measured(figures, deconvolved)
-        return cls(figures, *ends, shown, *inverted, *ratios, error, *measured, prior is not None)
+        measured, measured_error = estimate_measured(figures, deconvolved)
+        return cls(
+            figures=figures,
+            seen=int(SEEN * board.scale),
+            certain=int(board.edges[-1]),
+            shown=shown,
+            simple=compute(simple),
+            fitted=fitted,
+            alone=alone,
+            again=shown - (beyond - compute(tables[-1])),
+            by_prior=by_prior,
+            by_release=by_release,
+            by_sharper=by_sharper,
+            error=np.where(spatial, error, noise),
+            measured=measured,
+            measured_error=measured_error,
+            has_prior=prior is not None,
+        )
 
     def judge(self, number: int) -> Statistic:
         """Return a statistic, with its bias if all ways to find it agree."""
@@ -270,12 +281,20 @@ class _Evidence:
             elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
                 continue  # a release does not tell its own noise from its bias
             reach = Z * hypot(error, apart)
-            ends = max(middle - reach, 0.0), middle + reach
             if (
                 direct.corrected is None
                 or abs(direct.corrected - middle) <= Z * direct.standard_error
             ):
-                return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
+                return Statistic(
+                    name=figure.name,
+                    value=value,
+                    bias=value - middle,
+                    corrected=middle,
+                    standard_error=error,
+                    low=max(middle - reach, 0.0),
+                    high=middle + reach,
+                    basis=basis,
+                )
         return direct
 
     def _deconvolved(self, number: int) -> Statistic | None:
@@ -284,9 +303,16 @@ class _Evidence:
         middle, error = float(self.measured[number]), float(self.measured_error[number])
         if not middle >= 0 or figure.below is None or not self._is_told(figure):
             return None
-        bias = value - middle if error <= PRECISE * abs(value - middle) else None
-        ends = max(middle - Z * error, 0.0), middle + Z * error
-        return Statistic(figure.name, value, bias, middle, error, *ends, MEASURED)
+        return Statistic(
+            name=figure.name,
+            value=value,
+            bias=value - middle if error <= PRECISE * abs(value - middle) else None,
+            corrected=middle,
+            standard_error=error,
+            low=max(middle - Z * error, 0.0),
+            high=middle + Z * error,
+            basis=MEASURED,
+        )
 
     def _is_told(self, figure: Figure) -> bool:
         """Whether a release of such noise tells of the cells that a statistic counts."""

@@ -146,8 +146,9 @@ class PyramidPartition(TreePartition):
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the first pass below the cut, and estimates from below up to the roots."""
         walk, none = Walk.of(cells, self.descent, key), Records([], 0)
-        estimates = roots.z.copy(), roots.variance.copy()  # a task may run again
-        front = Front(self.level, roots.prefix, roots.count, *estimates)
+        # Copies, as a task may run again.
+        z, variance = roots.z.copy(), roots.variance.copy()
+        front = Front(self.level, roots.prefix, roots.count, z, variance)
         if not self.two_passes:
             found, _ = walk.cells(front, self.descent.last)
             return Subtrees(roots, found, none)

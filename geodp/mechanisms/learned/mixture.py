@@ -165,8 +165,8 @@ class Reliability:
         share, wide = np.empty((known.value.size, self.weight.shape[1])), np.sqrt(kept * own)
         for g, (weight, middle) in enumerate(zip(self.weight, self.middle.tolist(), strict=True)):
             empty = known.of_empty(middle) if self.cells else keep[g]
-            given = known.likelihood, mean, kept, weight, (empty, middle)
-            mixtures.expect(*given, share, (keep[g], factor[g]))
+            out = keep[g], factor[g]
+            mixtures.expect(known.likelihood, mean, kept, weight, (empty, middle), share, out)
             if self.cells:
                 mixtures.medians(known.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
@@ -265,8 +265,9 @@ def _likelihood(laplace: bool) -> Likelihoods:
 @lru_cache(maxsize=16)
 def _of_knots(laplace: bool, variance: float) -> tuple[Likelihoods, FloatArray]:
     """Return likelihoods, and means of changes, at the knots."""
-    known = densities.knots(), laplace, variance
-    return Likelihoods.of(*known), densities.posterior_mean(*known)
+    knots = densities.knots()
+    likelihoods = Likelihoods.of(knots, laplace, variance)
+    return likelihoods, densities.posterior_mean(knots, laplace, variance)
 
 
 def _middles(residuals: Residuals, row: IntArray) -> FloatArray:

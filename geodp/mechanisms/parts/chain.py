@@ -193,8 +193,8 @@ class Group:
             wanted = self.estimate(i, levels[i], predicted, even, measured[i])
         for one in beside:
             if i < len(one.measured):
-                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], *sums, one.measured[i])
+                sums, evenly = one.marginal.add_up(predicted), one.marginal.add_up(even)
+                goal = one.group.estimate(i, levels[i], sums, evenly, one.measured[i])
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -260,8 +260,7 @@ class Group:
             own = slice(ends[run.start] - members[run.start], ends[run.stop - 1])
             out = np.empty((own.stop - own.start, self.parts), np.int64)
             goal = np.empty((0, self.parts)) if wanted is None else wanted[own]
-            goals = above[run], seed[run]
-            kernels.share_parts(goal, nodes.count[own], members[run], *goals, out)
+            kernels.share_parts(goal, nodes.count[own], members[run], above[run], seed[run], out)
             return nodes.prefix[own], out
 
         return parallel.map_items(work, runs, 0)

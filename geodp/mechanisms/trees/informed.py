@@ -133,8 +133,9 @@ class Informed:
         """Measure all children of some nodes: whole numbers until the noise is in."""
         above, fanout = layer.above[nodes], layer.fanout
         noisy, layer.uniform[nodes] = self.noise[i].families(above, fanout)
-        known = self.table.key, self.cumulative
-        families.count_children(above, np.uint64(layer.stride), fanout, *known, noisy)
+        families.count_children(
+            above, np.uint64(layer.stride), fanout, self.table.key, self.cumulative, noisy
+        )
         inside = np.empty(0, np.bool_)
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
@@ -151,8 +152,8 @@ class Informed:
                 if own is None:
                     break
                 noisy, inside = self._measure(i, layer, nodes)
-                seen = room, found.bins, found.sums
-                passes.gather_children(noisy, inside, layer.total[nodes], own, sd, *seen)
+                total = layer.total[nodes]
+                passes.gather_children(noisy, inside, total, own, sd, room, found.bins, found.sums)
                 layer.keep(nodes, (noisy, inside), own)
             return found
 
@@ -176,7 +177,7 @@ class Informed:
         """Write to the layer which children are open; what they have: int64[k]."""
         known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
-        given = _of_kernel(tables), known
+        learned = _of_kernel(tables)
         size, fanout = layer.above.size, layer.fanout
         layer.members, layer.closed = np.empty(size, np.int64), np.empty((2, size))
         if tables is not None:
@@ -201,7 +202,7 @@ class Informed:
             above, prior = layer.above[nodes], predict(nodes, kept)
             found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
-            k = passes.open_children(own, noisy, inside, prior, *given, room, found)
+            k = passes.open_children(own, noisy, inside, prior, learned, known, room, found)
             return put[0][:k].copy(), put[1][:k].copy(), put[2][:k].copy(), prior[0][:k].copy()
 
         found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
@@ -218,8 +219,8 @@ class Informed:
         own = self.descent.variances
         found = [np.full(1, own[stage.level]) if below is None else below]
         for i in range(len(stage.layers) - 1, 0, -1):
-            above = stage.layers[i - 1].z, own[stage.first + i - 1]
-            found.insert(0, self._combine(stage.layers[i], *above, found[0]))
+            z, variance = stage.layers[i - 1].z, own[stage.first + i - 1]
+            found.insert(0, self._combine(stage.layers[i], z, variance, found[0]))
         return found
 
     def _combine(self, layer: Layer, z: FloatArray, own: float, below: FloatArray) -> FloatArray:
@@ -228,8 +229,14 @@ class Informed:
 
         def work(part: tuple[slice, slice]) -> None:
             some, children = part
-            known = layer.members[some], layer.z[children], _some(below, children)
-            families.combine(*known, layer.closed[:, some], own, (z[some], variance[some]))
+            families.combine(
+                layer.members[some],
+                layer.z[children],
+                _some(below, children),
+                layer.closed[:, some],
+                own,
+                (z[some], variance[some]),
+            )
 
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return variance
@@ -263,14 +270,21 @@ class Informed:
     ) -> IntArray:
         """Share out what a layer's nodes have in the end among their open children: int64[k]."""
         count, runs = np.empty(layer.z.size, np.int64), layer.runs(self.threads)
-        known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
+        learned, known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
 
         def work(part: tuple[slice, slice]) -> None:
             some, children = part
             nodes = layer.members[some], total[some], layer.uniform[some]
-            estimates = layer.z[children], _some(variance, children)
-            prior = layer.prior(some, children)
-            passes.share_again(nodes, *estimates, prior, *known, layer.room(), count[children])
+            passes.share_again(
+                nodes,
+                layer.z[children],
+                _some(variance, children),
+                layer.prior(some, children),
+                learned,
+                known,
+                layer.room(),
+                count[children],
+            )
 
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return count

@@ -89,8 +89,15 @@ class Layer:
     @classmethod
     def found(cls, prefix: NDArray[np.uint64], z: FloatArray) -> Layer:
         """Return open nodes with their counts, found elsewhere, and nothing of those above them."""
-        none = np.empty(0, np.uint64), np.empty(0, np.int64)
-        return cls(*none, 1, 1, np.empty(0), z, prefix=prefix)
+        return cls(
+            above=np.empty(0, np.uint64),
+            total=np.empty(0, np.int64),
+            fanout=1,
+            stride=1,
+            uniform=np.empty(0),
+            z=z,
+            prefix=prefix,
+        )
 
     @property
     def nbytes(self) -> int:

@@ -129,9 +129,8 @@ class Shares:
         """Return the sum of both, as parts of about ``weight`` times ``WHOLE`` and of ``WHOLE``."""
         size = self.key.size + other.key.size
         key, part = np.empty(size, np.uint64), np.empty(size, np.int64)
-        both = (self.key, self.part), (other.key, other.part)
         each = weight * WHOLE / max(int(self.part.sum()), 1), WHOLE / max(int(other.part.sum()), 1)
-        n = families.merge_scaled(*both, each, key, part)
+        n = families.merge_scaled((self.key, self.part), (other.key, other.part), each, key, part)
         return type(self)(key[:n].copy(), part[:n].copy())
 
 

@@ -28,8 +28,10 @@ def point_locator(
     """Where points lie that columns of coordinates state, moved into the lattice's CRS."""
 
     def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        point = fields.coordinates(xs), fields.coordinates(ys)
-        return lattice.locate(*(point if move is None else move(*point)))
+        east, north = fields.coordinates(xs), fields.coordinates(ys)
+        if move is not None:
+            east, north = move(east, north)
+        return lattice.locate(east, north)
 
     return Locator((x, y), (0, 1), read, check)
 

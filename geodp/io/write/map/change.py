@@ -148,9 +148,15 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
         lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
     write_foot(page, open_card, panels, lines)
     software = f"{later.card.software.name} {later.card.software.version}"
-    size = math.ceil(page.width), math.ceil(page.y + 24)
-    title = look.title or later.card.name
-    return Sheet(*size, look.theme.paper, title, later.table.event.words, software, (*page.items,))
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=look.theme.paper,
+        title=look.title or later.card.name,
+        description=later.table.event.words,
+        software=software,
+        items=(*page.items,),
+    )
 
 
 def draw_change(page: Page, change: Change, left: float) -> None:

@@ -98,9 +98,15 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     draw_legend(page, table, card, panels)
     write_foot(page, card, panels)
     software = f"{card.software.name} {card.software.version}"
-    size = math.ceil(page.width), math.ceil(page.y + 24)
-    title = look.title or card.name
-    return Sheet(*size, look.theme.paper, title, table.event.words, software, (*page.items,))
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=look.theme.paper,
+        title=look.title or card.name,
+        description=table.event.words,
+        software=software,
+        items=(*page.items,),
+    )
 
 
 def write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
