@@ -42,7 +42,7 @@ AT_ONCE = 1 << 18
 """Cells whose paths are followed together."""
 
 
-class Errors(Protocol):
+class ErrorModel(Protocol):
     """What intervals ask of a method: whether it clamps, and what is known of its errors."""
 
     nonnegative: ClassVar[bool]
@@ -67,7 +67,7 @@ class Errors(Protocol):
 
 
 def cell_intervals(
-    method: Errors,
+    method: ErrorModel,
     table: ReleasedTable,
     error: float | None,
     tops: Tops | None = None,

@@ -36,7 +36,7 @@ CLASSES = (len(CHILDREN) + 1) * len(SHARES)
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ErrorTally:
     """Errors of cells that have company, in standard errors.
 
     Attributes

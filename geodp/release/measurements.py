@@ -51,7 +51,7 @@ SETTLEMENTS, REPEATS = 64, 16
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class MeasurementsRequest:
     """Which measurements of a release are written, and what is said of them; all of it public.
 
     Attributes
@@ -115,7 +115,7 @@ class Asked:
             value[part] = truth_of(self.grid, self.levels[i], node[part], table) + drawn
         return value
 
-    def simulate(self) -> Asked:
+    def simulate(self) -> MeasurementsRequest:
         """Return the same with the biases of visited nodes, by the method on a made-up map."""
         todo = range(len(self.sizes), len(self.levels))
         if not todo:
@@ -152,7 +152,7 @@ class Asked:
 
 def ask_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
-) -> Asked:
+) -> MeasurementsRequest:
     """Settle which measurements of a release are written; nothing is looked at but public things.
 
     Parameters
@@ -185,7 +185,7 @@ def ask_measurements(
         elif sizes and stride_of(grid, level.digits) < least:
             break
         sizes.append(node.size)
-    return Asked(method, grid, event, levels, tuple(sizes)).simulate()
+    return MeasurementsRequest(method, grid, event, levels, tuple(sizes)).simulate()
 
 
 NO_LEVELS = Mechanism.list_levels

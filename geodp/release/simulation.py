@@ -109,7 +109,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
         return closed
     simulation = Simulation(method, table, table.event, tree, RELEASES)
     progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
-    low, high, error = simulation.errors(Runs.of(regions))
+    low, high, error = simulation.errors(KeyRuns.of(regions))
     losses, sums, found = simulation.losses(), release.node_sums, []
     held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
     taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
@@ -142,7 +142,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class KeyRuns:
     """Regions as runs of consecutive keys, so that sums are differences of prefix sums.
 
     Attributes
@@ -208,7 +208,7 @@ class Simulation:
     tree: TreeVariance
     releases: int
 
-    def errors(self, runs: Runs) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def errors(self, runs: KeyRuns) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return least and largest usual error of the regions' sums, and the standard error.
 
         The least and the largest of all stand-ins, float64[regions]; of the release as it is the
@@ -229,7 +229,7 @@ class Simulation:
         return low, high, np.sqrt(square)
 
     def _run(
-        self, runs: Runs, key: NDArray[np.uint64], count: FloatArray
+        self, runs: KeyRuns, key: NDArray[np.uint64], count: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return errors of the regions' sums, float64[releases, regions], and mean counts."""
         standin = self.stand_in(key, count)

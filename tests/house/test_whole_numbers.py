@@ -45,7 +45,7 @@ from geodp.kernels.pyramid import (
 from geodp.kernels.pyramid.edges import STEP
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
-from geodp.mechanisms.trees.refinement import Noise
+from geodp.mechanisms.trees.refinement import RefinementNoise
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 
@@ -249,7 +249,7 @@ def compiled():
         geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1
     )
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
-    made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
+    made = RefinementNoise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)
     for kind in ORACLES.values():
         oracle = kind(cells=9, epsilon=1)
@@ -257,7 +257,7 @@ def compiled():
         oracle.estimate(state)
         oracle.estimate(state, [3])
     # What is compiled into another kernel has types of its own only when it is called.
-    looked_up, room = refinement.Tree(table, made.detail)._looked_up, refinement._room()
+    looked_up, room = refinement.RefinementRun(table, made.detail)._looked_up, refinement._room()
     room.top[0], room.place[0, 0], room.data[0, :, 0] = 0, 0, (0, 0, table.key.size)
     topdown._add_details(room, 1, 0, 0, looked_up)
     made.detail.families(np.zeros(1, np.uint64), 2)

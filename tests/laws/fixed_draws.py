@@ -19,7 +19,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.coins import Coins
 from geodp.release.cluster import connecting
 from geodp.release.local import collect
-from geodp.release.measurements import Asked
+from geodp.release.measurements import MeasurementsRequest
 from geodp.release.select.question import Question
 from geodp.release.series import publish as series_publish
 from geodp.table.counts import Cells, CountTable
@@ -66,7 +66,7 @@ def _fix_methods(patch):
 
 
 def _fix_measurements(patch):
-    patch.setattr(Asked, "measure", _replaced(Asked.measure, 0, 2))
+    patch.setattr(MeasurementsRequest, "measure", _replaced(MeasurementsRequest.measure, 0, 2))
 
 
 def _fix_series(patch):

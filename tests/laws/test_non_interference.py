@@ -13,7 +13,7 @@ from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
 from geodp.io.folder import publication
 from geodp.release.publish import Prepared
-from geodp.release.select.selected import Prepared as PreparedSelection
+from geodp.release.select.selected import PreparedSelection as PreparedSelection
 from geodp.release.series.publish import PreparedSeries
 from tests.command import geodp, override
 from tests.laws.fixed_draws import begin_run, fix_draws

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.analysis.compare.difference import Alternative, Question
+from geodp.analysis.compare.difference import Alternative, Hypothesis
 from geodp.analysis.compare.many import Correction, adjust
 from geodp.analysis.compare.regions import is_same, noise_of_cells
 from geodp.analysis.compare.tails import (
     REACH,
-    Noise,
+    LatticeNoise,
     tail_of_difference,
     tail_of_sum,
 )
@@ -70,7 +70,7 @@ def compare_cells(
     UsageError
         One release twice, different grids, or a method that clamps or has no closed form.
     """
-    question = Question(0.0, alternative)
+    question = Hypothesis(0.0, alternative)
     if first.grid != second.grid:
         raise UsageError("The two releases are of different grids; compare regions of them.")
     if is_same(first, second):
@@ -114,7 +114,7 @@ def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
     return found
 
 
-def _tails(first: Noise, second: Noise, difference: NDArray[Any]) -> FloatArray:
+def _tails(first: LatticeNoise, second: LatticeNoise, difference: NDArray[Any]) -> FloatArray:
     """Tails of differences; of very many of unlike noises at the next of some steps below."""
     counts = np.asarray(difference, np.float64)
     if first != second and np.unique(counts).size > FEW:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z
 from geodp.analysis.compare.cells import variances_at
-from geodp.analysis.compare.difference import Question
+from geodp.analysis.compare.difference import Hypothesis
 from geodp.analysis.compare.regions import is_same
 from geodp.errors import UsageError
 from geodp.release.release import Release
@@ -104,6 +104,6 @@ def _quantiles(one: FloatArray, two: FloatArray) -> FloatArray:
     variance = one + two
     squares = np.divide(one**2 + two**2, variance**2, np.zeros(one.size), where=variance > 0)
     steps, inverse = np.unique(np.ceil(squares * EXCESS_STEPS), return_inverse=True)
-    question = Question()
+    question = Hypothesis()
     found = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]
     return np.asarray(found, np.float64)[inverse]

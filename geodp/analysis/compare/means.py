@@ -22,7 +22,7 @@ import numpy as np
 from geodp.analysis.compare.difference import (
     Alternative,
     Difference,
-    Question,
+    Hypothesis,
     require_chance,
 )
 from geodp.errors import UsageError
@@ -183,7 +183,7 @@ def means(
     >>> round(found.difference), round(found.p_value, 5)
     (902, 0.00019)
     """
-    question = Question(null, alternative, alpha)
+    question = Hypothesis(null, alternative, alpha)
     scale = _maximum(maximum) / _contrast(epsilon)
     shares, variance = [], 0.0
     for ones, n in (first, second):

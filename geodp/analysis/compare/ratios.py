@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.interval import LAPLACE_Z, Estimate
-from geodp.analysis.compare.difference import Question
+from geodp.analysis.compare.difference import Hypothesis
 from geodp.analysis.compare.regions import excess_of, is_same
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region
@@ -116,7 +116,7 @@ def estimate_ratio(
             (np.setdiff1d(two.key, one.key), 0.0, 1.0),
         ]
         parts = [(here, Region(here.grid, key), a, b) for key, a, b in keys if key.size]
-    return _estimate(parts, Question(alpha=alpha), conservative=conservative)
+    return _estimate(parts, Hypothesis(alpha=alpha), conservative=conservative)
 
 
 def estimate_mean(
@@ -156,11 +156,11 @@ def estimate_mean(
     for label, value in values.items():
         chosen = {**(labels or {}), attribute: label}
         parts.append((release, Region.of(release.grid, region, chosen), float(value), 1.0))
-    return _estimate(parts, Question(alpha=alpha), conservative=conservative)
+    return _estimate(parts, Hypothesis(alpha=alpha), conservative=conservative)
 
 
 def _estimate(
-    given: list[tuple[Release, Region, float, float]], question: Question, *, conservative: bool
+    given: list[tuple[Release, Region, float, float]], question: Hypothesis, *, conservative: bool
 ) -> Ratio:
     parts = [
         _Part(release, region, above, below, release.estimate(region))
@@ -222,7 +222,7 @@ def _fourth(parts: list[_Part], weight: FloatArray) -> float:
     return sum(root**4 for _, root in found)
 
 
-def _widest(parts: list[_Part], forms: FloatArray, question: Question) -> tuple[float, float]:
+def _widest(parts: list[_Part], forms: FloatArray, question: Hypothesis) -> tuple[float, float]:
     """Return the least and largest ratio of sums within intervals that all hold together."""
     each = replace(question, alpha=question.alpha / len(parts))
     wider = each.quantile(excess=1.0) / LAPLACE_Z

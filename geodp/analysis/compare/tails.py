@@ -23,7 +23,7 @@ CUT = 40
 
 
 @dataclass(frozen=True)
-class Noise:
+class LatticeNoise:
     """Discrete Laplace noise on a lattice.
 
     Attributes
@@ -53,7 +53,7 @@ class Noise:
         return np.where(number > 0, far, 1 - far)
 
 
-def tail_of_difference(first: Noise, second: Noise, counts: FloatArray) -> FloatArray:
+def tail_of_difference(first: LatticeNoise, second: LatticeNoise, counts: FloatArray) -> FloatArray:
     """Return the chance that one noise exceeds the other by at least so many counts.
 
     Parameters
@@ -76,7 +76,7 @@ def tail_of_difference(first: Noise, second: Noise, counts: FloatArray) -> Float
     return np.array([_summed(few, many, one) for one in unique.tolist()])[where]
 
 
-def _of_equal(noise: Noise, counts: FloatArray) -> FloatArray:
+def _of_equal(noise: LatticeNoise, counts: FloatArray) -> FloatArray:
     """Return the closed form: P(d) is proportional to ``q^|d| (|d| + (1 + q^2)/(1 - q^2))``."""
     rate, q = noise.rate, exp(-noise.rate)
     less = -expm1(-rate)
@@ -87,7 +87,7 @@ def _of_equal(noise: Noise, counts: FloatArray) -> FloatArray:
     return np.where(number > 0, found, 1 - found)
 
 
-def _summed(listed: Noise, other: Noise, counts: float) -> float:
+def _summed(listed: LatticeNoise, other: LatticeNoise, counts: float) -> float:
     """Return the sum over all values of one noise."""
     step = float(listed.step)
     ends = np.ceil(CUT * float(listed.scale) / step)

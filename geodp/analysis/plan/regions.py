@@ -28,7 +28,7 @@ Sums = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class MapDifference:
     """A release beside the public table that it was made from.
 
     Attributes
@@ -104,7 +104,7 @@ class Difference:
         return found[0], found[1]
 
 
-class Group(Protocol):
+class RegionGroup(Protocol):
     """Regions of one kind and size."""
 
     @property
@@ -114,7 +114,7 @@ class Group(Protocol):
     def count(self, grid: Grid) -> int:
         """Return how many regions it has."""
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of the regions; some of which both are 0 may be left out."""
 
     def squares(self, grid: Grid) -> FloatArray | None:
@@ -142,7 +142,7 @@ class Blocks:
         first = np.arange(keys, dtype=np.uint64) * np.uint64(stride)
         return int(grid.domain.overlaps(first, self.digits).sum())
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of blocks."""
         return difference.blocks[self.digits]
 
@@ -154,7 +154,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellSets:
     """Sets of cells.
 
     Attributes
@@ -189,7 +189,7 @@ class Cells:
         """Return their number."""
         return int(self.start.size)
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of every region."""
         people, error = difference.at(self.key)
         return _run(people, self.start), _run(error, self.start)
@@ -222,13 +222,13 @@ class Settlements:
     """
 
     name: str
-    parts: tuple[tuple[CountTable, Cells], ...] = field(repr=False)
+    parts: tuple[tuple[CountTable, CellSets], ...] = field(repr=False)
 
     def count(self, grid: Grid) -> int:
         """Return their number on all maps."""
         return sum(cells.count(grid) for _, cells in self.parts)
 
-    def sums(self, differences: Mapping[int, Difference]) -> Sums:
+    def sums(self, differences: Mapping[int, MapDifference]) -> Sums:
         """Return those of all; ``differences``: of every map, by its ``id``."""
         found = [cells.sums(differences[id(table)]) for table, cells in self.parts]
         people, error = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -259,7 +259,7 @@ class Boxes:
         """Return their number."""
         return int(self.low.shape[1])
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of every rectangle, by prefix sums."""
         (top, left), (bottom, right) = self.low, self.high
         people, error = (

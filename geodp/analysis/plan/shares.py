@@ -49,7 +49,7 @@ Rows = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
-class Shares:
+class LevelShares:
     """A chain and the shares of its levels.
 
     Attributes
@@ -110,7 +110,7 @@ def least_sum(
     *,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least weighted sum of variances.
 
     Parameters
@@ -143,7 +143,7 @@ def least_product(
     most: FloatArray | None = None,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least weighted geometric mean of regions' standard errors.
 
     Parameters
@@ -188,7 +188,7 @@ def least_ratio(
     gaussian: bool = False,
     orders: Sequence[int] = (8, 64, 256),
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least largest ratio of an aligned block's error to a target.
 
     Parameters
@@ -249,7 +249,7 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
 
 def best_ratio(
     bits: int, targets: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
-) -> Shares:
+) -> LevelShares:
     """Return the chain, with its shares, that has the least largest ratio of those tried."""
     find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
     quick = _try_all(bits, partial(find, orders=(8,)), radices)
@@ -258,7 +258,7 @@ def best_ratio(
 
 def best_sum(
     bits: int, weights: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
-) -> Shares:
+) -> LevelShares:
     """Return the chain, with its shares, that has the least weighted sum of those tried."""
     find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
     return _try_all(bits, find, radices)[0]
@@ -271,15 +271,15 @@ def best_products(
     *,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> list[Shares]:
+) -> list[LevelShares]:
     """Return all tried chains with the shares of :func:`least_product`, the best first."""
     given = partial(least_product, squares=squares, weights=weights)
     return _try_all(bits, partial(given, gaussian=gaussian, radices=radices), radices)
 
 
 def _try_all(
-    digits: int, find: Callable[[tuple[int, ...]], Shares], radices: Radices | None
-) -> list[Shares]:
+    digits: int, find: Callable[[tuple[int, ...]], LevelShares], radices: Radices | None
+) -> list[LevelShares]:
     """All chains of :func:`chains` and the better neighbours of the best, the best first."""
     radix = radices or (2,) * digits
 
@@ -378,7 +378,7 @@ def _round(
     value: Callable[[FloatArray], float],
     gaussian: bool,
     rows: Rows,
-) -> Shares:
+) -> LevelShares:
     """Shares in whole parts that add up to all parts, each at least the least."""
     least, free = (round(part * PARTS) for part in _least(logs.size))
     parts = least + np.floor(_softmax(logs) * free).astype(int)
@@ -387,7 +387,7 @@ def _round(
     share = parts / PARTS
     own = 1 / share if gaussian else 2 / share**2
     best = from_below(tuple(int(b) for b in fanouts), tuple(own.tolist()))
-    return Shares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))
+    return LevelShares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))
 
 
 def _least(levels: int) -> tuple[float, float]:

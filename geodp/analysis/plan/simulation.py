@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from geodp.analysis.plan.families import Family
-from geodp.analysis.plan.regions import Difference, Group, Settlements, Sums
+from geodp.analysis.plan.regions import MapDifference, RegionGroup, Settlements, Sums
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -76,7 +76,7 @@ def weights_of(families: Sequence[Family]) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class PlanSimulation:
     """A public table and the regions whose errors are asked for.
 
     Attributes
@@ -101,7 +101,7 @@ class Simulation:
         for trial in trials:
             key = public_key(trial)
             found = {
-                at: Difference.of(table, method.release(table, event, key))
+                at: MapDifference.of(table, method.release(table, event, key))
                 for at, table in tables.items()
             }
             sums = [self._sums(group, found) for group in groups]
@@ -109,13 +109,13 @@ class Simulation:
         names = tuple(group.name for group in groups)
         return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
 
-    def _tables_of(self, group: Group | Settlements) -> list[CountTable]:
+    def _tables_of(self, group: RegionGroup | Settlements) -> list[CountTable]:
         """Return the maps on which a group's regions lie."""
         if isinstance(group, Settlements):
             return [table for table, _ in group.parts]
         return [self.proxy.table]
 
-    def _sums(self, group: Group | Settlements, found: Mapping[int, Difference]) -> Sums:
+    def _sums(self, group: RegionGroup | Settlements, found: Mapping[int, MapDifference]) -> Sums:
         if isinstance(group, Settlements):
             return group.sums(found)
         return group.sums(found[id(self.proxy.table)])
@@ -141,7 +141,7 @@ def _figures(
 
 
 @dataclass(frozen=True)
-class Ratio:
+class ErrorRatio:
     """The error of a group of regions over another method's.
 
     Attributes

@@ -84,7 +84,7 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
 
 
 @dataclass(frozen=True)
-class Look:
+class TileStyle:
     """What all tiles of a map have in common.
 
     It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
@@ -118,7 +118,7 @@ def write_tile(
     count: CountArray,
     window: Window,
     path: Path,
-    look: Look,
+    look: TileStyle,
 ) -> bool:
     """Write a window of a released map; False, and no file, where it lies outside the domain.
 

@@ -28,8 +28,8 @@ from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
-from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.mechanisms.trees.walk import Front, Records, Walk
+from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
+from geodp.mechanisms.trees.walk import Front, PassRecords, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import Draws
@@ -145,7 +145,7 @@ class PyramidPartition(TreePartition):
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the first pass below the cut, and estimates from below up to the roots."""
-        walk, none = Walk.of(cells, self.descent, key), Records([], 0)
+        walk, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
         # Copies, as a task may run again.
         z, variance = roots.z.copy(), roots.variance.copy()
         front = Front(self.level, roots.prefix, roots.count, z, variance)
@@ -177,8 +177,8 @@ class PyramidPartition(TreePartition):
         roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
         front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
         walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
-        assert isinstance(found.records, Records)
-        records = Records([*found.records.pieces], found.records.opened)  # it may run again
+        assert isinstance(found.records, PassRecords)
+        records = PassRecords([*found.records.pieces], found.records.opened)  # it may run again
         return walk.share(front, self.descent.last, count, records)
 
 
@@ -306,17 +306,17 @@ class TopDownPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Return the refined nodes of the cut."""
-        noise = Noise.of(self.event, key)
-        tree = Tree(totals, noise.detail)
+        noise = RefinementNoise.of(self.event, key)
+        tree = RefinementRun(totals, noise.detail)
         (prefix, total), _ = tree.below(tree.root(noise), 0, self.level)
         return Roots.of_counts(prefix.view(np.uint64), total)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the refined cells."""
-        tree = Tree(cells, Noise.of(self.event, key).detail)
+        tree = RefinementRun(cells, RefinementNoise.of(self.event, key).detail)
         nodes = roots.prefix.astype(np.int64), roots.count
         (prefix, count), _ = tree.below(nodes, self.level, self.grid.bits)
-        return Subtrees(roots, (prefix.view(np.uint64), count), Records([], 0))
+        return Subtrees(roots, (prefix.view(np.uint64), count), PassRecords([], 0))
 
 
 def partition_of(

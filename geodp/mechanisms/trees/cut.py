@@ -9,7 +9,7 @@ import numpy as np
 
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.layer import Stage
-from geodp.mechanisms.trees.walk import Records
+from geodp.mechanisms.trees.walk import PassRecords
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 
@@ -95,7 +95,7 @@ class Subtrees:
 
     roots: Roots
     cells: KeyedCounts
-    records: Records | Held
+    records: PassRecords | Held
 
     def __repr__(self) -> str:
         return "Subtrees(noisy)"

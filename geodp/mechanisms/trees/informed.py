@@ -24,7 +24,7 @@ from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families, passes
-from geodp.kernels.learned.lanes import Room
+from geodp.kernels.learned.lanes import LaneWorkspace
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
@@ -196,11 +196,11 @@ class Informed:
             room = layer.room()
             return [open_block(nodes, room, put) for nodes in layer.blocks(run)]
 
-        def open_block(nodes: slice, room: Room, put: Put) -> Opened:
+        def open_block(nodes: slice, room: LaneWorkspace, put: Put) -> Opened:
             measured, kept = layer.recall(nodes)
             noisy, inside = measured or self._measure(i, layer, nodes)
             above, prior = layer.above[nodes], predict(nodes, kept)
-            found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
+            found = passes.OpenChildren(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
             k = passes.open_children(own, noisy, inside, prior, learned, known, room, found)
             return put[0][:k].copy(), put[1][:k].copy(), put[2][:k].copy(), prior[0][:k].copy()

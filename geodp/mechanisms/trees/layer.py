@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
-from geodp.kernels.learned.lanes import Room, make_room
+from geodp.kernels.learned.lanes import LaneWorkspace, make_room
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
@@ -129,7 +129,7 @@ class Layer:
         """Let go what the prior says."""
         self.share = self.whole = np.empty(0)
 
-    def room(self) -> Room:
+    def room(self) -> LaneWorkspace:
         """Return room for the children of some nodes."""
         return make_room(self.fanout)
 

@@ -31,7 +31,7 @@ MOST_UNALIGNED = 1 << 20
 
 
 @dataclass(frozen=True)
-class Tree:
+class EvenTree:
     """A tree whose levels split evenly, with the noise of its levels.
 
     Attributes

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from geodp.mechanisms.trees.descent import Descent
-from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.mechanisms.trees.refinement import RefinementNoise, refine
 from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
@@ -18,7 +18,7 @@ from geodp.typing import KeyedCounts
 
 
 @dataclass(frozen=True)
-class Sharing:
+class SyntheticLevels:
     """Some levels of a pyramid; parameters are those of :class:`Descent`."""
 
     fanouts: tuple[int, ...]
@@ -44,6 +44,6 @@ class Halving:
     def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
         """Release a table of so many trees."""
         streams = (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
-        noise = Noise(*(NodeNoise(key, stream, self.law) for stream in streams))
+        noise = RefinementNoise(*(NodeNoise(key, stream, self.law) for stream in streams))
         cells, counts, _ = refine(table, noise, threads=1)
         return cells, counts

@@ -35,14 +35,14 @@ REFUSAL = "topdown needs a grid whose order splits every node in two."
 
 
 @dataclass(frozen=True)
-class Noise:
+class RefinementNoise:
     """The two noises of one run: of the total, and of every node's detail."""
 
     total: NodeNoise
     detail: NodeNoise
 
     @classmethod
-    def of(cls, event: Measurement, key: NoiseKey) -> Noise:
+    def of(cls, event: Measurement, key: NoiseKey) -> RefinementNoise:
         """Both of the event's scale, in streams of their own."""
         law = event.law()
         return cls(
@@ -59,12 +59,12 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
 
 
-Desk = tuple[kernels.Stack, kernels.Room, NDArray[np.int64]]
+Desk = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
 """What one thread works on; the last is for nodes that are put out."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class RefinementRun:
     """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
 
     table: Cells
@@ -85,7 +85,7 @@ class Tree:
         """Return the level below on which blocks of noise start."""
         return level + ((self.bits - level) % LEVELS or LEVELS)
 
-    def root(self, noise: Noise) -> Nodes:
+    def root(self, noise: RefinementNoise) -> Nodes:
         """Return the root with its refined total; no node where that is 0."""
         total = np.array([noise.refined_total(int(self.cumulative[-1]))])
         return np.zeros(1, np.int64)[total > 0], total[total > 0]
@@ -108,7 +108,7 @@ class Tree:
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
     ) -> tuple[list[Nodes], int]:
         stack, room, out = self._desk(level, last)
-        tree, noise = self._looked_up, kernels.Noise(words, np.uint32(self.noise.stream))
+        tree, noise = self._looked_up, kernels.NoiseStreams(words, np.uint32(self.noise.stream))
         done: list[Nodes] = []
         visited, most = 0, stack.nodes.shape[2]
         for first in range(0, nodes[0].size, most):
@@ -126,10 +126,10 @@ class Tree:
         return done, visited
 
     @cached_property
-    def _looked_up(self) -> kernels.Tree:
+    def _looked_up(self) -> kernels.RefinementTables:
         domain, nobody = self.table.grid.domain_tests(), np.empty((2, 0), np.int64)
         law = self.noise.law
-        return kernels.Tree(self.table.key, self.cumulative, *domain, law.table, nobody)
+        return kernels.RefinementTables(self.table.key, self.cumulative, *domain, law.table, nobody)
 
     def _desk(self, level: int, last: int) -> Desk:
         """Return what a descent works on: one that is free, or a new one."""
@@ -166,9 +166,9 @@ class Tree:
         stack.fill[0] = prefix.size, at.size, 0, 0
 
 
-def _room() -> kernels.Room:
+def _room() -> kernels.RefinementWorkspace:
     most = kernels.MOST // 2 + 1
-    return kernels.Room(
+    return kernels.RefinementWorkspace(
         np.empty(kernels.BLOCK, np.int64),
         np.empty(16 * kernels.BLOCK, np.uint32),
         np.empty((2, most), np.int64),
@@ -182,7 +182,7 @@ def _room() -> kernels.Room:
 
 
 def refine(
-    table: CountTable, noise: Noise, parts: int = 0, threads: int = 0
+    table: CountTable, noise: RefinementNoise, parts: int = 0, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """T2: refine from the root down, visiting only nodes that hold somebody.
 
@@ -206,7 +206,7 @@ def refine(
         Nodes that were split.
     """
     grid = binary(table.grid)
-    tree = Tree(table, noise.detail)
+    tree = RefinementRun(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
     few = min(1 << grid.bits, table.key.size * grid.bits) <= FEW_SPLIT
     alone = not parts and (few or parallel.processors(threads) == 1)
@@ -233,7 +233,7 @@ def refine(
     return key.view(np.uint64), count, visited + sum(found)
 
 
-def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
+def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]:
     """T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
 
     Returns

@@ -60,7 +60,7 @@ class Front:
 
 
 @dataclass(eq=False)
-class Records:
+class PassRecords:
     """What the second pass needs of the open nodes below a front.
 
     Attributes
@@ -129,29 +129,29 @@ class Walk:
 
     def open(self, front: Front, last: int) -> tuple[Front, int]:
         """Return the open nodes of a lower level by the first pass, and how many were measured."""
-        run = Run(self, front, last, columns=4)
+        run = PassRun(self, front, last, columns=4)
         run.measure()
         return Front(last, *parallel.concat(run.parts)), run.visited
 
     def cells(self, front: Front, last: int) -> tuple[KeyedCounts, int]:
         """Return the same as prefixes and counts only."""
-        run = Run(self, front, last, columns=2)
+        run = PassRun(self, front, last, columns=2)
         run.measure()
         prefix, count = parallel.concat(run.parts)
         return (prefix, count), run.visited
 
     def measure(
         self, front: Front, last: int, below: tuple[FloatArray, FloatArray] = NO_ESTIMATES
-    ) -> tuple[Records, int]:
+    ) -> tuple[PassRecords, int]:
         """Run the first pass down to a level, and improve the front's estimates from below.
 
         ``below``: estimates and variances of the last level's open nodes, instead of their own.
         """
-        run = Run(self, front, last, columns=0)
+        run = PassRun(self, front, last, columns=0)
         run.measure(below)
-        return Records(run.pieces, run.opened), run.visited
+        return PassRecords(run.pieces, run.opened), run.visited
 
-    def share(self, front: Front, last: int, count: IntArray, records: Records) -> KeyedCounts:
+    def share(self, front: Front, last: int, count: IntArray, records: PassRecords) -> KeyedCounts:
         """Run the second pass: what the front's nodes have now, shared out; records are let go."""
         if front.level == last:
             return front.prefix[count > 0], count[count > 0]
@@ -187,7 +187,7 @@ class Walk:
         int64[.]
             What each of them has in the end.
         """
-        records = Records([], 0)
+        records = PassRecords([], 0)
         if middle.level:
             records, _ = self.measure(front, middle.level, (middle.z, middle.variance))
         z = front.z if middle.level else middle.z
@@ -258,7 +258,7 @@ def descend(
 
 
 @dataclass(eq=False)
-class Run:
+class PassRun:
     """A first pass below a front, which goes on until it is done.
 
     Attributes
@@ -295,7 +295,7 @@ class Run:
             return
         progress, desk, top = start_pass(walk.levels, front, self.last), self._desk(), self._top()
         state, goal = progress[0], layout.Goal(self.columns == 0, np.array(below))
-        tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
+        tree = layout.PyramidTree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
         record = np.empty(0 if self.columns else RECORDS[0], np.uint64)
         out = self._out(PUT if self.columns else 0)
         with expose(walk.noise[0].key, *walk.draws) as words:
@@ -323,12 +323,12 @@ class Run:
         front.z[:], front.variance[:] = top.estimates
         self.opened, self.visited = int(state[layout.OPENED]), int(state[layout.VISITED])
 
-    def _top(self) -> layout.Top:
+    def _top(self) -> layout.TopNodes:
         front, size = self.front, self.front.prefix.size
         spans = self.walk.spans(front.level, front.prefix)
         whole = np.full(size, self.walk.edges.limit.size == 0)
         nodes = [front.prefix.view(np.int64), front.count, *spans, whole]
-        return layout.Top(np.array(nodes, np.int64), np.array([front.z, front.variance]))
+        return layout.TopNodes(np.array(nodes, np.int64), np.array([front.z, front.variance]))
 
     def _out(self, size: int) -> layout.Out:
         estimates = np.empty((2, size if self.columns == 4 else 0))
@@ -344,7 +344,7 @@ class Run:
         self,
         state: IntArray,
         fill: IntArray,
-        top: layout.Top,
+        top: layout.TopNodes,
         desk: Desk,
     ) -> None:
         """Decide exactly what the table of a block's level leaves open."""

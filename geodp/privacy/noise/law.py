@@ -93,13 +93,13 @@ class Law(ABC):
         less, and ``2**15``. ``-2**31`` where there are more of them, or the last one.
     """
 
-    table: kernels.Table = field(init=False, repr=False)
+    table: kernels.NoiseTable = field(init=False, repr=False)
     bucket: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
         bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
-        table = kernels.Table(_values(first), first, rest, _count_above(first, bits))
+        table = kernels.NoiseTable(_values(first), first, rest, _count_above(first, bits))
         bucket = _buckets(first)
         for array in (*table, bucket):
             array.flags.writeable = False

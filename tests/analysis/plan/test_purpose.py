@@ -11,10 +11,10 @@ from geodp.accuracy.variance import from_below
 from geodp.analysis.plan import Objective, Objectives, read_plan, serve
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import Planner, plan
-from geodp.analysis.plan.regions import MOST_DENSE, Blocks, Cells, Difference
+from geodp.analysis.plan.regions import MOST_DENSE, Blocks, CellSets, MapDifference
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.shares import least_product
-from geodp.analysis.plan.simulation import Simulation, public_key
+from geodp.analysis.plan.simulation import PlanSimulation, public_key
 from geodp.errors import UsageError
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -38,7 +38,7 @@ def keys_of(group, grid, number):
     if isinstance(group, Blocks):
         stride = int(np.prod(grid.order.radices[group.digits :]))
         return every[every // np.uint64(stride) == number]
-    if isinstance(group, Cells):
+    if isinstance(group, CellSets):
         return group.key[group.start[number] :][: np.diff([*group.start, group.key.size])[number]]
     row, col = grid.decode(every)[:2]
     low, high = group.low[:, number], group.high[:, number]
@@ -81,7 +81,7 @@ def test_sums_are_those_of_the_regions_cells(grid, monkeypatch):
     groups = groups_of(grid)
     for most in (MOST_DENSE, 0):
         monkeypatch.setattr("geodp.analysis.plan.regions.MOST_DENSE", most)
-        difference = Difference.of(table, released)
+        difference = MapDifference.of(table, released)
         for group in groups:
             people, error = group.sums(difference)
             if isinstance(group, Blocks):  # in whatever order, without those where nobody is
@@ -179,7 +179,7 @@ def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     found = serve(SMALL, text, prior=prior, releases=2, epsilon=1)
     proxy = Proxy(prior, "")
     families = draw_families(Objectives.parse(text), SMALL, proxy)
-    simulation, request = Simulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1))
+    simulation, request = PlanSimulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1))
     values = []
     for name in (found.name, "pyramid:setting=flat"):
         one = request.plan(name)

@@ -17,7 +17,12 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees import parallel, refinement
-from geodp.mechanisms.trees.refinement import Noise, refine, refine_continuous, refine_dense
+from geodp.mechanisms.trees.refinement import (
+    RefinementNoise,
+    refine,
+    refine_continuous,
+    refine_dense,
+)
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -31,9 +36,9 @@ from tests.strategies import binary_tables, secrets, shaped_tables
 scales = st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(20)])
 
 
-def noise_of(secret: bytes, scale: Fraction) -> Noise:
+def noise_of(secret: bytes, scale: Fraction) -> RefinementNoise:
     spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
-    return Noise.of(spent, NoiseKey(secret))
+    return RefinementNoise.of(spent, NoiseKey(secret))
 
 
 def ranges_of(grid: Grid):
@@ -110,7 +115,7 @@ class Short(DiscreteLaplace):
 def test_draws_that_the_table_leaves_open_are_decided_exactly():
     table, noise = scattered(30, 320, 300), noise_of(bytes(range(32)), Fraction(20))
     detail = noise.detail
-    short = Noise(noise.total, NodeNoise(detail.key, detail.stream, Short(Fraction(20))))
+    short = RefinementNoise(noise.total, NodeNoise(detail.key, detail.stream, Short(Fraction(20))))
     for found, expected in zip(refine(table, short), refine(table, noise), strict=True):
         assert np.array_equal(found, expected)
 

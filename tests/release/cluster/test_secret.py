@@ -25,7 +25,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.trees.cut import Roots, Subtrees
-from geodp.mechanisms.trees.walk import Records
+from geodp.mechanisms.trees.walk import PassRecords
 from geodp.privacy.noise.draws import Draws
 from geodp.release.cluster import publish, secret
 from geodp.release.cluster.secret import KeyFile, key_file
@@ -276,7 +276,9 @@ def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
     assert repr(tasks.Job(split(town(), tmp_path, 2), None)) == "Job(Partitions(2 files))"
     roots = Roots.of_counts(town().key, town().count)
     assert repr(roots) == "Roots(noisy)"
-    assert repr(Subtrees(roots, (town().key, town().count), Records([], 0))) == "Subtrees(noisy)"
+    assert (
+        repr(Subtrees(roots, (town().key, town().count), PassRecords([], 0))) == "Subtrees(noisy)"
+    )
     with pytest.raises(TypeError, match="Could not serialize"):
         cluster(2).submit(repr, kept()).result()
 

@@ -27,7 +27,7 @@ from geodp.release.request import Request
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import count_along
 from geodp.release.select.resolution import Level, list_levels
-from geodp.release.select.selected import Prepared, prepare, selection_digest
+from geodp.release.select.selected import PreparedSelection, prepare, selection_digest
 from geodp.table.selected import SelectionCard
 from tests.grids import FORMS, cells_of
 from tests.keys import keep
@@ -314,8 +314,8 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
         ask(KeyboardInterrupt())
         return released(self)
 
-    released = Prepared.release
-    monkeypatch.setattr(Prepared, "release", stopped)
+    released = PreparedSelection.release
+    monkeypatch.setattr(PreparedSelection, "release", stopped)
     begin()
     terms = Terms.of(epsilon="1/2", contribution=1)
     prepared = prepare(TABLE, Top(2), Request(terms=terms, ledger=ledger, dataset="census"))

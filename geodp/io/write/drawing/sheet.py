@@ -83,7 +83,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellRaster:
     """A raster of few colours, each of its cells a box.
 
     Attributes
@@ -134,4 +134,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Line | Cells, ...]
+    items: tuple[Words | Box | Line | CellRaster, ...]

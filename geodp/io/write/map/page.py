@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import families, find_families, measure
 from geodp.io.write.drawing.lines import shorten, wrap
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
 from geodp.io.write.map.look import (
@@ -59,7 +59,7 @@ class Page:
     look: Look
     width: float
     y: float = 0.0
-    items: list[Words | Box | Line | Cells] = field(default_factory=list)
+    items: list[Words | Box | Line | CellRaster] = field(default_factory=list)
 
     @property
     def room(self) -> float:
@@ -157,7 +157,7 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     if up:
         number = number[::-1]
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
-    cells = Cells(left, page.y, width, height, number, colours, shown, cut_above=up)
+    cells = CellRaster(left, page.y, width, height, number, colours, shown, cut_above=up)
     page.items.append(cells)
     draw_box(page, panel, left)
 
