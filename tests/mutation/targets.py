@@ -329,7 +329,9 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.release.select.selected", SELECT, ("Prepared.release", "prepare", "selection_digest")
+        "geodp.release.select.selected",
+        SELECT,
+        ("PreparedSelection.release", "prepare", "selection_digest"),
     ),
     Target(
         "geodp.mechanisms.selection.permute_and_flip",
@@ -377,7 +379,7 @@ TARGETS = (
         PARTS,
         ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
     ),
-    Target("geodp.mechanisms.parts.counts", PARTS, ("Truth.of_group", "Truth.tally")),
+    Target("geodp.mechanisms.parts.counts", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
     Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),

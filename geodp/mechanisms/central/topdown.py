@@ -189,14 +189,7 @@ def _isolated_errors(levels: int, gaussian: bool) -> tuple[float, float]:
     error = noise.copy()
     above = noise[::-1].cumsum()[::-1]  # P(N >= value)
     for _ in range(levels):
-        # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
-        half = np.zeros(2 * value.size - 1)
-        for i in np.flatnonzero(error > 1e-12):
-            half[i : 2 * i] += error[i] * noise[:i]
-        moved = half[::2].copy()
-        moved[1:] += half[1::2] / 2
-        moved[:-1] += half[1::2] / 2
-        error = error * above + moved
+        error = error * above + halving.halve_sums(error, noise)
     return float(error @ value), float(np.sqrt(error @ value**2))
 
 
