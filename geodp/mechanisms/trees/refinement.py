@@ -1,4 +1,4 @@
-"""The refinement of Terada et al. (2015): sparse in blocks (T2), dense (T1), and continuous."""
+"""The refinement of Terada et al. (2015): sparse in blocks (T2), and dense (T1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, Stream, blocks, expose
+from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
 
@@ -261,51 +261,6 @@ def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]
     haar.refine_dense(sums[1], detail, drawn, rounding, branch)
     haar.inverse_dense(detail, sums)
     return sums[n:].copy()
-
-
-def refine_continuous(table: CountTable, scale: float, key: NoiseKey) -> NDArray[np.float64]:
-    """Refine real numbers, dense, as the paper does: for reproducing its figures only.
-
-    Laplace noise by the inverse distribution function in floating point. It is NOT hardened
-    against the leak of floating-point noise (Mironov 2012): never publish its result.
-
-    Parameters
-    ----------
-    table : CountTable
-        On a grid that fills its keys: all sizes powers of two, no mask.
-    scale : float
-    key : NoiseKey
-
-    Returns
-    -------
-    float64[2**bits]
-        Refined counts in key order, not negative.
-    """
-    grid = binary(table.grid)
-    n = _dense_size(grid)
-    if grid.size != n:
-        raise UsageError("The continuous form needs axes whose sizes are powers of two.")
-    leaves = np.zeros(n)
-    leaves[table.key.astype(np.int64)] = table.count
-    levels = [leaves]
-    while levels[-1].size > 1:
-        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    refined = np.maximum(levels.pop() + _continuous(key, np.array([0]), scale), 0)
-    for sums in reversed(levels):
-        halves = sums.reshape(-1, 2)
-        node = np.arange(refined.size) + refined.size
-        detail = halves[:, 0] - halves[:, 1] + _continuous(key, node, scale)
-        detail = np.clip(detail, -refined, refined)
-        refined = np.stack([refined + detail, refined - detail], axis=1).reshape(-1) / 2
-    return refined
-
-
-def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
-    """Laplace noise of nodes by the inverse distribution function at 52-bit midpoints."""
-    word = blocks(key, Stream.CONTINUOUS, node.astype(np.uint64))[0]
-    uniform = ((word >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52 - 0.5
-    noise: NDArray[np.float64] = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
-    return noise
 
 
 def binary(grid: Grid) -> Grid:
