@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import FACTS, read_named, resolve_attributes
-from geodp.cli.options import Bounds
+from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
@@ -341,7 +341,7 @@ def _flag(name: str) -> str:
 
 
 def _takes_several(option: click.Parameter) -> bool:
-    return option.multiple or option.nargs > 1 or isinstance(option.type, Bounds)
+    return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
 
 
 def _layout_names() -> set[str]:

@@ -29,7 +29,7 @@ DEGREES = " degrees"
 """Ends the text of bounds that are in degrees, whatever the grid's units."""
 
 
-class Bounds(Param):
+class BoundsType(Param):
     """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
 
     Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
@@ -132,7 +132,7 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "--bounds",
         group="Domain",
         everyday=True,
-        type=Bounds(),
+        type=BoundsType(),
         help="West south east north, along cell edges, in units of the grid's CRS; or in degrees, "
         "widened to whole cells, with the word degrees after them (5.1 52 5.2 52.1 degrees); or a "
         "public area by name: germany, bayern, 東京都 (countries in English, Länder, prefectures "

@@ -47,8 +47,15 @@ def withdraw(
     own, instead = _identify(release), None if use is None else _identify(use)
     if instead == own:
         raise UsageError("--use names the release that is withdrawn.")
-    said = (own, sha256(seal_of(folder)), day or date.today().isoformat(), reason, instead)
-    text = json.dumps(Withdrawal(SCHEMA, *said).to_json(), ensure_ascii=False, indent=1)
+    notice = Withdrawal(
+        schema=SCHEMA,
+        release_id=own,
+        card_sha256=sha256(seal_of(folder)),
+        date=day or date.today().isoformat(),
+        reason=reason,
+        use=instead,
+    )
+    text = json.dumps(notice.to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
     click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from numbers import Integral, Real
 from os import PathLike
@@ -84,8 +84,16 @@ class LocalPlan:
     @cached_property
     def round(self) -> Round:
         """The round that would be opened, without an id."""
-        settings = (self.grid, self.depth, self.protocol, self.epsilon, "0" * 64)
-        return Round(*settings, self.unit, self.period, self.allow_weak)
+        return Round(
+            grid=self.grid,
+            depth=self.depth,
+            protocol=self.protocol,
+            epsilon=self.epsilon,
+            id="0" * 64,
+            unit=self.unit,
+            period=self.period,
+            allow_weak=self.allow_weak,
+        )
 
     @property
     def released(self) -> Grid:
@@ -219,15 +227,22 @@ def plan(
     _require_map(grid)
     n, exact = _devices(devices), rational(epsilon)
     own = None if protocol is None else find_protocol(protocol)
-    settings = (exact, n, canonical_unit(unit), _period(period), allow_weak)
+    of_depth = partial(
+        LocalPlan,
+        grid,
+        epsilon=exact,
+        devices=n,
+        unit=canonical_unit(unit),
+        period=_period(period),
+        allow_weak=allow_weak,
+    )
     if depth is not None:
-        chosen = own or _suit(grid, depth)
-        found = LocalPlan(grid, depth, chosen, *settings)
+        found = of_depth(depth, own or _suit(grid, depth))
         found.round  # noqa: B018  what is wrong with it shows here
         return found
     best, refused = None, "The grid has no coarser squares of cells to ask about; give a depth."
     for candidate in _depths(grid):
-        found = LocalPlan(grid, candidate, own or _suit(grid, candidate), *settings)
+        found = of_depth(candidate, own or _suit(grid, candidate))
         try:
             limit = DENSER * n / found.released.size
         except UsageError as error:  # a chain or weights of another depth

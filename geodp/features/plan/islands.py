@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.features.plan.regions import Cells, Settlements
+from geodp.features.plan.regions import CellSets, Settlements
 from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.counts import CountTable
 
@@ -20,7 +20,7 @@ FEW = 500
 ENOUGH, MOST_MAPS = 160, 8
 """Settlements from which on one map is enough, and most maps of a domain with room for fewer."""
 
-Parts = list[tuple[CountTable, Cells]]
+Parts = list[tuple[CountTable, CellSets]]
 
 
 def draw_islands(
@@ -67,5 +67,5 @@ def _settle(others: CountTable, random: np.random.Generator) -> tuple[dict[int, 
         sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in settled.kinds])
         for size in np.unique(sizes).tolist():
             regions = [np.sort(settled.around[i]) for i in np.flatnonzero(sizes == size)]
-            every.setdefault(size, []).append((settled.table, Cells.of("", regions)))
+            every.setdefault(size, []).append((settled.table, CellSets.of("", regions)))
     return every, number

@@ -14,8 +14,8 @@ from geodp.features.plan.families import ISLANDS, Family, Objectives, draw_famil
 from geodp.features.plan.plan import Plan, Planner
 from geodp.features.plan.regions import Settlements
 from geodp.features.plan.search import Candidate, Value, improve
-from geodp.features.plan.shares import Shares, best_products, least_product
-from geodp.features.plan.simulation import FRESH, Simulated, Simulation, weights_of
+from geodp.features.plan.shares import LevelShares, best_products, least_product
+from geodp.features.plan.simulation import FRESH, PlanSimulation, Simulated, weights_of
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
@@ -85,7 +85,9 @@ class Purpose:
         given: dict[str, Any] = {"gaussian": gaussian, "radices": radices}
         weights = weights / weights.sum()
         if chain:
-            found: Sequence[Shares] = [least_product(steps_of(chain), squares, weights, **given)]
+            found: Sequence[LevelShares] = [
+                least_product(steps_of(chain), squares, weights, **given)
+            ]
         else:
             found = best_products(len(radices), squares, weights, **given)
         return [Candidate(shares.steps, shares.parts) for shares in found[:FIRST]]
@@ -99,7 +101,7 @@ class Purpose:
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 
     def _value(self) -> Value:
-        simulation = Simulation(self.proxy, self.families)
+        simulation = PlanSimulation(self.proxy, self.families)
 
         def value(candidate: Candidate) -> float:
             method, event = self._run_of(candidate.spec)
@@ -126,7 +128,7 @@ class Purpose:
         if not self.releases:
             return []
         simulation, fresh = (
-            Simulation(self.proxy, self.families),
+            PlanSimulation(self.proxy, self.families),
             range(FRESH, FRESH + self.releases),
         )
         ours, default = (

@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
-    Tree,
+    EvenTree,
     block_variances,
     inside,
     run_variances,
@@ -114,12 +114,12 @@ class Quadtree(Mechanism):
         parts[-1] += SHARE - sum(parts)
         return tuple(Fraction(part, SHARE) for part in parts)
 
-    def plan(self, grid: Grid, scale: Fraction) -> tuple[Tree, list[Fraction]]:
+    def plan(self, grid: Grid, scale: Fraction) -> tuple[EvenTree, list[Fraction]]:
         """Return the tree, and the noise scale of each of its levels."""
         fanouts = self.fanouts(grid)
         scales = [scale / share for share in self.shares(len(fanouts) + 1)]
         noise = tuple(DiscreteLaplace.of_scale(s).variance for s in scales)
-        return Tree(fanouts, noise), scales
+        return EvenTree(fanouts, noise), scales
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Return counts of the nodes of every level, the root's first."""
