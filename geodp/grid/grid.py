@@ -26,8 +26,9 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
+from geodp.grid.maps import Maps, maps_of
 from geodp.grid.order import Order, bits_for, official_digits
-from geodp.grid.pairs import ENDS, PairOrder
+from geodp.grid.pairs import PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,13 +298,49 @@ class Grid:
         return spatial + self.extents + tuple(len(a.labels) for a in self.attributes)
 
     @cached_property
+    def maps(self) -> Maps:
+        """The maps that the cells lie on: none, one, or those of origin and destination."""
+        return maps_of(self.places)
+
+    def require_map(self, refusal: str) -> Lattice:
+        """Return the grid's only map; raise UsageError with a sentence where there is not one."""
+        return self.maps.require_one(refusal)
+
+    @property
+    def plain_map(self) -> Lattice | None:
+        """The only map of a grid without attributes; None of any other grid."""
+        return self.maps.one if len(self.shape) == len(self.maps.axes) else None
+
+    def require_plain_map(self, refusal: str) -> Lattice:
+        """Return the only map of a grid without attributes; else raise UsageError."""
+        place = self.require_map(refusal)
+        if self.attributes or self.extents:
+            raise UsageError(refusal)
+        return place
+
+    def require_whole_map(self, refusal: str) -> Lattice:
+        """Return the grid's only map, all of whose cells are in the domain; else UsageError."""
+        place = self.require_map(refusal)
+        if not self.domain.is_box:
+            raise UsageError(refusal)
+        return place
+
+    @property
+    def plain_axes(self) -> range:
+        """Numbers of the plain axes, which come after those of the maps."""
+        first = len(self.maps.axes)
+        return range(first, first + len(self.extents))
+
+    @property
+    def attribute_axes(self) -> range:
+        """Numbers of the attributes' axes, which come last."""
+        return range(self.plain_axes.stop, len(self.shape))
+
+    @cached_property
     def axis_names(self) -> tuple[str, ...]:
         """Names of all axes."""
-        spatial = ["row", "col"][: 2 * len(self.places)]
-        if len(self.places) == len(ENDS):
-            spatial = [f"{end}_{axis}" for end in ENDS for axis in spatial]
         plain = [f"axis{i}" for i in range(len(self.extents))]
-        return (*spatial, *plain, *(a.name for a in self.attributes))
+        return (*self.maps.axes, *plain, *(a.name for a in self.attributes))
 
     def _morton(self) -> Order:
         spatial = len(self.shape) - len(self.attributes)

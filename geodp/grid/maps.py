@@ -1,0 +1,147 @@
+"""The maps that a grid's cells lie on: none, one, or those of both ends of a pair."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from geodp.errors import UsageError
+from geodp.grid.lattice import Lattice
+from geodp.grid.pairs import ENDS
+
+
+@dataclass(frozen=True)
+class Maps(ABC):
+    """What follows from how many maps a grid has.
+
+    Attributes
+    ----------
+    places : tuple of Lattice
+    codes : tuple of str
+        Names of the columns that hold the codes of cells, one for each map.
+    prefixes : tuple of str
+        What stands before the names of other columns of each map.
+    geometry : str
+        Kind of geometry that draws a cell, as OGC calls it; empty where none does.
+    missing : str
+        Why there is not one map, in a word: "", "no_map" or "no_pairs".
+    """
+
+    places: tuple[Lattice, ...]
+
+    codes: ClassVar[tuple[str, ...]]
+    prefixes: ClassVar[tuple[str, ...]]
+    geometry: ClassVar[str]
+    missing: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def one(self) -> Lattice | None:
+        """The only map; None where there are more or none."""
+
+    @property
+    @abstractmethod
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Names of the published areas of the only map and their sides in cells, if it has any."""
+
+    @abstractmethod
+    def require_one(self, refusal: str) -> Lattice:
+        """Return the only map; raise UsageError with a sentence where there is not one."""
+
+    def name_columns(self, *names: str) -> tuple[str, ...]:
+        """Return the names of columns that each map has."""
+        return tuple(prefix + name for prefix in self.prefixes for name in names)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the rows and columns of all maps, which are a grid's first axes."""
+        return self.name_columns("row", "col")
+
+
+@dataclass(frozen=True)
+class OneMap(Maps):
+    """One map, as of where people live.
+
+    Examples
+    --------
+    >>> maps_of((Lattice(2, 3),)).axes
+    ('row', 'col')
+    """
+
+    codes: ClassVar[tuple[str, ...]] = ("code",)
+    prefixes: ClassVar[tuple[str, ...]] = ("",)
+    geometry: ClassVar[str] = "Polygon"
+    missing: ClassVar[str] = ""
+
+    @property
+    def one(self) -> Lattice:
+        """The map."""
+        return self.places[0]
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Those of its code system; empty without one."""
+        system = self.places[0].system
+        return () if system is None else tuple(system.areas)
+
+    def require_one(self, refusal: str) -> Lattice:
+        """Return the map."""
+        return self.places[0]
+
+
+@dataclass(frozen=True)
+class _NotOne(Maps):
+    """No map, or several."""
+
+    @property
+    def one(self) -> None:
+        """There is none."""
+        return
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Areas are those of one map."""
+        return ()
+
+    def require_one(self, refusal: str) -> Lattice:
+        """Raise UsageError with the sentence."""
+        raise UsageError(refusal)
+
+
+@dataclass(frozen=True)
+class NoMap(_NotOne):
+    """Plain axes only, which lie nowhere."""
+
+    codes: ClassVar[tuple[str, ...]] = ()
+    prefixes: ClassVar[tuple[str, ...]] = ()
+    geometry: ClassVar[str] = ""
+    missing: ClassVar[str] = "no_map"
+
+
+@dataclass(frozen=True)
+class MapPair(_NotOne):
+    """Origin and destination, as of where people live and work.
+
+    Examples
+    --------
+    >>> pair = maps_of((Lattice(2, 3), Lattice(2, 3)))
+    >>> pair.axes
+    ('origin_row', 'origin_col', 'destination_row', 'destination_col')
+    """
+
+    codes: ClassVar[tuple[str, ...]] = ENDS
+    prefixes: ClassVar[tuple[str, ...]] = tuple(f"{end}_" for end in ENDS)
+    geometry: ClassVar[str] = "LineString"
+    missing: ClassVar[str] = "no_pairs"
+
+
+KINDS = (NoMap, OneMap, MapPair)
+"""By how many maps there are."""
+
+
+def maps_of(places: tuple[Lattice, ...]) -> Maps:
+    """Return the maps of a grid's places; UsageError for more than two."""
+    if places[len(KINDS) - 1 :]:
+        raise UsageError("A grid has at most two places, an origin and a destination.")
+    return KINDS[len(places)](places)
