@@ -70,8 +70,11 @@ class Grid:
         if len(set(self.axis_names)) != len(self.axis_names):
             raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
         self.order.require_fit(self.shape)
-        if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
-            raise UsageError("A mask needs a grid of one map in Morton order.")
+        if self.mask is not None:
+            refusal = "A mask needs a grid of one map in Morton order."
+            self.require_map(refusal)
+            if self.order != self._morton():
+                raise UsageError(refusal)
 
     @classmethod
     def regular(
@@ -153,10 +156,16 @@ class Grid:
 
     def pairs(self) -> Grid:
         """Origins times destinations, both on this grid."""
-        if len(self.places) != 1 or self.mask is not None:
-            raise UsageError("Pairs are made of one map without a mask.")
+        self._require_unmasked("Pairs are made of one map without a mask.")
         self._require_morton()
         return Grid(self.places * 2, self.attributes)
+
+    def _require_unmasked(self, refusal: str) -> Lattice:
+        """Return the only map of a grid without a mask; else raise UsageError."""
+        place = self.require_map(refusal)
+        if self.mask is not None:
+            raise UsageError(refusal)
+        return place
 
     def _require_morton(self) -> None:
         if self.order != self._morton():
@@ -191,11 +200,11 @@ class Grid:
 
     def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
         """Names and sides in cells of the published areas, and the map."""
-        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
-            raise UsageError("Official areas need one map of a code system, without a mask.")
-        (place,) = self.places
-        assert place.system is not None
-        names, sides = zip(*place.system.areas, strict=True)
+        refusal = "Official areas need one map of a code system, without a mask."
+        place = self._require_unmasked(refusal)
+        if not self.maps.areas:
+            raise UsageError(refusal)
+        names, sides = zip(*self.maps.areas, strict=True)
         return names, sides, place
 
     def with_hierarchy(self, regions: Hierarchy, attributes: str = "below") -> Grid:
@@ -209,8 +218,7 @@ class Grid:
         attributes : str
             ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
         """
-        if len(self.places) != 1 or self.mask is not None:
-            raise UsageError("Regions need one map, without a mask.")
+        self._require_unmasked("Regions need one map, without a mask.")
         if attributes not in ("below", "above", *regions.levels):
             raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
         if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
@@ -310,6 +318,11 @@ class Grid:
     def plain_map(self) -> Lattice | None:
         """The only map of a grid without attributes; None of any other grid."""
         return self.maps.one if len(self.shape) == len(self.maps.axes) else None
+
+    @property
+    def raster_map(self) -> Lattice | None:
+        """The only map of a grid without plain axes: each combination of labels has a raster."""
+        return None if self.extents else self.maps.one
 
     def require_plain_map(self, refusal: str) -> Lattice:
         """Return the only map of a grid without attributes; else raise UsageError."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from geodp.errors import UsageError
+from geodp.grid.codes import CodeSystem
 from geodp.grid.lattice import Lattice
 from geodp.grid.pairs import ENDS
 
@@ -20,6 +22,8 @@ class Maps(ABC):
     places : tuple of Lattice
     codes : tuple of str
         Names of the columns that hold the codes of cells, one for each map.
+    ends : tuple of str
+        Names of the two ends of a pair; empty where cells are no pairs.
     prefixes : tuple of str
         What stands before the names of other columns of each map.
     geometry : str
@@ -31,6 +35,7 @@ class Maps(ABC):
     places: tuple[Lattice, ...]
 
     codes: ClassVar[tuple[str, ...]]
+    ends: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]]
     geometry: ClassVar[str]
     missing: ClassVar[str]
@@ -39,6 +44,11 @@ class Maps(ABC):
     @abstractmethod
     def one(self) -> Lattice | None:
         """The only map; None where there are more or none."""
+
+    @property
+    def system(self) -> CodeSystem | None:
+        """Code system of the only map, if it has one."""
+        return None
 
     @property
     @abstractmethod
@@ -52,6 +62,10 @@ class Maps(ABC):
     def name_columns(self, *names: str) -> tuple[str, ...]:
         """Return the names of columns that each map has."""
         return tuple(prefix + name for prefix in self.prefixes for name in names)
+
+    def share(self, length: int) -> Fraction:
+        """Return what each map has of a length that all of them share."""
+        return Fraction(length, len(self.places))
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -80,10 +94,14 @@ class OneMap(Maps):
         return self.places[0]
 
     @property
+    def system(self) -> CodeSystem | None:
+        """Code system of the map, if it has one."""
+        return self.places[0].system
+
+    @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Those of its code system; empty without one."""
-        system = self.places[0].system
-        return () if system is None else tuple(system.areas)
+        return () if self.system is None else tuple(self.system.areas)
 
     def require_one(self, refusal: str) -> Lattice:
         """Return the map."""
@@ -131,6 +149,7 @@ class MapPair(_NotOne):
     """
 
     codes: ClassVar[tuple[str, ...]] = ENDS
+    ends: ClassVar[tuple[str, ...]] = ENDS
     prefixes: ClassVar[tuple[str, ...]] = tuple(f"{end}_" for end in ENDS)
     geometry: ClassVar[str] = "LineString"
     missing: ClassVar[str] = "no_pairs"

@@ -53,7 +53,6 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
     prefix = np.zeros(0 if whole[0] else 1, np.int64)
     value = np.full(prefix.size, start)
     seen = [0] * len(grid.shape)
-    places = 2 * len(grid.places)
     for level, axis in enumerate(grid.order.axes):
         seen[axis] += 1
         left = sum(1 for a in grid.order.axes if a == axis) - seen[axis]
@@ -70,7 +69,7 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
             inside = np.empty(prefix.size, np.bool_)
             kernels.cover(prefix, height - 1, domain, inside)
             if inside.any():  # from here on only the attributes have an edge
-                below = edge - frozenset(range(places))
+                below = edge - frozenset(range(grid.plain_axes.start))
                 alike[below] = max(alike.get(below, -np.inf), float(value[inside].max()))
                 prefix, value = prefix[~inside], value[~inside]
         worst.append(max([*alike.values(), *value.tolist()]))

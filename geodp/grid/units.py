@@ -257,12 +257,12 @@ def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
     >>> name_cells(grid.pairs(), np.array([1], np.uint64))
     ['0_0:0_1']
     """
-    index, plain = grid.decode(key), 2 * len(grid.places)
-    ends = [format_codes(grid, number, index).tolist() for number in range(len(grid.places))]
+    index = grid.decode(key)
+    ends = [format_codes(grid, number, index).tolist() for number, _ in enumerate(grid.places)]
     columns = [[":".join(codes) for codes in zip(*ends, strict=True)]] if ends else []
-    columns += index[plain : plain + len(grid.extents)].astype(str).tolist()
-    for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
-        columns.append([attribute.labels[label] for label in axis])
+    columns += [index[axis].astype(str).tolist() for axis in grid.plain_axes]
+    for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
+        columns.append([attribute.labels[label] for label in index[axis]])
     return [" ".join(row) for row in zip(*columns, strict=True)]
 
 

@@ -98,8 +98,7 @@ class PublicTotals:
         """Return the same of areas and totals one by one; see :meth:`of`."""
         if not source.strip() or not source.isprintable():
             raise UsageError("Public totals need their public source in words; it is published.")
-        if len(grid.places) != 1:
-            raise UsageError("Public totals need a grid of one map.")
+        grid.require_map("Public totals need a grid of one map.")
         if not names:
             raise UsageError("There is no area with a public total.")
         places = list(_places_of(grid, names))

@@ -46,7 +46,8 @@ def areas_above(
         A table of nobody, or a label that its Taxonomy does not have.
     """
     grid = table.grid
-    if len(grid.places) != 1 or grid.extents:
+    place = grid.raster_map
+    if place is None:
         raise UsageError("Areas stand for cells of one map; pairs and plain axes have none.")
     given: Mapping[str, Any] = {CELL: hierarchies}
     if isinstance(hierarchies, Mapping):
@@ -61,7 +62,6 @@ def areas_above(
     index = grid.decode(table.key)
     cell, at = np.unique(index[:2], axis=1, return_inverse=True)
     above = (_squares if grid.hierarchy is None else _regions)(grid, cell, given.get(CELL))
-    place = grid.places[0]
     if place.system is None:
         codes = [f"{row} {col}" for row, col in cell.T.tolist()]
     else:

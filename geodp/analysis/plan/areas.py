@@ -80,11 +80,9 @@ def nodes_of(grid: Grid) -> dict[str, int]:
                 continue
             found[f"{area} by {', '.join(labels)}" if labels else area] = digits
         return found
-    if len(grid.places) != 1 or grid.places[0].system is None:
-        return {}
-    place, found = grid.places[0], {}
-    whole = order.sides(0, ndim)
-    for name, side in grid.places[0].system.areas:
+    found, whole = {}, order.sides(0, ndim)
+    for name, side in grid.maps.areas:
+        place = grid.places[0]
         for digits in range(len(order.radices) + 1):
             sides = order.sides(digits, ndim)
             aligned = (sides[:2] == side).all() and (sides[2:] == whole[2:]).all()

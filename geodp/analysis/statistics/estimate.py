@@ -335,8 +335,7 @@ def board_of(release: Release, classes: Sequence[int]) -> Board:
     method, event, grid = release.method, release.event, release.grid
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
         raise UsageError("Reports of devices are not simulated, so their map has no statistics.")
-    if len(grid.places) != 1 or len(grid.shape) != 2:
-        raise UsageError("Statistics are those of one map without attributes.")
+    grid.require_plain_map("Statistics are those of one map without attributes.")
     if grid.size > MOST_CELLS or int(np.prod(grid.shape)) > 4 * MOST_CELLS:
         raise UsageError("Statistics are found on maps of at most 2**22 cells.")
     if release.totals is not None:

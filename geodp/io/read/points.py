@@ -225,9 +225,9 @@ class Points(Reader):
         """Return the map that points are located on; None where the grid has none."""
         from geodp.grid.cells.points import CellMap
 
-        places = self.grid.places
-        if len(places) == 1 and places[0].transform is not None:
-            return places[0]
+        place = self.grid.maps.one
+        if place is not None and place.transform is not None:
+            return place
         return CellMap.of(self.grid, self.outside == "drop")
 
     def _columns(self) -> Locator:

@@ -24,6 +24,7 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
+from geodp.grid.maps import maps_of
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
@@ -218,10 +219,10 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
 
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
-    for number in range(len(grid.places)):
+    for number, _ in enumerate(grid.places):
         yield from parse_codes(grid, number, texts_of(rows.column(number)))
-    for axis in range(len(grid.extents)):
-        yield rows[f"axis{axis}"].to_numpy()
+    for axis in grid.plain_axes:
+        yield rows[grid.axis_names[axis]].to_numpy()
     for attribute in grid.attributes:
         at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
         require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
@@ -256,7 +257,7 @@ def grid_of(domain: StatedDomain) -> Grid:
     places = tuple(_lattice(place) for place in domain.places)
     attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
     sizes = list(domain.axes.values())
-    extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
+    extents = tuple(sizes[len(maps_of(places).axes) : len(sizes) - len(attributes)])
     grid = Grid(places, attributes, extents)
     if isinstance(domain.order, str | StatedHierarchy):
         return grid

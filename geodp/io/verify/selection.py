@@ -120,9 +120,7 @@ ASK_OF: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
 
 
 def _columns(grid: Grid) -> list[tuple[str, int]]:
-    if len(grid.places) == 2:
-        return [("origin", 0), ("destination", 1)]
-    return [("code", 0)] if grid.places else []
+    return [(column, number) for number, column in enumerate(grid.maps.codes)]
 
 
 def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64]:

@@ -243,8 +243,7 @@ def plan(
 
 def _require_map(grid: Grid) -> None:
     """Refuse a grid that devices cannot be asked about."""
-    more = grid.mask is not None or grid.hierarchy is not None
-    if more or len(grid.places) != 1 or len(grid.shape) != 2:
+    if grid.plain_map is None or not grid.domain.is_box:
         raise UsageError(
             "A round asks devices about one map, in Morton order or that of official areas: leave "
             "out mask, attributes, regions and pairs."

@@ -157,13 +157,11 @@ class CellPlaces(Places):
         grid = self.grid
         index = grid.decode(grid.domain.keys_of_ranks(rank))
         columns: dict[str, list[Code]] = {}
-        names = ["origin", "destination"] if len(grid.places) == 2 else ["code"]
-        for number in range(len(grid.places)):
-            columns[names[number]] = format_codes(grid, number, index).tolist()
-        plain = 2 * len(grid.places)
-        for axis in range(plain, plain + len(grid.extents)):
+        for number, name in enumerate(grid.maps.codes):
+            columns[name] = format_codes(grid, number, index).tolist()
+        for axis in grid.plain_axes:
             columns[grid.axis_names[axis]] = index[axis].tolist()
-        for at, attribute in enumerate(grid.attributes, plain + len(grid.extents)):
+        for at, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
             columns[attribute.name] = [attribute.labels[label] for label in index[at]]
         return tuple(
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)

@@ -128,10 +128,8 @@ def _blocks_at(
         regions = RegionPlaces(grid, level)
         cell = regions.region_of(grid, table.key)
         labels = [a.labels for a in grid.attributes]
-        for at, names in zip(
-            index[2 * len(grid.places) :], labels, strict=True
-        ):  # attributes are not split
-            cell = cell * len(names) + at
+        for axis, names in zip(grid.attribute_axes, labels, strict=True):  # they are not split
+            cell = cell * len(names) + index[axis]
         below = int(np.prod([len(names) for names in labels], dtype=np.int64))
         return regions.size * below, cell, regions.cells_of(np.unique(cell) // below)
     onto = Coarsening.of(grid, level)

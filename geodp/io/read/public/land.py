@@ -106,9 +106,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
         No such land or distance, a grid without a place on the Earth, or one that has too many
         cells.
     """
-    if len(grid.places) != 1 or not grid.domain.is_box:
-        raise UsageError("A mask needs a grid of one map that has none yet.")
-    lattice = grid.places[0]
+    lattice = grid.require_whole_map("A mask needs a grid of one map that has none yet.")
     if lattice.crs is None or lattice.transform is None:
         raise UsageError("A mask of land needs a grid with a place on the Earth.")
     name, kilometres, source = read_land(named)
@@ -441,7 +439,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     Of an even sample of its cells, by a map of half degrees: sea is what does not touch or
     neighbour one with land.
     """
-    lattice = grid.places[0] if len(grid.places) == 1 else None
+    lattice = grid.maps.one
     if grid.size < FEW or not grid.domain.is_box or lattice is None or lattice.crs is None:
         return ()
     share = _share_of_sea(grid, lattice)

@@ -135,7 +135,7 @@ def cell_locators(
     if code is not None:
         found.append(_code_locator(grid, code, 0, drops, other))
     if x is not None or y is not None:
-        if x is None or y is None or len(grid.places) != 1:
+        if x is None or y is None or grid.maps.missing:
             raise UsageError(
                 "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of "
                 "pairs are located by codes or indices (--column, columns=)."
@@ -150,8 +150,8 @@ def cell_locators(
             )
         else:
             found.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
-    for number, name in enumerate(("origin", "destination")):
-        if name in columns and len(grid.places) == 2:
+    for number, name in enumerate(grid.maps.ends):
+        if name in columns:
             found.append(_code_locator(grid, columns.pop(name), number, drops, other))
     return found + axis_locators(grid, columns)
 
@@ -160,7 +160,7 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
     if has_units(grid):
         axes = (2 * place, 2 * place + 1)
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
-    if place >= len(grid.places) or grid.places[place].system is None:
+    if not grid.places or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
     return Locator(

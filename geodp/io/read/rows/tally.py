@@ -134,7 +134,7 @@ class Tally:
         reasons = reasons_outside(self.grid, index, inside)
         self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
         if self._other is not None:
-            there = _is_at(index, len(self.grid.places), self._other)
+            there = _is_at(self.grid, index, self._other)
             number = np.count_nonzero(there) if sizes is None else sizes[0][there].sum()
             self.survey.take_other(rows.table.name, int(number))
         count = count if inside is None else count[inside]
@@ -300,10 +300,12 @@ def place(
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
 
 
-def _is_at(index: NDArray[np.int64], places: int, cell: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_at(grid: Grid, index: NDArray[np.int64], cell: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which cells int64[d, n] are at a row and column: of pairs of places, with an end."""
     row, col = cell
-    ends = [(index[2 * end] == row) & (index[2 * end + 1] == col) for end in range(places)]
+    ends = [
+        (index[2 * end] == row) & (index[2 * end + 1] == col) for end, _ in enumerate(grid.places)
+    ]
     return np.asarray(np.logical_or.reduce(ends), np.bool_)
 
 

@@ -81,7 +81,7 @@ class EStat(Export):
     def why_not(self, sheet: Sheet) -> str | None:
         """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
         grid = sheet.table.grid
-        if len(grid.places) != 1 or not isinstance(grid.places[0].system, JISMesh):
+        if not isinstance(grid.maps.system, JISMesh):
             return "the layout of e-Stat is of one map of JIS meshes"
         if grid.attributes:
             return "a column of this layout has no attributes"

@@ -44,21 +44,16 @@ OUTSIDE = -(1 << 31)
 """Fill value of whole numbers: no count is as far below 0."""
 
 
-def is_map(grid: Grid) -> bool:
-    """Whether a grid is one map without attributes."""
-    return len(grid.places) == 1 and not grid.attributes and not grid.extents
-
-
 def check(grid: Grid) -> None:
     """Raise UsageError where a series of a grid would lack its NetCDF for want of a library."""
-    if is_map(grid):
+    if grid.plain_map is not None:
         require_library("scipy", "The NetCDF file of a series")
 
 
 def why_not(tables: Sequence[ReleasedTable]) -> str | None:
     """Why a series has no NetCDF; None where it has."""
     grid = tables[0].grid
-    if not is_map(grid) or has_units(grid):
+    if grid.plain_map is None or has_units(grid):
         return "NetCDF is written of a grid of one map without attributes"
     if prod(grid.shape) * _dtype(tables).itemsize * len(tables) > MOST_BYTES:
         return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"

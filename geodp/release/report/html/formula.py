@@ -29,8 +29,8 @@ MOST_CHILDREN = 1 << 20
 def why_no_cells(release: Release, card: Card) -> str | None:
     """Return why a page has sums of blocks only and not every cell: a name of its words."""
     grid, table = release.grid, release.table
-    if len(grid.places) != 1:
-        return "no_map" if not grid.places else "no_pairs"
+    if grid.maps.missing:
+        return grid.maps.missing
     if isinstance(card.domain.order, StatedHierarchy) and grid.hierarchy is None:
         return "no_regions"
     if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
