@@ -374,12 +374,6 @@ class Grid:
         """Cells of the domain; padding and cells outside mask or regions do not count."""
         return self.domain.cells
 
-    @property
-    def outside_rule(self) -> str:
-        """What to do about a cell outside the domain."""
-        is_land = self.mask is not None and self.mask.source.startswith("land:")
-        return f"{OUTSIDE} {FAR}" if is_land else OUTSIDE
-
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
 
@@ -392,7 +386,7 @@ class Grid:
         index = np.atleast_2d(np.asarray(given, np.int64))
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
-            raise CodeError(int(outside[0]), self.outside_rule)
+            raise CodeError(int(outside[0]), self.domain.outside_rule)
         return self.order.encode(index)
 
     def decode(self, key: ArrayLike) -> NDArray[np.int64]:
@@ -429,8 +423,7 @@ class Grid:
         """
         masks = self.order.axis_masks()
         last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
-        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges.copy()
-        return masks, masks & last[0], ranges
+        return masks, masks & last[0], self.domain.ranges
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the grid again but for the mask."""
@@ -441,9 +434,7 @@ class Grid:
             "cells": self.size,
             "key_bits": self.bits,
             "order": "Morton" if self.order == self._morton() else self.order.describe(),
-            "mask": None
-            if self.mask is None
-            else {"source": self.mask.source, "sha256": self.mask.sha256},
+            "mask": self.domain.describe_mask(),
         }
 
     @cached_property
@@ -456,14 +447,3 @@ class Grid:
 
     def __hash__(self) -> int:
         return hash(self.identity)
-
-
-OUTSIDE = (
-    "The cell lies outside the public domain; choose a domain that holds all cells, "
-    "or have cells outside dropped (--outside drop, outside='drop')."
-)
-
-FAR = (
-    "It lies farther from the coastline than the mask of land reaches; a larger distance, such as "
-    "--mask land:world:30km, may hold it."
-)

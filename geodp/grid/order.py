@@ -174,6 +174,16 @@ class Order:
             side[axis] *= radix
         return side
 
+    def width(self, digits: int, axis: int) -> int:
+        """Return how many indices of an axis a block spans whose keys share their first digits."""
+        owners = zip(self.axes[digits:], self.radices[digits:], strict=True)
+        return prod(radix for owner, radix in owners if owner == axis)
+
+    def count_prefixes(self, digits: int, axis: int, size: int) -> int:
+        """Count parts of an axis of a size that the first digits of a key tell apart."""
+        width, first = self.width(digits, axis), self.offset[axis] if self.offset else 0
+        return (first + size - 1) // width - first // width + 1
+
     def digits_above(self, stride: int) -> int:
         """Return how many first digits the keys of a block of so many keys share.
 

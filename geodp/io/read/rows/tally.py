@@ -296,7 +296,7 @@ def place(
     if outside != "drop":
         refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
         if refused.any():
-            raise rows.error(int(refused.argmax()), grid.outside_rule)
+            raise rows.error(int(refused.argmax()), grid.domain.outside_rule)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
 
 
