@@ -50,22 +50,6 @@ class Areas:
     texts: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
 
-def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
-    """Names of areas that are runs of more than one key, and digits of a key that name one.
-
-    Empty for a grid in another order than one of official areas or regions.
-    """
-    attributes = {attribute.name for attribute in grid.attributes}
-    if grid.hierarchy is not None:
-        attributes.add(CELL)  # above attributes a cell is a run of keys too, but no region
-    found, digits = [], 0
-    for name, step in grid.official_steps() or ():
-        digits += step
-        if name and name not in attributes and digits < len(grid.order.radices):
-            found.append((name, digits))
-    return tuple(found)
-
-
 def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
     """Return sums of the areas of every level, the coarsest first.
 
@@ -76,7 +60,7 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         Without it no area has a standard error.
     """
     grid = table.grid
-    for level, digits in levels_above(grid):
+    for level, digits in grid.areas.above_cells:
         stride = prod(grid.order.radices[digits:])
         node = table.key // np.uint64(stride)
         first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
@@ -106,7 +90,7 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
         First digits of a key that name a node.
     node : uint64[n]
     """
-    radices, names = grid.order.radices, {n: name for name, n in levels_above(grid)}
+    radices, names = grid.order.radices, {n: name for name, n in grid.areas.above_cells}
     if grid.hierarchy is not None and has_units(grid):
         names[len(radices)] = grid.hierarchy.levels[-1]
     index = grid.decode(node * np.uint64(prod(radices[digits:])))

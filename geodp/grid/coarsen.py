@@ -104,7 +104,7 @@ class Coarsening:
         rows, cols = fine.order.sides(digits, 2).tolist()
         if rows != cols:
             raise UsageError("Blocks of so many digits are no squares; choose another number.")
-        if fine.official_steps() is not None:
+        if fine.areas.nested:
             return cls.of(fine, rows)
         if fine.order != Grid(fine.places).order:
             raise UsageError("Blocks are those of Morton order or of official areas.")
@@ -214,7 +214,7 @@ def _side(place: Lattice, level: str | int) -> int:
 
 def _order_like(fine: Grid, coarse: Grid) -> Grid:
     """Return the coarser grid in the same kind of order."""
-    official = fine.official_steps() is not None
+    official = fine.areas.nested
     base = coarse.with_official_order() if official else coarse
     if not fine.attributes:
         return base

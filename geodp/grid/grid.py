@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
@@ -28,7 +29,6 @@ from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import Maps, maps_of
 from geodp.grid.order import Order, bits_for, official_digits
-from geodp.grid.pairs import PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,7 @@ class Grid:
         """
         if self.hierarchy is not None:
             return self.with_hierarchy(self.hierarchy, attributes)
-        if self.official_steps() is not None:
+        if self.areas.nested:
             return self.with_official_order(attributes)
         spatial = len(self.shape) - len(self.attributes)
         orders = {
@@ -257,32 +257,26 @@ class Grid:
             )
         return replace(self, order=orders[attributes])
 
-    def official_steps(self) -> tuple[tuple[str, int], ...] | None:
-        """Digits of a key that lead from each published area or region to the next finer one.
+    @cached_property
+    def areas(self) -> AreaLevels:
+        """The levels of areas or regions that the order of cells puts one under the other."""
+        labelled, digits = tuple(one.name for one in self.attributes), len(self.order.axes)
+        if (table := self.hierarchy) is not None:
+            return RegionLevels(self._among_attributes(self.order.steps), labelled, digits, table)
+        if not self.maps.areas or self.mask is not None:
+            return NoAreaLevels()
+        names, sides, place = self._official()
+        where = ("below", "above", *names)
+        if all(self.order != self.with_official_order(at).order for at in where):
+            return NoAreaLevels()
+        parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
+        count = [sum(radix > 1 for _, radix in part) for part in parts]
+        steps = [step for step in zip(names, count, strict=True) if step[1]]
+        return AreaLevels(self._among_attributes(steps), labelled, digits)
 
-        Names of the areas (or attributes) that a step ends at, and its number of digits; ""
-        where it ends at none. None where the order is not one of official areas or regions.
-        """
-        if isinstance(self.order, PairOrder):
-            return self.order.steps
-        if self.hierarchy is not None:
-            areas = self.hierarchy.steps
-        elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
-            return None
-        else:
-            names, sides, place = self._official()
-            where = ("below", "above", *names)
-            if all(self.order != self.with_official_order(at).order for at in where):
-                return None
-            parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
-            count = [sum(radix > 1 for _, radix in part) for part in parts]
-            areas = tuple(step for step in zip(names, count, strict=True) if step[1])
-        left, steps, at = iter(areas), list[tuple[str, int]](), 0
-        while at < len(self.order.axes):
-            axis = self.order.axes[at]
-            steps.append(next(left) if axis < 2 else (self.axis_names[axis], 1))
-            at += steps[-1][1]
-        return tuple(steps)
+    def _among_attributes(self, steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+        """Return the steps of areas with those of attributes where the order has them."""
+        return insert_attributes(steps, self.order.axes, self.axis_names, len(self.maps.axes))
 
     @property
     def hierarchy(self) -> Hierarchy | None:

@@ -167,6 +167,15 @@ class Order:
         """Whether blocks of keys are boxes of the map, equally large but for its edges."""
         return True
 
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Names of regions and how many digits lead to each; empty where there are none."""
+        return ()
+
+    def without_attributes(self, digits: int, ndim: int) -> Order:
+        """Return the order of the cells of maps alone, whose first digits and axes these are."""
+        return Order(self.axes[:digits], self.radices[:digits], self.offset[:ndim])
+
     def sides(self, digits: int, ndim: int) -> NDArray[np.int64]:
         """Cells on each axis of a block of keys that share their first digits: int64[ndim]."""
         side = np.ones(ndim, np.int64)

@@ -111,7 +111,7 @@ def pairs_of_units(grid: Grid) -> Grid:
     --------
     >>> units = {"block": ["11", "12", "21"], "tract": ["1", "1", "2"]}
     >>> grid = pairs_of_units(grid_of_units(units, "an example"))
-    >>> grid.size, grid.official_steps()
+    >>> grid.size, grid.areas.steps
     (9, (('tract', 2), ('block', 2)))
     """
     table = grid.hierarchy

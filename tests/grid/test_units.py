@@ -79,11 +79,11 @@ def test_a_code_that_is_no_unit_is_refused_without_its_value() -> None:
 def test_attributes_come_under_the_cells_and_elsewhere_when_asked() -> None:
     grid = grid_of_units(UNITS, "a test")
     ages = grid.with_attribute("sex", ["f", "m"]).with_attribute("age", ["young", "old"])
-    assert ages.official_steps() == (*grid.official_steps(), ("sex", 1), ("age", 1))
+    assert ages.areas.steps == (*grid.areas.steps, ("sex", 1), ("age", 1))
     assert ages.size == 4 * grid.size
     assert ages.hierarchy == grid.hierarchy
     above = ages.with_attribute_order("above")
-    assert above.official_steps() == (("sex", 1), ("age", 1), *grid.official_steps())
+    assert above.areas.steps == (("sex", 1), ("age", 1), *grid.areas.steps)
     with pytest.raises(UsageError, match="order last"):
         above.with_attribute("kind", ["one", "other"])
 

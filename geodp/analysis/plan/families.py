@@ -218,7 +218,7 @@ def _cells_of(grid: Grid, digits: int) -> int:
 
 
 def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
-    if grid.official_steps() is not None:
+    if grid.areas.nested:
         nodes = nodes_of(grid).items()
         return tuple(
             Blocks(name, digits) for name, digits in nodes

@@ -107,7 +107,7 @@ class Plan:
         if not self.blocks:
             return ()
         nodes = nodes_of(self.grid)
-        if self.grid.official_steps() is not None:
+        if self.grid.areas.nested:
             areas = nodes.items()
             return tuple(replace(self.blocks[-1 - digits], name=name) for name, digits in areas)
         if self._tree is None:

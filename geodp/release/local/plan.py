@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.areas import levels_above
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.resolution import resolution_limit
 from geodp.errors import GeodpError, InputError, UsageError
@@ -139,7 +138,7 @@ class LocalPlan:
             "blocks": [error.describe() for error in reversed(self.errors)],
             "areas": [
                 {"level": name, **self.errors[digits].describe()}
-                for name, digits in levels_above(self.released)
+                for name, digits in self.released.areas.above_cells
             ],
         }
 
@@ -264,8 +263,9 @@ def _depths(grid: Grid) -> Iterator[int]:
 
 def _suit(grid: Grid, depth: int) -> Protocol:
     """Return the protocol for a depth: the finest level has two thirds of the devices."""
-    if (areas := grid.official_steps()) is not None:
-        steps, ends = [step for _, step in areas], list(accumulate(step for _, step in areas))
+    if grid.areas.nested:
+        steps = [step for _, step in grid.areas.steps]
+        ends = list(accumulate(steps))
         steps = steps[: ends.index(depth) + 1]
     elif depth <= FINE_BITS + 1:
         steps = [depth]
