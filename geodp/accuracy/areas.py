@@ -15,7 +15,6 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
 from geodp.grid.pairs import ENDS
-from geodp.grid.units import has_units
 from geodp.privacy.event import Spent
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
@@ -91,10 +90,9 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
     node : uint64[n]
     """
     radices, names = grid.order.radices, {n: name for name, n in grid.areas.above_cells}
-    if grid.hierarchy is not None and has_units(grid):
-        names[len(radices)] = grid.hierarchy.levels[-1]
+    names[len(radices)] = grid.names.level
     index = grid.decode(node * np.uint64(prod(radices[digits:])))
-    if names.get(digits, CELL if digits == len(radices) else None) == CELL:
+    if names.get(digits) == CELL:
         if len(grid.places) != 1:
             return None
         return list(grid.places[0].format(index[0], index[1]))

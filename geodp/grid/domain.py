@@ -52,6 +52,8 @@ class Domain(ABC):
         Whether the domain is the whole box, so that its edges are those of the axes.
     kind : str
         What limits it, in words; empty for the whole box.
+    cut : str
+        What cuts it down within its bounds, in a word.
     """
 
     order: Order
@@ -59,6 +61,7 @@ class Domain(ABC):
 
     is_box: ClassVar[bool] = False
     kind: ClassVar[str]
+    cut: ClassVar[str] = "mask"
 
     @property
     @abstractmethod
@@ -357,6 +360,7 @@ class Hierarchical(Domain):
     order: HierarchyOrder | PairOrder
 
     kind: ClassVar[str] = "table of regions"
+    cut: ClassVar[str] = "regions"
 
     @property
     def source(self) -> str:

@@ -28,6 +28,7 @@ from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import Maps, maps_of
+from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
 
 
@@ -304,6 +305,11 @@ class Grid:
         """The maps that the cells lie on: none, one, or those of origin and destination."""
         return maps_of(self.places)
 
+    @cached_property
+    def names(self) -> CellNames:
+        """What the cells are called: by their maps, or as units of a public table."""
+        return names_of(self.places, self.hierarchy)
+
     def require_map(self, refusal: str) -> Lattice:
         """Return the grid's only map; raise UsageError with a sentence where there is not one."""
         return self.maps.require_one(refusal)
@@ -391,6 +397,15 @@ class Grid:
         """Whether indices (int64[d, n]) lie inside the axes' sizes: bool[n]."""
         self._require_axes(index)
         return in_box(index, self.shape)
+
+    def explain_outside(
+        self, index: NDArray[np.int64], inside: NDArray[np.bool_]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
+
+        "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
+        """
+        return self.names.explain_outside(inside, ~self.in_extent(index), self.domain.cut)
 
     def _require_axes(self, index: NDArray[np.int64]) -> None:
         if index.shape[0] != len(self.shape):

@@ -12,7 +12,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.pairs import MOST_PARTS, PairOrder
 from geodp.grid.tree import overlaps
-from geodp.grid.units import grid_of_units, index_of_units, pairs_of_units
+from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.privacy.key import NoiseKey
 
 UNITS = {
@@ -30,7 +30,7 @@ def grid() -> Grid:
 
 def index_of(grid: Grid, pairs: list[tuple[str, str]]):
     ends = zip(*pairs, strict=True)
-    return np.concatenate([index_of_units(grid, list(end)) for end in ends])
+    return np.concatenate([grid.names.find(list(end)) for end in ends])
 
 
 def pairs_within(level: str, origin: str, destination: str) -> list[tuple[str, str]]:

@@ -33,7 +33,6 @@ from geodp.analysis.statistics.figures import CLASSES, INHABITED, Figure, list_f
 from geodp.analysis.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, Whole, invert
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.io.write.frame import cell_size
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
@@ -148,7 +147,7 @@ def estimate_statistics(
     grid = release.grid
     board = board_of(release, classes)
     km2 = square_kilometres(grid)
-    every = list_figures(None if has_units(grid) else board.inside, km2, classes)
+    every = list_figures(board.inside if grid.names.on_map else None, km2, classes)
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")

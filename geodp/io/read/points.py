@@ -174,7 +174,7 @@ class Points(Reader):
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import describe_columns, locate
-        from geodp.io.read.rows.tally import place, reasons_outside
+        from geodp.io.read.rows.tally import place
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
@@ -192,7 +192,7 @@ class Points(Reader):
                         arrays[column] = decimal_points(arrays[column], self.decimal, False)
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                reasons = reasons_outside(self.grid, index, inside)
+                reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)

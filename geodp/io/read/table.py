@@ -262,12 +262,11 @@ class Table(Reader):
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return where counts are gathered; an official file lists a cell once, sum or not."""
-        from geodp.grid.units import index_of_units
         from geodp.io.read.rows.tally import Tally
 
         other = None
         if self.other is not None:
-            other = index_of_units(grid, [self.other], other=self.other)[:, 0]
+            other = grid.names.find([self.other], other=self.other)[:, 0]
         return Tally(
             grid,
             self.outside or "error",

@@ -28,7 +28,6 @@ from geodp.grid.maps import maps_of
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
-from geodp.grid.units import parse_codes
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
@@ -220,7 +219,7 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
     for number, _ in enumerate(grid.places):
-        yield from parse_codes(grid, number, texts_of(rows.column(number)))
+        yield from grid.names.parse(number, texts_of(rows.column(number)))
     for axis in grid.plain_axes:
         yield rows[grid.axis_names[axis]].to_numpy()
     for attribute in grid.attributes:

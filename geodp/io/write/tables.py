@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import format_codes
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
 from geodp.table.card import Card
@@ -132,7 +131,7 @@ def arrow_columns(
     grid, key = table.grid, table.key[rows]
     arrays = []
     for number, _ in enumerate(grid.places):
-        arrays.append(pa.array(format_codes(grid, number, index), pa.string()))
+        arrays.append(pa.array(grid.names.format(number, index), pa.string()))
     arrays += [pa.array(axis) for axis in centres(grid, index)]
     arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):

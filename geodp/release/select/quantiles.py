@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.base import STREAMS
@@ -72,8 +71,8 @@ class Quantile(Question):
             raise UsageError("A quantile is above 0 and below 1.")
         if self.axis not in grid.axis_names:
             raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.")
-        if has_units(grid) and self.axis in grid.maps.axes:
-            raise UsageError("Units lie along no axis: name an attribute.")
+        if self.axis in grid.maps.axes:
+            grid.names.require_map("Units lie along no axis: name an attribute.")
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
@@ -133,8 +132,7 @@ class MedianCentre(Question):
     def candidates(self, grid: Grid) -> int:
         """All cells of the map's rectangle."""
         place = grid.require_map("A median centre is that of one map.")
-        if has_units(grid):
-            raise UsageError("A median centre is that of a map, and areal units have none.")
+        grid.names.require_map("A median centre is that of a map, and areal units have none.")
         return _require_few(place.rows) * _require_few(place.cols)
 
     def measure(self, table: CountTable, event: Selection) -> list[NDArray[np.int64]]:

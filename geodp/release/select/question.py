@@ -17,7 +17,6 @@ from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
-from geodp.grid.units import format_codes
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.base import STREAMS
@@ -158,7 +157,7 @@ class CellPlaces(Places):
         index = grid.decode(grid.domain.keys_of_ranks(rank))
         columns: dict[str, list[Code]] = {}
         for number, name in enumerate(grid.maps.codes):
-            columns[name] = format_codes(grid, number, index).tolist()
+            columns[name] = grid.names.format(number, index).tolist()
         for axis in grid.plain_axes:
             columns[grid.axis_names[axis]] = index[axis].tolist()
         for at, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):

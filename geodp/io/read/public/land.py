@@ -21,14 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, mask_of_blocks
-from geodp.grid.pairs import PairOrder
-from geodp.grid.units import COUNTED_AS, has_units
+from geodp.grid.units import COUNTED_AS
 
 PREFIX = "land:"
 
@@ -133,11 +130,9 @@ def _land_of(grid: Grid) -> str:
 
     Cells of H3 and S2 with a unit for all others have nobody outside.
     """
-    source = "" if grid.mask is None else grid.mask.source
-    if isinstance(grid.order, HierarchyOrder | PairOrder):
-        table = grid.order.hierarchy
-        if has_units(grid) and cells_of(table) is not None and COUNTED_AS not in table.source:
-            source = table.source.partition(IN_MASK)[2]
+    source = "" if grid.areas.tables else grid.domain.source
+    if grid.names.cells is not None and COUNTED_AS not in grid.domain.source:
+        source = grid.domain.source.partition(IN_MASK)[2]
     return source if source.startswith(PREFIX) else ""
 
 

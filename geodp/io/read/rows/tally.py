@@ -10,10 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.grid.domain import Hierarchical
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.grid.units import has_units
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
@@ -131,7 +129,7 @@ class Tally:
         duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
-        reasons = reasons_outside(self.grid, index, inside)
+        reasons = {} if inside is None else self.grid.explain_outside(index, inside)
         self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
         if self._other is not None:
             there = _is_at(self.grid, index, self._other)
@@ -307,19 +305,3 @@ def _is_at(grid: Grid, index: NDArray[np.int64], cell: NDArray[np.int64]) -> NDA
         (index[2 * end] == row) & (index[2 * end + 1] == col) for end, _ in enumerate(grid.places)
     ]
     return np.asarray(np.logical_or.reduce(ends), np.bool_)
-
-
-def reasons_outside(
-    grid: Grid, index: NDArray[np.int64], inside: NDArray[np.bool_] | None
-) -> dict[str, NDArray[np.bool_]]:
-    """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
-
-    "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
-    """
-    if inside is None:
-        return {}
-    if has_units(grid):
-        return {"units": ~inside}
-    beyond = ~grid.in_extent(index)
-    other = "regions" if grid.domain.kind == Hierarchical.kind else "mask"
-    return {"bounds": beyond, other: ~inside & ~beyond}

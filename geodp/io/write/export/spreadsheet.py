@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
-from geodp.grid.units import has_units
 from geodp.io.write.areas import columns_of_regions
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.tables import arrow_columns, count_chunks
@@ -60,7 +59,7 @@ class Excel(Export):
         """Write one file."""
         names: Any = {}
         if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = {**JAPANESE, **UNITS} if has_units(sheet.table.grid) else JAPANESE
+            names = JAPANESE if sheet.table.grid.names.on_map else {**JAPANESE, **UNITS}
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
             for number, piece in enumerate(_pieces(sheet)):

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from geodp.errors import require_library
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.grid.units import has_units
 from geodp.io.write.format import Released
 from geodp.io.write.frame import crs_of
 from geodp.io.write.tables import chunks, name_of_counts
@@ -53,7 +52,7 @@ def check(grid: Grid) -> None:
 def why_not(tables: Sequence[ReleasedTable]) -> str | None:
     """Why a series has no NetCDF; None where it has."""
     grid = tables[0].grid
-    if grid.plain_map is None or has_units(grid):
+    if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
     if prod(grid.shape) * _dtype(tables).itemsize * len(tables) > MOST_BYTES:
         return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"
