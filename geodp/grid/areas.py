@@ -61,8 +61,10 @@ class AreaLevels:
                 found.append((name, digits))
         return tuple(found)
 
-    def name_codes(self, depth: int) -> tuple[str, ...]:
-        """Return the names of the columns that tell an area, of at most so many levels of regions.
+    def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
+        """Return the names of the columns that tell an area.
+
+        ``depth``: of regions, at most so many levels. Default: all.
 
         Examples
         --------
@@ -129,7 +131,7 @@ class RegionLevels(AreaLevels):
         """Above attributes a cell is a run of keys too, but no region."""
         return (*super()._no_areas, CELL)
 
-    def name_codes(self, depth: int) -> tuple[str, ...]:
+    def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
         """Return the table's first levels: a region is told by those that hold it, and its own."""
         return self.table.levels[:depth]
 

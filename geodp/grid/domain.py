@@ -142,6 +142,17 @@ class Domain(ABC):
         blocks = [key >> np.uint64(shift) for shift in shifts]
         return [1 + int((block[1:] != block[:-1]).sum()) for block in blocks]
 
+    def count_nodes(self, digits: int) -> int:
+        """Count blocks of keys that share their first digits and hold a cell."""
+        radices = self.order.radices
+        if digits == len(radices):
+            return self.cells
+        if self.order.is_binary:
+            return self.count_blocks([self.order.bits - digits])[0]
+        stride = prod(radices[digits:])
+        first = np.arange(prod(radices) // stride, dtype=np.uint64) * np.uint64(stride)
+        return int(self.overlaps(first, digits).sum())
+
     def count_label_blocks(self, digits: int, axis: int) -> int:
         """Count blocks of keys that share first digits and hold a cell with label 0 of an axis.
 

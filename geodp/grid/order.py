@@ -162,6 +162,12 @@ class Order:
         """Whether every digit is a bit, as the binary tree of `topdown` needs."""
         return all(radix == 2 for radix in self.radices) and not any(self.offset)
 
+    def why_no_halves(self, method: str, remedy: str = "") -> str | None:
+        """Return why a method cannot split every node in two, as one sentence; None if it can."""
+        if self.is_binary:
+            return None
+        return f"{method} needs a grid whose order splits every node in two{remedy}."
+
     @property
     def follows_map(self) -> bool:
         """Whether blocks of keys are boxes of the map, equally large but for its edges."""

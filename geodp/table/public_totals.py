@@ -80,10 +80,7 @@ class PublicTotals:
             No source, or a grid without such areas.
         """
         names = tuple((n,) if isinstance(n, str) else tuple(n) for n in totals)
-        columns: tuple[str, ...] = ("code",)
-        if grid.hierarchy is not None:
-            depth = max((len(name) for name in names), default=1)
-            columns = grid.hierarchy.levels[:depth]
+        columns = grid.areas.name_codes(max((len(name) for name in names), default=1))
         return cls.of_areas(grid, names, columns, list(totals.values()), source)
 
     @classmethod

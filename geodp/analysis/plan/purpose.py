@@ -17,6 +17,7 @@ from geodp.analysis.plan.shares import Shares, best_products, least_product
 from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights_of
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -94,7 +95,8 @@ class Purpose:
         """Return the default, and for lone settlements the setting that was made for them."""
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         lone = any(one.objective.family == ISLANDS for one in self.families)
-        names = ["pyramid", *["pyramid:setting=islands"] * (lone and grid.order.is_binary)]
+        suits = lone and Pyramid(setting="islands").unsupported(grid) is None
+        names = ["pyramid", *["pyramid:setting=islands"] * suits]
         methods = [self.planner.plan(name).method for name in names]
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 

@@ -98,7 +98,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         rows = parquet_rows(folder, card, tables.column_names(grid, card.name, ()))
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
-        if has_regions(card) and grid.domain.is_box:  # nothing tells their order
+        if card.domain.lacks_table(grid):  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
     except MemoryError:
@@ -226,11 +226,6 @@ def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
         at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
         require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
         yield at.to_numpy().astype(np.int64)
-
-
-def has_regions(card: Card) -> bool:
-    """Whether the cells are in the order of an office's regions."""
-    return isinstance(card.domain.order, StatedHierarchy)
 
 
 def order_grid_of(folder: Path, card: Card) -> Grid:

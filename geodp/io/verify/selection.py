@@ -19,7 +19,6 @@ from geodp.io.verify.readback import grid_of
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
 from geodp.table.selected import Code, SelectionCard
-from geodp.table.stated.domain import StatedHierarchy
 
 
 def _ask_identity(folder: Path, card: SelectionCard) -> str:
@@ -62,7 +61,7 @@ def _ask_answers(folder: Path, card: SelectionCard) -> str:
 
 def _has_regions(card: SelectionCard) -> bool:
     """Whether the answers are regions or units of a table, which is not in the folder."""
-    by_region = isinstance(card.domain.order, StatedHierarchy)
+    by_region = card.domain.regions is not None
     return by_region and (card.question.level not in (None, CELL) or card.domain.has_units)
 
 
@@ -83,7 +82,7 @@ def _ask_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
 def _ask_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     """Return nothing; the level is one of the grid's."""
     (answer,) = card.chosen
-    if grid.hierarchy is None and not isinstance(card.domain.order, StatedHierarchy):
+    if card.domain.regions is None:
         Coarsening.of(grid, str(answer.get("level")))
     return None, "a level of the grid"
 

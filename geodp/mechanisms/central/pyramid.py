@@ -144,8 +144,9 @@ class Pyramid(Mechanism):
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
                 "Grid.with_hierarchy)."
             )
-        if self.setting == "islands" and not self.chain and not grid.order.is_binary:
-            return "pyramid:setting=islands needs a grid whose keys are binary digits."
+        halved = grid.order.why_no_halves("pyramid:setting=islands")
+        if self.setting == "islands" and not self.chain and halved is not None:
+            return halved
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):

@@ -31,8 +31,6 @@ PIECE = 1 << 16
 FEW_SPLIT = 1 << 18
 """Nodes, about, up to which one thread has split them before several have begun."""
 
-REFUSAL = "topdown needs a grid whose order splits every node in two."
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -310,8 +308,8 @@ def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray
 
 def binary(grid: Grid) -> Grid:
     """Return the grid, or raise UsageError."""
-    if not grid.order.is_binary:
-        raise UsageError(REFUSAL)
+    if (refusal := grid.order.why_no_halves("topdown")) is not None:
+        raise UsageError(refusal)
     return grid
 
 

@@ -15,7 +15,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.card import Card
-from geodp.table.stated.domain import StatedHierarchy
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -111,7 +110,7 @@ def _margins_of(
     grid = release.grid
     if grid.maps.missing:
         return {"": None}
-    if isinstance(card.domain.order, StatedHierarchy) and grid.hierarchy is None:
+    if card.domain.lacks_table(grid):
         return dict.fromkeys(_patterns(grid))
     found: dict[str, float | None] = {}
     row, col = _find_square(grid, side, offset)
