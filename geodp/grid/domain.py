@@ -196,15 +196,8 @@ class Box(Domain):
     is_box: ClassVar[bool] = True
     kind: ClassVar[str] = ""
 
-    @property
-    def source(self) -> str:
-        """Nobody names one: the axes say it all."""
-        return ""
-
-    @property
-    def digest(self) -> str:
-        """There is nothing beside the axes."""
-        return ""
+    source: ClassVar[str] = ""
+    digest: ClassVar[str] = ""
 
     @cached_property
     def cells(self) -> int:

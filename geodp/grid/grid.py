@@ -27,7 +27,7 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
-from geodp.grid.maps import Maps, maps_of
+from geodp.grid.maps import KINDS, Maps
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
 
@@ -66,6 +66,8 @@ class Grid:
     order: Order = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if self.places[len(KINDS) - 1 :]:
+            raise UsageError("A grid has at most two places, an origin and a destination.")
         if self.order is None:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
@@ -303,7 +305,7 @@ class Grid:
     @cached_property
     def maps(self) -> Maps:
         """The maps that the cells lie on: none, one, or those of origin and destination."""
-        return maps_of(self.places)
+        return KINDS[len(self.places)](self.places)
 
     @cached_property
     def names(self) -> CellNames:

@@ -26,6 +26,8 @@ class Maps(ABC):
         Names of the two ends of a pair; empty where cells are no pairs.
     prefixes : tuple of str
         What stands before the names of other columns of each map.
+    axes : tuple of str
+        Names of the rows and columns of all maps, which are a grid's first axes.
     geometry : str
         Kind of geometry that draws a cell, as OGC calls it; empty where none does.
     missing : str
@@ -37,6 +39,7 @@ class Maps(ABC):
     codes: ClassVar[tuple[str, ...]]
     ends: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]]
+    axes: ClassVar[tuple[str, ...]]
     geometry: ClassVar[str]
     missing: ClassVar[str]
 
@@ -67,11 +70,6 @@ class Maps(ABC):
         """Return what each map has of a length that all of them share."""
         return Fraction(length, len(self.places))
 
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Names of the rows and columns of all maps, which are a grid's first axes."""
-        return self.name_columns("row", "col")
-
 
 @dataclass(frozen=True)
 class OneMap(Maps):
@@ -79,12 +77,13 @@ class OneMap(Maps):
 
     Examples
     --------
-    >>> maps_of((Lattice(2, 3),)).axes
+    >>> OneMap((Lattice(2, 3),)).axes
     ('row', 'col')
     """
 
     codes: ClassVar[tuple[str, ...]] = ("code",)
     prefixes: ClassVar[tuple[str, ...]] = ("",)
+    axes: ClassVar[tuple[str, ...]] = ("row", "col")
     geometry: ClassVar[str] = "Polygon"
     missing: ClassVar[str] = ""
 
@@ -133,6 +132,7 @@ class NoMap(_NotOne):
 
     codes: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]] = ()
+    axes: ClassVar[tuple[str, ...]] = ()
     geometry: ClassVar[str] = ""
     missing: ClassVar[str] = "no_map"
 
@@ -143,7 +143,7 @@ class MapPair(_NotOne):
 
     Examples
     --------
-    >>> pair = maps_of((Lattice(2, 3), Lattice(2, 3)))
+    >>> pair = MapPair((Lattice(2, 3), Lattice(2, 3)))
     >>> pair.axes
     ('origin_row', 'origin_col', 'destination_row', 'destination_col')
     """
@@ -151,16 +151,10 @@ class MapPair(_NotOne):
     codes: ClassVar[tuple[str, ...]] = ENDS
     ends: ClassVar[tuple[str, ...]] = ENDS
     prefixes: ClassVar[tuple[str, ...]] = tuple(f"{end}_" for end in ENDS)
+    axes: ClassVar[tuple[str, ...]] = tuple(f"{end}_{one}" for end in ENDS for one in OneMap.axes)
     geometry: ClassVar[str] = "LineString"
     missing: ClassVar[str] = "no_pairs"
 
 
 KINDS = (NoMap, OneMap, MapPair)
 """By how many maps there are."""
-
-
-def maps_of(places: tuple[Lattice, ...]) -> Maps:
-    """Return the maps of a grid's places; UsageError for more than two."""
-    if places[len(KINDS) - 1 :]:
-        raise UsageError("A grid has at most two places, an origin and a destination.")
-    return KINDS[len(places)](places)

@@ -83,7 +83,7 @@ ELSEWHERE = {
     "tests/privacy/noise/test_noise.py": "kernels/noise",
     "tests/mechanisms/central/test_filter.py": "privacy/noise/geometric",
     "tests/table/test_card.py": (
-        "release/card table/charged table/stated/domain table/stated/error table/stated/release"
+        "release/card table/charged table/stated/error table/stated/release"
     ),
     "tests/io/write/test_writers.py": "table/released",
 }

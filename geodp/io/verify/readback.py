@@ -24,7 +24,6 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
-from geodp.grid.maps import maps_of
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
@@ -251,7 +250,8 @@ def grid_of(domain: StatedDomain) -> Grid:
     places = tuple(_lattice(place) for place in domain.places)
     attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
     sizes = list(domain.axes.values())
-    extents = tuple(sizes[len(maps_of(places).axes) : len(sizes) - len(attributes)])
+    spatial = [size for place in places for size in (place.rows, place.cols)]
+    extents = tuple(sizes[len(spatial) : len(sizes) - len(attributes)])
     grid = Grid(places, attributes, extents)
     if isinstance(domain.order, str | StatedHierarchy):
         return grid

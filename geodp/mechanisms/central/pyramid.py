@@ -144,9 +144,10 @@ class Pyramid(Mechanism):
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
                 "Grid.with_hierarchy)."
             )
-        halved = grid.order.why_no_halves("pyramid:setting=islands")
-        if self.setting == "islands" and not self.chain and halved is not None:
-            return halved
+        if self.setting == "islands" and not self.chain:
+            refusal = grid.order.why_no_halves("pyramid:setting=islands")
+            if refusal is not None:
+                return refusal
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):

@@ -130,9 +130,12 @@ def _land_of(grid: Grid) -> str:
 
     Cells of H3 and S2 with a unit for all others have nobody outside.
     """
-    source = "" if grid.areas.tables else grid.domain.source
-    if grid.names.cells is not None and COUNTED_AS not in grid.domain.source:
-        source = grid.domain.source.partition(IN_MASK)[2]
+    source = grid.domain.source
+    if PREFIX not in source:
+        return ""
+    if grid.areas.tables:
+        is_cut = grid.names.cells is not None and COUNTED_AS not in source
+        source = source.partition(IN_MASK)[2] if is_cut else ""
     return source if source.startswith(PREFIX) else ""
 
 
@@ -434,8 +437,10 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     Of an even sample of its cells, by a map of half degrees: sea is what does not touch or
     neighbour one with land.
     """
+    if grid.size < FEW or not grid.domain.is_box:
+        return ()
     lattice = grid.maps.one
-    if grid.size < FEW or not grid.domain.is_box or lattice is None or lattice.crs is None:
+    if lattice is None or lattice.crs is None:
         return ()
     share = _share_of_sea(grid, lattice)
     if share <= 0.5:
