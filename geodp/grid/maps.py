@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from geodp.errors import UsageError
 from geodp.grid.codes import CodeSystem
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
-from geodp.grid.pairs import ENDS
+from geodp.grid.pairs import ENDS, PairOrder
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Maps(ABC):
         What stands before the names of other columns of each map.
     axes : tuple of str
         Names of the rows and columns of all maps, which are a grid's first axes.
+    region_order : type
+        Order of cells, or of their pairs, by the regions of a table.
     geometry : str
         Kind of geometry that draws a cell, as OGC calls it; empty where none does.
     missing : str
@@ -40,6 +43,7 @@ class Maps(ABC):
     ends: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]]
     axes: ClassVar[tuple[str, ...]]
+    region_order: ClassVar[type[HierarchyOrder] | type[PairOrder]] = HierarchyOrder
     geometry: ClassVar[str]
     missing: ClassVar[str]
 
@@ -152,6 +156,7 @@ class MapPair(_NotOne):
     ends: ClassVar[tuple[str, ...]] = ENDS
     prefixes: ClassVar[tuple[str, ...]] = tuple(f"{end}_" for end in ENDS)
     axes: ClassVar[tuple[str, ...]] = tuple(f"{end}_{one}" for end in ENDS for one in OneMap.axes)
+    region_order: ClassVar[type[HierarchyOrder] | type[PairOrder]] = PairOrder
     geometry: ClassVar[str] = "LineString"
     missing: ClassVar[str] = "no_pairs"
 

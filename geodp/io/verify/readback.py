@@ -22,11 +22,9 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.grid.pairs import PairOrder
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
@@ -240,9 +238,8 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
     one = Grid(grid.places[:1])
     found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
     require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
-    if len(grid.places) == PairOrder.ends:
-        return grid.with_order(PairOrder(order.axes, order.radices, hierarchy=found))
-    return grid.with_order(HierarchyOrder(order.axes, order.radices, hierarchy=found))
+    own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
+    return grid.with_order(own)
 
 
 def grid_of(domain: StatedDomain) -> Grid:
