@@ -101,8 +101,8 @@ class Counts(Protocol):
         """Return the digits that each level splits."""
         if self.chain:
             return steps_of(self.chain, self.name)
-        if (areas := grid.official_steps()) is not None:
-            return [step for _, step in areas]
+        if grid.areas.nested:
+            return [step for _, step in grid.areas.steps]
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)
         return [rest] * bool(rest) + [4] * (digits // 4)
 

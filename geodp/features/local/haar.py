@@ -166,9 +166,8 @@ class Haar(Protocol):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
-        if not grid.order.is_binary:
-            return "haar needs a grid whose order splits every node in two; counts takes others."
-        return super().unsupported(grid)
+        remedy = "; counts takes others"
+        return grid.order.why_no_halves(self.name, remedy) or super().unsupported(grid)
 
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
         """Return the fan-outs of the tree and the chances that a device is asked about each."""

@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.areas import levels_above
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.resolution import resolution_limit
 from geodp.errors import GeodpError, InputError, UsageError
@@ -147,7 +146,7 @@ class LocalPlan:
             "blocks": [error.describe() for error in reversed(self.errors)],
             "areas": [
                 {"level": name, **self.errors[digits].describe()}
-                for name, digits in levels_above(self.released)
+                for name, digits in self.released.areas.above_cells
             ],
         }
 
@@ -258,8 +257,7 @@ def plan(
 
 def _require_map(grid: Grid) -> None:
     """Refuse a grid that devices cannot be asked about."""
-    more = grid.mask is not None or grid.hierarchy is not None
-    if more or len(grid.places) != 1 or len(grid.shape) != 2:
+    if grid.plain_map is None or not grid.domain.is_box:
         raise UsageError(
             "A round asks devices about one map, in Morton order or that of official areas: leave "
             "out mask, attributes, regions and pairs."
@@ -280,8 +278,9 @@ def _depths(grid: Grid) -> Iterator[int]:
 
 def _suit(grid: Grid, depth: int) -> Protocol:
     """Return the protocol for a depth: the finest level has two thirds of the devices."""
-    if (areas := grid.official_steps()) is not None:
-        steps, ends = [step for _, step in areas], list(accumulate(step for _, step in areas))
+    if grid.areas.nested:
+        steps = [step for _, step in grid.areas.steps]
+        ends = list(accumulate(steps))
         steps = steps[: ends.index(depth) + 1]
     elif depth <= FINE_BITS + 1:
         steps = [depth]

@@ -161,7 +161,7 @@ class Protocol(Method[LocalReports]):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
-        if grid.hierarchy is not None or len(grid.places) != 1 or len(grid.shape) != 2:
+        if grid.plain_map is None or not grid.order.follows_map:
             return (
                 f"{self.name} asks devices about one map without attributes, in Morton order or "
                 "that of official areas; choose such a grid."

@@ -173,7 +173,7 @@ def dominate(
     )
     planner = Planner(grid, terms, regions)
     named = isinstance(other, str | Mechanism)
-    often = (RELEASES if len(grid.places) == 1 else 0) if releases is None else releases
+    often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
     if often < 0 or (releases and not named):
         raise UsageError("Releases are simulated of a method that is named; 0 or more.")
     row = _row_of(planner, other)

@@ -218,17 +218,17 @@ def _cells_of(grid: Grid, digits: int) -> int:
 
 
 def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
-    if grid.official_steps() is not None:
+    if grid.areas.nested:
         nodes = nodes_of(grid).items()
         return tuple(
             Blocks(name, digits) for name, digits in nodes
         ), "published areas, which are levels of the order"
-    if len(grid.places) != 1 or grid.places[0].system is None:
+    if not grid.maps.areas:
         raise UsageError("areas need a grid of a code system, or of regions.")
     place = grid.places[0]
     key, groups = _all_cells(grid, proxy), []
     row, col = grid.decode(key)[:2]
-    for name, side in grid.places[0].system.areas:
+    for name, side in grid.maps.areas:
         high, wide = (row + place.row0) // side, (col + place.col0) // side
         groups.append(CellSets.of_labels(name, key, high * (wide.max() + 1) + wide))
     return tuple(groups), f"published areas: {', '.join(group.name for group in groups)}"
@@ -306,8 +306,7 @@ FAMILIES: dict[str, Draw] = {
 
 
 def _require_map(grid: Grid, one: Objective) -> None:
-    if len(grid.places) != 1:
-        raise UsageError(f"{one.family} need a grid of one map.")
+    grid.require_map(f"{one.family} need a grid of one map.")
 
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:

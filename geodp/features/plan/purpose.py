@@ -17,6 +17,7 @@ from geodp.features.plan.search import Candidate, Value, improve
 from geodp.features.plan.shares import LevelShares, best_products, least_product
 from geodp.features.plan.simulation import FRESH, PlanSimulation, Simulated, weights_of
 from geodp.grid.grid import Grid
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -96,7 +97,8 @@ class Purpose:
         """Return the default, and for lone settlements the setting that was made for them."""
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         lone = any(one.objective.family == ISLANDS for one in self.families)
-        names = ["pyramid", *["pyramid:setting=islands"] * (lone and grid.order.is_binary)]
+        suits = lone and Pyramid(setting="islands").unsupported(grid) is None
+        names = ["pyramid", *["pyramid:setting=islands"] * suits]
         methods = [self.planner.plan(name).method for name in names]
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 

@@ -133,14 +133,7 @@ class Blocks:
 
     def count(self, grid: Grid) -> int:
         """Return those that hold a cell."""
-        if grid.order.is_binary:
-            return grid.domain.count_blocks([grid.bits - self.digits])[0]
-        stride = prod(grid.order.radices[self.digits :])
-        keys = prod(grid.order.radices) // stride
-        if self.digits == len(grid.order.radices):
-            return grid.size
-        first = np.arange(keys, dtype=np.uint64) * np.uint64(stride)
-        return int(grid.domain.overlaps(first, self.digits).sum())
+        return grid.domain.count_nodes(self.digits)
 
     def sums(self, difference: MapDifference) -> Sums:
         """Return those of blocks."""

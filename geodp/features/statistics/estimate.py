@@ -33,7 +33,6 @@ from geodp.features.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.features.statistics.figures import CLASSES, INHABITED, Figure, list_figures
 from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, invert
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.io.write.frame import cell_size
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
@@ -147,7 +146,7 @@ def estimate_statistics(
     grid = release.grid
     board = board_of(release, classes)
     km2 = square_kilometres(grid)
-    every = list_figures(None if has_units(grid) else board.inside, km2, classes)
+    every = list_figures(board.inside if grid.names.on_map else None, km2, classes)
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
@@ -360,8 +359,7 @@ def board_of(release: Release, classes: Sequence[int]) -> Board:
     method, event, grid = release.method, release.event, release.grid
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
         raise UsageError("Reports of devices are not simulated, so their map has no statistics.")
-    if len(grid.places) != 1 or len(grid.shape) != 2:
-        raise UsageError("Statistics are those of one map without attributes.")
+    grid.require_plain_map("Statistics are those of one map without attributes.")
     if grid.size > MOST_CELLS or int(np.prod(grid.shape)) > 4 * MOST_CELLS:
         raise UsageError("Statistics are found on maps of at most 2**22 cells.")
     if release.totals is not None:

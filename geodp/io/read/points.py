@@ -173,7 +173,7 @@ class Points(Reader):
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import describe_columns, locate
-        from geodp.io.read.rows.tally import place, reasons_outside
+        from geodp.io.read.rows.tally import place
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
@@ -191,7 +191,7 @@ class Points(Reader):
                         arrays[column] = decimal_points(arrays[column], self.decimal, False)
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                reasons = reasons_outside(self.grid, index, inside)
+                reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
@@ -224,9 +224,9 @@ class Points(Reader):
         """Return the map that points are located on; None where the grid has none."""
         from geodp.grid.cells.points import CellMap
 
-        places = self.grid.places
-        if len(places) == 1 and places[0].transform is not None:
-            return places[0]
+        place = self.grid.maps.one
+        if place is not None and place.transform is not None:
+            return place
         return CellMap.of(self.grid, self.outside == "drop")
 
     def _columns(self) -> Locator:

@@ -241,7 +241,7 @@ class Table(Reader):
         """Whether what a layout states of its table holds of what is read of it."""
         # What is added up may be other dates, and a rounded share may be several persons'.
         counted_once = self.duplicates == "error" and self.rounding is None
-        return counted_once and not grid.attributes and len(grid.places) == 1
+        return counted_once and grid.plain_map is not None
 
     def _open(self, paths: Given) -> Iterator[Columns]:
         """Open the tables; a second header row is a property of the file."""
@@ -261,12 +261,11 @@ class Table(Reader):
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return where counts are gathered; an official file lists a cell once, sum or not."""
-        from geodp.grid.units import index_of_units
         from geodp.io.read.rows.tally import Tally
 
         other = None
         if self.other is not None:
-            other = index_of_units(grid, [self.other], other=self.other)[:, 0]
+            other = grid.names.find([self.other], other=self.other)[:, 0]
         return Tally(
             grid,
             self.outside or "error",
@@ -354,9 +353,9 @@ class Table(Reader):
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
         from geodp.io.read.rows.locators import axis_locators
 
-        if len(grid.places) != 1:
+        if (place := grid.maps.one) is None:
             return self._locators(grid, wide)  # which says what is missing
-        found = [geometry_cells(grid.places[0], find_geometry(table), table.name)]
+        found = [geometry_cells(place, find_geometry(table), table.name)]
         return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
 
     def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:

@@ -225,7 +225,7 @@ class _Tree:
         radices = grid.order.radices
         fanouts = [1]
         digit = 0
-        for name, digits in grid.official_steps() or [("digit", 1)] * len(radices):
+        for name, digits in grid.areas.steps or [("digit", 1)] * len(radices):
             fanouts[-1] *= prod(radices[digit : digit + digits])
             digit += digits
             if name:  # others end at no area

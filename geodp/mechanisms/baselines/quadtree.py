@@ -86,9 +86,7 @@ class Quadtree(Mechanism):
 
     def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""
-        if not grid.order.is_binary:
-            return "quadtree needs a grid whose order splits every node in two."
-        return super().unsupported(grid)
+        return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the root."""

@@ -114,7 +114,7 @@ def test_squares_give_the_closed_form_of_regions(order):
     tree = found.method.tree_variance(grid, found.event)
     ends = np.cumsum([0, *[f.bit_length() - 1 for f in tree.fanouts]])
     if order == "official":
-        ends = np.cumsum([0, *(digits for _, digits in grid.official_steps())])
+        ends = np.cumsum([0, *(digits for _, digits in grid.areas.steps)])
     for group in groups_of(grid):
         squares = group.squares(grid)[ends]
         fine = squares[1:] - np.array(tree.fanouts) * squares[:-1]

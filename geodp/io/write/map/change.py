@@ -123,8 +123,9 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
     both = (earlier, later)
     if earlier.table.grid != later.table.grid:
         raise UsageError("--compare takes two releases on the same grid and domain.")
-    if len(later.table.grid.places) != 1:
-        raise UsageError("--compare is for releases of one map, not of origins and destinations.")
+    later.table.grid.require_map(
+        "--compare is for releases of one map, not of origins and destinations."
+    )
     side = max(1, look.size // 3)
     panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]
     change = MapChange.of(*panels)

@@ -83,8 +83,10 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     Raises UsageError for bounds without a cell, and for asked words that no font can draw.
     """
     look.require_fonts()
-    places = range(len(table.grid.places))
-    panels = [Panel.of(table, number, card, look.bounds, look.size) for number in places]
+    panels = [
+        Panel.of(table, number, card, look.bounds, look.size)
+        for number, _ in enumerate(table.grid.places)
+    ]
     room = find_room(look)
     wide = sum(room + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
     page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
