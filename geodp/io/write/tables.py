@@ -64,7 +64,7 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
 
 def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
     """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
-    found: list[NDArray[np.float64]] = []
+    found: list[FloatArray] = []
     if not centre_columns(grid):
         return found
     for number, _ in enumerate(grid.places):
