@@ -6,7 +6,6 @@ of ``CodeSystem.locate``; codes come by integer arithmetic, so that an engine fi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -235,7 +234,7 @@ def _code(system: CodeSystem, at: Engine) -> str:
 def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
     """Return the first spelling of a description as an expression of SQL."""
     one = system.spellings[0]
-    letters = one.letters.tobytes().decode(f"utf-32-{sys.byteorder[0]}e")
+    letters = "".join(map(chr, one.letters))
     parts: list[str] = []
     for mark in one.marks.tolist():
         kind, first, width, other, a, b, sign = mark[:7]

@@ -32,6 +32,16 @@ class Percent:
     value: float
 
 
+@dataclass(frozen=True)
+class Amount:
+    """A number that is shown as an amount of money."""
+
+    value: float
+
+
+YEN = '"¥"#,##0'
+
+
 def write(path, *sheets, names=None, hidden=()):
     """Write sheets of rows into a workbook of the form that the path ends in."""
     names = names or [f"sheet {number}" for number in range(len(sheets))]
@@ -57,6 +67,8 @@ def _xlsx(path, sheets, hidden):
                         cell.value = "=1+1"
                     case Percent():
                         cell.value, cell.number_format = value.value, "0%"
+                    case Amount():
+                        cell.value, cell.number_format = value.value, YEN
                     case datetime.timedelta():
                         cell.value, cell.number_format = value, "[h]:mm:ss"
                     case _:
@@ -115,6 +127,8 @@ def ods_cell(value):
             )
         case Percent():
             said = typed("percentage", "value", value.value)
+        case Amount():
+            said = typed("currency", "value", value.value) + ' office:currency="JPY"'
         case bool():
             said = typed("boolean", "boolean-value", str(value).lower())
         case int() | float():
@@ -131,7 +145,7 @@ def ods_cell(value):
     return f"<table:table-cell {said}><text:p>shown</text:p></table:table-cell>"
 
 
-STYLES = {"plain": 0, "percent": 9, "moment": 22, "time": 21, "span": 46}
+STYLES = {"plain": 0, "percent": 9, "moment": 22, "time": 21, "span": 46, "amount": 171}
 CODES = {
     "#NULL!": 0,
     "#DIV/0!": 7,
@@ -161,6 +175,8 @@ def biff(sheets, hidden=(), *, epoch=1900, extra=b"", inside=b""):
     """Return the stream of a workbook; `extra` stands after what begins it, `inside` in sheets."""
     head = begin(5) + extra + record(0x42, struct.pack("<H", 1200))
     head += record(0x22, struct.pack("<H", epoch == 1904))
+    shown = YEN.encode("utf-16-le")
+    head += record(0x41E, struct.pack("<HHB", STYLES["amount"], len(YEN), 1) + shown)
     for number in STYLES.values():
         head += record(0xE0, struct.pack("<HH16x", 0, number))
     bodies = [begin(16) + _cells(rows, epoch) + inside + record(10) for rows in sheets.values()]
@@ -205,6 +221,8 @@ def _biff_cell(row, column, value, epoch):
             return record(6, place() + amount + struct.pack("<HLH", 0, 0, 3) + b"\x1e\x01\x00")
         case Percent():
             return number(value.value, "percent")
+        case Amount():
+            return number(value.value, "amount")
         case bool():
             return record(0x205, place() + bytes([value, 0]))
         case int() if 0 <= value < 1 << 29:

@@ -1,4 +1,4 @@
-"""Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors, percentages.
+"""Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors, and signs.
 
 python-calamine gives a blank for an error and for a formula what it gave, so that their records
 are looked at beforehand. It also asks for as much memory as a damaged record says, and the process
@@ -8,10 +8,11 @@ ends where there is not so much: sizes are compared with what a sheet can have.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from geodp.io.read.rows.fields import ERRORS
+from geodp.io.read.rows.forms.cells import sign_of
 
 BOF, EOF, ENCRYPTED, SHEET, FORMAT, STYLE = 0x0809, 0x000A, 0x002F, 0x0085, 0x041E, 0x00E0
 FORMULAS = (0x0006, 0x0206, 0x0406)
@@ -34,8 +35,8 @@ MOST_AREA = 1 << 24
 VERSIONS = (0x0500, 0x0600)
 """Those that have several sheets in one stream, and that python-calamine reads."""
 
-PERCENTAGES = {9, 10}
-"""Numbers of the built-in formats of percentages."""
+SIGNS = {**dict.fromkeys((9, 10), "%"), **dict.fromkeys((5, 6, 7, 8, 42, 44), " ¤")}
+"""What built-in formats show beside numbers: percentages, and amounts in a currency of theirs."""
 
 
 @dataclass
@@ -48,8 +49,8 @@ class Marks:
         Rows that hold one.
     errors : mapping of int to mapping of int to str
         By row and column, as they are shown.
-    percentages : mapping of int to list of int
-        Columns of numbers that are shown as percentages, by row.
+    signs : mapping of int to mapping of int to str
+        By row and column, what a number is shown with that makes it no count.
     cells : int
         Records of cells.
     first, last : tuple of int
@@ -58,7 +59,7 @@ class Marks:
 
     formulas: set[int] = field(default_factory=set)
     errors: dict[int, dict[int, str]] = field(default_factory=dict)
-    percentages: dict[int, list[int]] = field(default_factory=dict)
+    signs: dict[int, dict[int, str]] = field(default_factory=dict)
     cells: int = 0
     first: tuple[int, int] = (MOST_ROWS, MOST_COLUMNS)
     last: tuple[int, int] = (0, 0)
@@ -93,13 +94,13 @@ class Records:
     stream : bytes
     starts : tuple of int
         Where each sheet begins.
-    shares : frozenset of int
-        Styles that show a number as a percentage.
+    signs : mapping of int to str
+        What styles show beside a number that makes it no count.
     """
 
     stream: bytes
     starts: tuple[int, ...]
-    shares: frozenset[int]
+    signs: Mapping[int, str]
 
     @classmethod
     def of(cls, stream: bytes) -> Records:
@@ -108,7 +109,7 @@ class Records:
         Raises ValueError for one that is encrypted, damaged or of another version, and
         struct.error for one that is damaged.
         """
-        version, starts, formats, styles = 0, list[int](), set(PERCENTAGES), list[int]()
+        version, starts, formats, styles = 0, list[int](), dict(SIGNS), list[int]()
         for kind, at, size in _records(stream, 0):
             match kind:
                 case 0x0809 if not version:
@@ -119,14 +120,13 @@ class Records:
                     starts.append(struct.unpack_from("<L", stream, at)[0])
                 case 0x041E:
                     number = struct.unpack_from("<H", stream, at)[0]
-                    if "%" in _format(stream[at + 2 : at + size], version):
-                        formats.add(number)
+                    formats[number] = sign_of(_format(stream[at + 2 : at + size], version))
                 case 0x00E0:
                     styles.append(struct.unpack_from("<H", stream, at + 2)[0])
         if version not in VERSIONS:
             raise ValueError("a workbook of another version")
-        shares = frozenset(style for style, number in enumerate(styles) if number in formats)
-        return cls(stream, tuple(starts), shares)
+        signs = {style: formats[one] for style, one in enumerate(styles) if formats.get(one)}
+        return cls(stream, tuple(starts), signs)
 
     def marks(self) -> list[Marks]:
         """Return what the values of each sheet do not tell; raises as above."""
@@ -152,12 +152,13 @@ class Records:
                 found.errors.setdefault(row, {})[column] = ERRORS[
                     ERROR_CODES.index(self.stream[at + 6])
                 ]
-            elif kind in NUMBERS and style in self.shares:
-                found.percentages.setdefault(row, []).append(column)
-            elif kind == MANY_NUMBERS and self.shares:
+            elif kind in NUMBERS and style in self.signs:
+                found.signs.setdefault(row, {})[column] = self.signs[style]
+            elif kind == MANY_NUMBERS and self.signs:
                 for number, one in enumerate(range(at + 4, at + size - 2, 6)):
-                    if struct.unpack_from("<H", self.stream, one)[0] in self.shares:
-                        found.percentages.setdefault(row, []).append(column + number)
+                    style = struct.unpack_from("<H", self.stream, one)[0]
+                    if style in self.signs:
+                        found.signs.setdefault(row, {})[column + number] = self.signs[style]
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import struct
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from xml.parsers.expat import ExpatError
 
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.archive import DAMAGES
+from geodp.io.read.rows.flags import SEPARATORS, is_flag
 
 Cell: TypeAlias = str | int | float | None
 
@@ -27,6 +29,15 @@ NO_WORKBOOK = (
     "The file cannot be read as a workbook (xlsx, xls, ods); it may be damaged or encrypted: save "
     "it again without a password, or as CSV."
 )
+
+
+_FORMAT = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
+"""A text in quotes, an escaped letter, widths, a currency, conditions, and others of a format."""
+
+_CODES = {*map(chr, range(128))} - {"$"}
+"""Letters that stand for digits or moments, or are shown and change no number."""
+
+_BESIDE = f"{SEPARATORS}()"
 
 
 class Book(Protocol):
@@ -57,9 +68,34 @@ def as_cell(value: Any) -> Cell:
     return str(value)
 
 
-def percentage(value: float) -> str:
-    """Return a number that a workbook shows as a percentage as the text that it shows."""
-    return f"{value * 100:.15g}%"
+def sign_of(code: str) -> str:
+    """Return what a format of numbers shows beside them that makes them no counts; empty: nothing.
+
+    ``%``, by which the number shown is a hundred times as large; or, behind a blank, the sign of a
+    currency, or a word that texts beside numbers may not have either (``--flags``): ``千人``.
+
+    >>> sign_of("0.0%"), sign_of("[$€-407] #,##0"), sign_of('#,##0"人"'), sign_of('0"千人"')
+    ('%', ' €', '', ' 千人')
+    """
+    words = [""]
+    for found in _FORMAT.finditer(code):
+        quoted, escaped, currency, other = found.groups()
+        if currency:
+            return f" {currency}"
+        if other == "%":
+            return "%"
+        shown = quoted or escaped or ("" if other is None or other in _CODES else other)
+        words = [*words[:-1], words[-1] + shown] if shown else [*words, ""]
+    for word in words:
+        plain = word.replace("\\", "¥").strip(_BESIDE)  # as Japanese fonts have it
+        if plain and not is_flag(plain):
+            return f" {plain}"
+    return ""
+
+
+def show(value: float, sign: str) -> str:
+    """Return a number as the text that a workbook shows, with what :func:`sign_of` found."""
+    return f"{value * 100:.15g}%" if sign == "%" else f"{value:.15g}{sign}"
 
 
 def guard_rows(rows: Iterator[Row], name: str) -> Iterator[Row]:

@@ -24,7 +24,7 @@ from geodp.io.read.rows.forms.cells import (
     Cell,
     Row,
     guard_rows,
-    percentage,
+    show,
 )
 from geodp.io.read.rows.input_files import InputFile, guard
 
@@ -145,9 +145,10 @@ def _read_cell(cell: Element) -> Cell:
         case "float":
             return _read_number(stated("value"))
         case "percentage":
-            return percentage(float(_read_number(stated("value"))))
+            return show(float(_read_number(stated("value"))), "%")
         case "currency":
-            return f"{_read_number(stated('value'))} {cell.get(f'{_OFFICE}currency') or '¤'}"
+            currency = cell.get(f"{_OFFICE}currency") or "¤"
+            return show(float(_read_number(stated("value"))), f" {currency}")
         case "date":
             return _read_date(stated("date-value"))
         case "time":

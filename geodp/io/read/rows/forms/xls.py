@@ -19,7 +19,7 @@ from geodp.io.read.rows.forms.cells import (
     Row,
     as_cell,
     guard_rows,
-    percentage,
+    show,
 )
 from geodp.io.read.rows.forms.compound import read_stream
 from geodp.io.read.rows.input_files import InputFile
@@ -88,8 +88,8 @@ class BinaryBook:
         rows = islice(chain(rows, blank), max(height, marks.end))
         for number, row in enumerate(rows):
             cells: list[Cell] = [None] * left + [*map(_cell, row)]
-            for column in marks.percentages.get(number, ()):
-                cells[column] = percentage(cells[column])  # type: ignore[arg-type]
+            for column, sign in marks.signs.get(number, {}).items():
+                cells[column] = show(cells[column], sign)  # type: ignore[arg-type]
             for column, text in marks.errors.get(number, {}).items():
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = text

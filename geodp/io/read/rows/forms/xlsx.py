@@ -15,7 +15,8 @@ from geodp.io.read.rows.forms.cells import (
     Row,
     as_cell,
     guard_rows,
-    percentage,
+    show,
+    sign_of,
 )
 from geodp.io.read.rows.input_files import InputFile
 
@@ -32,7 +33,7 @@ class OpenXmlBook:
     def __init__(self, file: InputFile) -> None:
         self._name = file.name
         self._book = _load(file)
-        self._shares: dict[Any, bool] = {}
+        self._signs: dict[Any, str] = {}
 
     @property
     def sheets(self) -> tuple[str, ...]:
@@ -58,9 +59,10 @@ class OpenXmlBook:
         if type(value) not in (int, float):
             return as_cell(value)
         style = cell.style_array.numFmtId
-        if style not in self._shares:  # a format takes long to look up, and there are few
-            self._shares[style] = "%" in cell.number_format
-        return percentage(value) if self._shares[style] else as_cell(value)
+        if style not in self._signs:  # a format takes long to look up, and there are few
+            self._signs[style] = sign_of(cell.number_format)
+        sign = self._signs[style]
+        return show(value, sign) if sign else as_cell(value)
 
 
 def _load(file: InputFile) -> Any:

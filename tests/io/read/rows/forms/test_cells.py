@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms.cells import as_cell, guard_rows, percentage
+from geodp.io.read.rows.forms.cells import as_cell, guard_rows, show, sign_of
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,49 @@ def test_values_become_numbers_or_texts(value, cell):
     assert type(found) is type(cell)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.07, "7%"), (1.0, "100%"), (0.123, "12.3%")])
-def test_percentages_are_texts(value, shown):
-    assert percentage(value) == shown
+@pytest.mark.parametrize(
+    ("value", "sign", "shown"),
+    [
+        (0.07, "%", "7%"),
+        (1.0, "%", "100%"),
+        (0.123, "%", "12.3%"),
+        (1234.0, " ¥", "1234 ¥"),
+        (0.5, " €", "0.5 €"),
+    ],
+)
+def test_numbers_with_signs_are_texts(value, sign, shown):
+    assert show(value, sign) == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "sign"),
+    [
+        *((one, "") for one in ("", "General", "0", "#,##0.00", "0.00E+00", "# ?/?", "@")),
+        *((one, "") for one in ("#,##0_);(#,##0)", "[Red]-0;0", "[>=1000]0;0.0", "* #,##0_-")),
+        *((one, "") for one in ('#,##0"人"', '0" persons"', '"△ "0', "yyyy/mm/dd", "[$-411]0")),
+        *((one, "") for one in ('0;-0;"-"', "[h]:mm:ss", '_("x"* #,##0_)', "\\p0")),
+        *((one, "%") for one in ("0%", "0.0 %", "0,0%", "0;0%", "[Red]0%")),
+        ('0"%"', " %"),
+        ("0\\%", " %"),
+        ('0"‰"', " ‰"),
+        ('"¥"#,##0', " ¥"),
+        ("\\¥#,##0", " ¥"),
+        ("\\\\#,##0", " ¥"),  # as Japanese fonts show it
+        ("[$¥-411]#,##0", " ¥"),
+        ("[$EUR] 0", " EUR"),
+        ("[$kr.-406] 0", " kr."),
+        ("$#,##0", " $"),
+        ('_-* #,##0.00\\ "€"_-', " €"),
+        ('#,##0\\ "Kč"', " Kč"),
+        ('0"円"', " 円"),
+        ('0"千人"', " 千人"),
+        ('0" thousand"', " thousand"),
+        ('0"000"', " 000"),
+        ('[<5]"<5";0', " <5"),
+    ],
+)
+def test_a_format_says_what_makes_a_number_no_count(code, sign):
+    assert sign_of(code) == sign
 
 
 def test_the_words_of_a_library_are_not_passed_on():

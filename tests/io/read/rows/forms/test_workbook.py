@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.io.read.rows.forms import workbook, xlsx
 from geodp.io.read.table import read_table
-from tests.io.read.workbooks import FORMS, Error, Formula, Percent, write
+from tests.io.read.workbooks import FORMS, Amount, Error, Formula, Percent, write
 
 SECRET = 987654321
 
@@ -55,6 +55,7 @@ def test_one_of_several_sheets_is_chosen(form, tmp_path):
         ),
         ([("mesh", "n"), (53394611, SECRET), (Error("#REF!"), 1)], "Column mesh", 3),
         ([("mesh", "n"), (53394611, SECRET), (53394612, Percent(1.0))], "percentage", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, Amount(7))], "amount of money", 3),
         ([("mesh", "n"), (53394611, SECRET), (53394612, True)], "mark", 3),
         ([("mesh", "n"), (53394611, SECRET), (), (53394612, 1)], "blank", 3),
         ([("mesh", "n"), (53394611, SECRET, 1)], "more columns", 2),
