@@ -1,18 +1,13 @@
-"""Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors, and signs.
-
-python-calamine gives a blank for an error and for a formula what it gave, so that their records
-are looked at beforehand. It also asks for as much memory as a damaged record says, and the process
-ends where there is not so much: sizes are compared with what a sheet can have.
-"""
+"""Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors and signs."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from geodp.io.read.rows.fields import ERRORS
 from geodp.io.read.rows.forms.cells import sign_of
+from geodp.io.read.rows.forms.marks import SIGNS, Marks, require_near
 
 BOF, EOF, ENCRYPTED, SHEET, FORMAT, STYLE = 0x0809, 0x000A, 0x002F, 0x0085, 0x041E, 0x00E0
 FORMULAS = (0x0006, 0x0206, 0x0406)
@@ -23,66 +18,11 @@ DIMENSIONS, MERGED = 0x0200, 0x00E5
 CELLS = {*FORMULAS, TRUTH_OR_ERROR, *NUMBERS, MANY_NUMBERS, 0x0204, 0x00D6, 0x00FD}
 """Records of cells: those above, and texts."""
 
-ERROR_CODES = (0x00, 0x07, 0x0F, 0x17, 0x1D, 0x24, 0x2A, 0x2B)
-"""Of the first of ``ERRORS``."""
-
 MOST_ROWS, MOST_COLUMNS = 1 << 16, 1 << 8
 """Of a sheet."""
 
-MOST_AREA = 1 << 24
-"""Cells of the rectangles around the sheets of a workbook, of which few are filled."""
-
 VERSIONS = (0x0500, 0x0600)
 """Those that have several sheets in one stream, and that python-calamine reads."""
-
-SIGNS = {**dict.fromkeys((9, 10), "%"), **dict.fromkeys((5, 6, 7, 8, 42, 44), " ¤")}
-"""What built-in formats show beside numbers: percentages, and amounts in a currency of theirs."""
-
-
-@dataclass
-class Marks:
-    """What of the cells of a sheet is not told by their values; rows and columns count from 0.
-
-    Attributes
-    ----------
-    formulas : set of int
-        Rows that hold one.
-    errors : mapping of int to mapping of int to str
-        By row and column, as they are shown.
-    signs : mapping of int to mapping of int to str
-        By row and column, what a number is shown with that makes it no count.
-    cells : int
-        Records of cells.
-    first, last : tuple of int
-        Row and column of the corners of the rectangle around all cells.
-    """
-
-    formulas: set[int] = field(default_factory=set)
-    errors: dict[int, dict[int, str]] = field(default_factory=dict)
-    signs: dict[int, dict[int, str]] = field(default_factory=dict)
-    cells: int = 0
-    first: tuple[int, int] = (MOST_ROWS, MOST_COLUMNS)
-    last: tuple[int, int] = (0, 0)
-
-    @property
-    def area(self) -> int:
-        """The number of cells in the rectangle."""
-        rows, columns = (1 + b - a for a, b in zip(self.first, self.last, strict=True))
-        return max(rows, 0) * max(columns, 0)
-
-    def take(self, row: int, column: int, width: int) -> None:
-        """Add cells side by side; ValueError for some beyond what a sheet has."""
-        end = column + width - 1
-        if row >= MOST_ROWS or not column <= end < MOST_COLUMNS:
-            raise ValueError("a cell beyond the sheet")
-        self.cells += 1
-        self.first = min(self.first[0], row), min(self.first[1], column)
-        self.last = max(self.last[0], row), max(self.last[1], end)
-
-    @property
-    def end(self) -> int:
-        """The number of rows up to the last formula or error."""
-        return 1 + max([*self.formulas, *self.errors], default=-1)
 
 
 @dataclass(frozen=True)
@@ -131,12 +71,11 @@ class Records:
     def marks(self) -> list[Marks]:
         """Return what the values of each sheet do not tell; raises as above."""
         found = [*map(self._mark, self.starts)]
-        if sum(one.area for one in found) > max(MOST_AREA, 64 * sum(one.cells for one in found)):
-            raise ValueError("cells far from all others")
+        require_near(found)
         return found
 
     def _mark(self, start: int) -> Marks:
-        found = Marks()
+        found = Marks(MOST_ROWS, MOST_COLUMNS)
         for kind, at, size in _records(self.stream, start):
             if kind == DIMENSIONS:
                 _require_dimensions(self.stream[at : at + size])
@@ -149,9 +88,7 @@ class Records:
             if kind in FORMULAS:
                 found.formulas.add(row)
             elif kind == TRUTH_OR_ERROR and self.stream[at + 7]:
-                found.errors.setdefault(row, {})[column] = ERRORS[
-                    ERROR_CODES.index(self.stream[at + 6])
-                ]
+                found.add_error(row, column, self.stream[at + 6])
             elif kind in NUMBERS and style in self.signs:
                 found.signs.setdefault(row, {})[column] = self.signs[style]
             elif kind == MANY_NUMBERS and self.signs:

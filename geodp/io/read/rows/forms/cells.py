@@ -6,13 +6,15 @@ import datetime
 import re
 import struct
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 from xml.parsers.expat import ExpatError
 
 from geodp.errors import InputError
 from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.flags import SEPARATORS, is_flag
+from geodp.io.read.rows.input_files import InputFile
 
 Cell: TypeAlias = str | int | float | None
 
@@ -26,8 +28,8 @@ BROKEN = (
 """What libraries raise on a damaged, hostile or encrypted workbook; their words may quote cells."""
 
 NO_WORKBOOK = (
-    "The file cannot be read as a workbook (xlsx, xls, ods); it may be damaged or encrypted: save "
-    "it again without a password, or as CSV."
+    "The file cannot be read as a workbook (xlsx, xlsb, xls, ods); it may be damaged or encrypted: "
+    "save it again without a password, or as CSV."
 )
 
 
@@ -40,26 +42,67 @@ _CODES = {*map(chr, range(128))} - {"$"}
 _BESIDE = f"{SEPARATORS}()"
 
 
-class Book(Protocol):
-    """A workbook of some form."""
+class Book(ABC):
+    """A workbook of some form, of which rows are read one by one.
 
-    @property
-    def sheets(self) -> tuple[str, ...]:
-        """Names of its sheets of cells, hidden ones among them."""
+    Attributes
+    ----------
+    sheets : tuple of str
+        Names of its sheets of cells, hidden ones among them.
+    """
+
+    sheets: tuple[str, ...]
+
+    def __init__(self, file: InputFile) -> None:
+        self._name = file.name
 
     def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet from the first on, blank ones too; InputError on damage."""
+        """Yield the rows of a sheet from the first on, blank ones too; InputError on damage.
 
+        The words of a library that fails are left out, as they may quote cells.
+        """
+        rows = self._rows(sheet)
+        while True:
+            row: Row | None = None
+            read = False
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    row = next(rows, None)
+                read = True
+            except BROKEN:
+                pass
+            if not read:
+                self.refuse()
+            if row is None:
+                return
+            yield row
+
+    def refuse(self) -> NoReturn:
+        """Raise InputError: this is no workbook."""
+        raise InputError(NO_WORKBOOK, file=self._name)
+
+    @abstractmethod
     def close(self) -> None:
         """Close the file."""
 
+    @abstractmethod
+    def _rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet; one of ``BROKEN`` on damage."""
 
-def as_cell(value: Any) -> Cell:
+
+def as_cell(value: Any, sign: str = "") -> Cell:
     """Return what stands in a cell, whole numbers as such; texts for what is no number.
 
-    Truth values are "True" and "False", dates and times as ISO 8601 writes them.
+    Truth values are "True" and "False", dates and times as ISO 8601 writes them, and numbers with
+    what :func:`sign_of` found beside them as they are shown.
+
+    >>> as_cell(7.0), as_cell(0.07, "%"), as_cell(7, " ¥"), as_cell(True)
+    (7, '7%', '7 ¥', 'True')
     """
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if value is not None and sign:
+            return f"{value * 100:.15g}%" if sign == "%" else f"{value:.15g}{sign}"
         if isinstance(value, float) and value.is_integer():
             return int(value)
         return value
@@ -91,27 +134,3 @@ def sign_of(code: str) -> str:
         if plain and not is_flag(plain):
             return f" {plain}"
     return ""
-
-
-def show(value: float, sign: str) -> str:
-    """Return a number as the text that a workbook shows, with what :func:`sign_of` found."""
-    return f"{value * 100:.15g}%" if sign == "%" else f"{value:.15g}{sign}"
-
-
-def guard_rows(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    """Yield rows; InputError where a library fails, without its words, which may quote cells."""
-    while True:
-        row: Row | None = None
-        read = False
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                row = next(rows, None)
-            read = True
-        except BROKEN:
-            pass
-        if not read:
-            raise InputError(NO_WORKBOOK, file=name)
-        if row is None:
-            return
-        yield row

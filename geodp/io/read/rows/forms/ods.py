@@ -16,16 +16,8 @@ from xml.etree.ElementTree import Element, iterparse
 from xml.parsers.expat import ParserCreate
 from zipfile import ZipFile
 
-from geodp.errors import InputError
 from geodp.io.read.rows.complete.archive import check_archive
-from geodp.io.read.rows.forms.cells import (
-    BROKEN,
-    NO_WORKBOOK,
-    Cell,
-    Row,
-    guard_rows,
-    show,
-)
+from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row, as_cell
 from geodp.io.read.rows.input_files import InputFile, guard
 
 CONTENT = "content.xml"
@@ -48,23 +40,19 @@ _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _TIME = re.compile(r"PT(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]+))?S)?")
 
 
-class OpenDocumentBook:
+class OpenDocumentBook(Book):
     """A spreadsheet of which rows are read one by one; InputError for a file that is none."""
 
     def __init__(self, file: InputFile) -> None:
-        self._name = file.name
+        super().__init__(file)
         self._archive = guard(file.name, partial(ZipFile, file.path), NO_WORKBOOK)
         check_archive(file.path, self._archive)
         found: list[str] | None = None
         with suppress(*BROKEN):
             found = self._name_tables()
         if found is None or len({*found}) < len(found):
-            raise InputError(NO_WORKBOOK, file=file.name)
+            self.refuse()
         self.sheets = tuple(found)
-
-    def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
-        return guard_rows(self._rows(sheet), self._name)
 
     def close(self) -> None:
         """Close the file."""
@@ -84,6 +72,7 @@ class OpenDocumentBook:
         return found
 
     def _rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
         depth, blank, here = 0, 0, False
         # It is read to its end, where its checksum is asked.
         with self._archive.open(CONTENT) as stream:
@@ -145,10 +134,10 @@ def _read_cell(cell: Element) -> Cell:
         case "float":
             return _read_number(stated("value"))
         case "percentage":
-            return show(float(_read_number(stated("value"))), "%")
+            return as_cell(_read_number(stated("value")), "%")
         case "currency":
             currency = cell.get(f"{_OFFICE}currency") or "¤"
-            return show(float(_read_number(stated("value"))), f" {currency}")
+            return as_cell(_read_number(stated("value")), f" {currency}")
         case "date":
             return _read_date(stated("date-value"))
         case "time":

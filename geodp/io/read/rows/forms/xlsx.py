@@ -4,45 +4,39 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from zipfile import ZipFile
 
-from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.forms.cells import (
-    BROKEN,
-    NO_WORKBOOK,
-    Cell,
-    Row,
-    as_cell,
-    guard_rows,
-    show,
-    sign_of,
-)
+from geodp.errors import UsageError
+from geodp.io.read.rows.forms.cells import BROKEN, Book, Cell, Row, as_cell, sign_of
 from geodp.io.read.rows.input_files import InputFile
 
 MOST_SHARED = 1 << 28
 """Bytes of a workbook's parts beside its sheets, such as its texts: they are held in memory."""
 
 
-class OpenXmlBook:
+class OpenXmlBook(Book):
     """A workbook of which rows are read one by one.
 
     Raises UsageError where openpyxl is not installed, and InputError for a file that is none.
     """
 
     def __init__(self, file: InputFile) -> None:
-        self._name = file.name
-        self._book = _load(file)
+        super().__init__(file)
+        try:
+            import openpyxl
+        except ImportError:
+            raise UsageError(
+                'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
+            ) from None
+        self._book: Any = None
+        with suppress(*BROKEN):
+            self._book = _load(file, openpyxl)
+        if self._book is None:
+            self.refuse()
+        self.sheets = tuple(one.title for one in self._book.worksheets)
         self._signs: dict[Any, str] = {}
-
-    @property
-    def sheets(self) -> tuple[str, ...]:
-        """Names of its sheets of cells."""
-        return tuple(one.title for one in self._book.worksheets)
-
-    def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet."""
-        return guard_rows(self._rows(sheet), self._name)
 
     def close(self) -> None:
         """Close the file."""
@@ -61,24 +55,15 @@ class OpenXmlBook:
         style = cell.style_array.numFmtId
         if style not in self._signs:  # a format takes long to look up, and there are few
             self._signs[style] = sign_of(cell.number_format)
-        sign = self._signs[style]
-        return show(value, sign) if sign else as_cell(value)
+        return as_cell(value, self._signs[style])
 
 
-def _load(file: InputFile) -> Any:
-    try:
-        import openpyxl
-    except ImportError:
-        raise UsageError(
-            'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
-        ) from None
-    try:
-        with ZipFile(file.path) as archive:
-            beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
-        if sum(one.file_size for one in beside) <= MOST_SHARED:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return openpyxl.load_workbook(file.path, read_only=True, keep_links=False)
-    except BROKEN:
-        pass
-    raise InputError(NO_WORKBOOK, file=file.name)
+def _load(file: InputFile, library: Any) -> Any:
+    """Return a workbook; None for one whose parts beside its sheets are too large."""
+    with ZipFile(file.path) as archive:
+        beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
+    if sum(one.file_size for one in beside) > MOST_SHARED:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return library.load_workbook(file.path, read_only=True, keep_links=False)

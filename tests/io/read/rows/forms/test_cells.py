@@ -5,7 +5,8 @@ import datetime
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms.cells import as_cell, guard_rows, show, sign_of
+from geodp.io.read.rows.forms.cells import Book, as_cell, sign_of
+from geodp.io.read.rows.input_files import InputFile
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_values_become_numbers_or_texts(value, cell):
     ],
 )
 def test_numbers_with_signs_are_texts(value, sign, shown):
-    assert show(value, sign) == shown
+    assert as_cell(value, sign) == shown
 
 
 @pytest.mark.parametrize(
@@ -72,12 +73,19 @@ def test_a_format_says_what_makes_a_number_no_count(code, sign):
     assert sign_of(code) == sign
 
 
-def test_the_words_of_a_library_are_not_passed_on():
-    def rows():
+class Failing(Book):
+    """A book whose second row cannot be read."""
+
+    def close(self):
+        """Close nothing."""
+
+    def _rows(self, sheet):
         yield [1], False
         raise KeyError("a secret")
 
-    found = guard_rows(rows(), "a.xls")
+
+def test_the_words_of_a_library_are_not_passed_on():
+    found = Failing(InputFile("a.xls", "a.xls", "xls")).rows("a")
     assert next(found) == ([1], False)
     with pytest.raises(InputError, match="cannot be read as a workbook") as caught:
         next(found)

@@ -289,12 +289,19 @@ def test_the_form_is_that_of_the_first_bytes_whatever_the_name(form, tmp_path):
     assert read(path).count.tolist() == [5]
 
 
-def test_binary_workbooks_and_documents_are_told(tmp_path):
-    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+def test_documents_are_told(tmp_path):
     text = tmp_path / "a.odt"
     with zipfile.ZipFile(text, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
         archive.writestr("content.xml", "<x/>")
-    for one in (path.rename(tmp_path / "a.xlsb"), text):
-        with pytest.raises(InputError, match="save the table as xlsx, xls or ods"):
-            read(one)
+    with pytest.raises(InputError, match="save the table as xlsx, xlsb, xls or ods"):
+        read(text)
+
+
+def test_a_workbook_that_is_called_as_another_form_is_refused(tmp_path):
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path.rename(tmp_path / "a.xlsb"))
+    path = book(tmp_path / "b.xlsb", [("mesh", "n"), (53394611, 5)])
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path.rename(tmp_path / "b.xlsx"))
