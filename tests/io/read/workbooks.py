@@ -79,8 +79,9 @@ def _xlsx(path, sheets, hidden):
 
 NAMES = " ".join(
     f'xmlns:{one}="urn:oasis:names:tc:opendocument:xmlns:{one}:1.0"'
-    for one in ("office", "table", "text")
+    for one in ("office", "table", "text", "style")
 )
+NAMES += ' xmlns:number="urn:oasis:names:tc:opendocument:xmlns:datastyle:1.0"'
 CALC = 'xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"'
 
 
@@ -97,10 +98,11 @@ def _ods(path, sheets, hidden):
     write_ods(path, tables)
 
 
-def write_ods(path, tables, packing=zipfile.ZIP_DEFLATED):
-    """Write a spreadsheet of OpenDocument of the XML of its tables."""
+def write_ods(path, tables, packing=zipfile.ZIP_DEFLATED, styles="", others=None):
+    """Write a spreadsheet of OpenDocument of the XML of its tables, its styles, and others."""
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {NAMES} {CALC}>'
+        f"<office:automatic-styles>{styles}</office:automatic-styles>"
         f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
         "</office:document-content>"
     )
@@ -108,6 +110,12 @@ def write_ods(path, tables, packing=zipfile.ZIP_DEFLATED):
         kind = "application/vnd.oasis.opendocument.spreadsheet"
         archive.writestr("mimetype", kind, zipfile.ZIP_STORED)
         archive.writestr("content.xml", content)
+        if others is not None:
+            archive.writestr(
+                "styles.xml",
+                f"<office:document-styles {NAMES}><office:styles>{others}</office:styles>"
+                "</office:document-styles>",
+            )
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
     return path
 
