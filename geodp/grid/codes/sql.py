@@ -269,7 +269,7 @@ def _letter_of_square(mark: Sequence[int], letters: str, at: Engine) -> str:
         terms.append(f"({rows - 1} - {row}) * {cols}")
     if cols > 1:
         terms.append(_place("cell_col", first_within[1], first_within[3], cells, at))
-    return f"substr('{letters}', CAST({' + '.join(terms)} AS {at.whole}), 1)"
+    return f"substr('{letters}', CAST({' + '.join(terms)} AS INTEGER), 1)"
 
 
 def _place(index: str, first: int, within: int, cells: int, at: Engine) -> str:
@@ -288,7 +288,7 @@ def _code_of_geohash(system: Geohashes, at: Engine) -> str:
             left[axis] -= 1
             bit = at.remain(at.divide(("cell_row", "cell_col")[axis], 1 << left[axis]), 2)
             terms.append(f"{bit} * {1 << (first + BITS - 1 - place)}")
-        letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS {at.whole}), 1)")
+        letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS INTEGER), 1)")
     return at.join(letters)
 
 
