@@ -509,6 +509,7 @@ def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
         raise CodeError(position, rule(column[position].as_py()))
 
 
+_MONEY = "$\u00a2-\u00a5\u20a0-\u20c0"
 _DASH = "[-\u2010-\u2015\u2212~\u301c\u2026]"
 _KINDS = (
     (r"0x[0-9a-f]+", "a count is hexadecimal; write it in decimal digits."),
@@ -531,7 +532,7 @@ _KINDS = (
         "(--value, value=).",
     ),
     (
-        r"[$\u20ac\u00a3\u00a5].*|.*([$\u20ac\u00a3\u00a5\u5186]|eur|usd|jpy|gbp|chf)",
+        rf"[{_MONEY}].*|.*([{_MONEY}\u5186\u5143\uc6d0]|eur|usd|jpy|gbp|chf|kr|kč|zł)",
         "a count is an amount of money, which is no number of people; choose the column of counts "
         "(--value, value=).",
     ),
