@@ -159,6 +159,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
         labelled=not options.get("points"),
         layer=options["layer"],
         header_row=options["header_row"],
+        first_row=options["first_row"],
         last_row=options["last_row"],
         member=options["member"],
         scratch=options["scratch"],

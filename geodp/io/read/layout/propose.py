@@ -72,7 +72,7 @@ ASK_LEVELS = (
     "columns=[{name}])"
 )
 
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "first_row", "last_row", "member")
 """Options that say how a file is opened."""
 
 
@@ -152,9 +152,7 @@ def propose(
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not names:
-        row = table.get("header_row")
-        said = "the file needs a header with names" if row is None else point_to(row).rstrip(".")
-        more = {}, [f"the first row looks like data; {said}"]
+        more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
@@ -183,6 +181,9 @@ def propose(
         code = known.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
             more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
+    if "header_row" in table and "header_row" not in given:
+        row = point_to(table["header_row"], table["first_row"]).rstrip(".")
+        more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
