@@ -11,7 +11,13 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import option
-from geodp.cli.inputs import FACTS, read_named, resolve_attributes
+from geodp.cli.inputs import (
+    FACTS,
+    ask_sources,
+    read_named,
+    require_system,
+    resolve_attributes,
+)
 from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
@@ -30,6 +36,9 @@ OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
+
+INPUTS = "geodp.inputs"
+"""Under which a context has the words of inputs that are not their paths."""
 
 ASKS = "asks"
 """Under which what is still asked stands beside options; no option has this name."""
@@ -74,6 +83,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
+    require_system(options)
     asks: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
@@ -86,14 +96,14 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         # that cannot be looked at is told of when it is read, after all options.
         try:
             found = _propose(context, options, by, None)
-            settled, facts = {**settled, **found.options}, found.facts
+            settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
         except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):
             pass
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
-    asks = (*asks, *by.pop(ASKS, ()))
+    asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
     options[FACTS] = (*facts, *by.pop(FACTS, ()))
     if by:
         _replace(context, options, {**by, "by": (), "labels": ()})
@@ -190,7 +200,8 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
-    words = [context.command_path, *(quote(str(path)) for path in options["inputs"])]
+    inputs = context.meta.get(INPUTS, options["inputs"])
+    words = [context.command_path, *(quote(str(path)) for path in inputs)]
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
         if isinstance(one, click.Option) and _is_set(context, one, value):

@@ -18,7 +18,16 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import ALL, HELP_ALL, Option, group_options
-from geodp.cli.inputs import CELLS, GRIDS, NEEDS, is_input, options_of_grid, read_named
+from geodp.cli.inputs import (
+    CELLS,
+    GRIDS,
+    NEEDS,
+    is_input,
+    open_labels,
+    opening_of_public,
+    options_of_grid,
+    read_named,
+)
 from geodp.cli.options import GridCommand
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -279,6 +288,8 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     values = {asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.asks()}
     if "outside" in values:
         values["outside"] = values["outside"] or _ask_cropping(options)
+    if values.get("labels"):
+        values["labels"] = open_labels(options)
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
@@ -301,7 +312,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         released, card = read_release_table(path)
         return Prior.of(grid, released, source or describe_charge(card.budget))
     value = options["prior_value"] or options["value"]
-    given = {**options, "inputs": (path,), "value": value}
+    given = {**options, "inputs": (path,), "value": value, **opening_of_public(options, "prior")}
     own, kind = choose_reader(given), choose_reader(options)
     try:
         cells = read(given, grid, None)

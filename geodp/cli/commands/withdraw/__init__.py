@@ -48,10 +48,19 @@ def withdraw(
     own, instead = _identify(release), None if use is None else _identify(use)
     if instead == own:
         raise UsageError("--use names the release that is withdrawn.")
-    said = (own, sha256(seal_of(folder)), day or date.today().isoformat(), reason, instead)
+    day = day or date.today().isoformat()
+    said = (own, sha256(seal_of(folder)), day, _end(reason.strip()), instead)
     text = json.dumps(Withdrawal(SCHEMA, *said).to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
     click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
+
+
+def _end(sentence: str) -> str:
+    """Return a sentence with a full stop behind it, where its last letter has nothing behind it."""
+    if not sentence or not sentence[-1].isalnum():
+        return sentence
+    kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
+    return sentence + ("\u3002" if kana_or_kanji else ".")
 
 
 def _identify(release: Path) -> str:

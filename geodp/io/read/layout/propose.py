@@ -96,6 +96,8 @@ class Proposal:
         Attributes (``--attribute``) that columns side by side make, by the preset: labels by names.
     facts : tuple of Fact
         Which label each column of such an attribute is for, where the preset says so.
+    levels : tuple of str
+        Of what must still be said, that of the levels of a table of units.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -103,6 +105,7 @@ class Proposal:
     preset: str = ""
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
+    levels: tuple[str, ...] = ()
 
 
 def propose(
@@ -147,6 +150,7 @@ def propose(
     divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
     asks: list[str] = []
+    ask_levels: list[str] = []
     if chosen is not None:
         options, asks = _of_preset(chosen, [*names, *labels], given, divided)
     if "raster" in found:
@@ -164,6 +168,7 @@ def propose(
             chosen is not None and told and _states_contribution(chosen, options, same)
         )
         own = [] if chosen is None else match(str(chosen.options.get("value")), [*names, *labels])
+        own = [*dict.fromkeys(own)]  # a column without a label has its name for one
         another = own and [*same.get("value", own)] != own[:1]
         if chosen is not None and chosen.contribution is not None and not told:
             known["stated_of"] = (
@@ -180,7 +185,7 @@ def propose(
         more = _of_table(table, names, labels, known, chosen)
         code = known.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
-            more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
+            ask_levels.append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
     if "header_row" in table and "header_row" not in given:
         row = point_to(table["header_row"], table["first_row"]).rstrip(".")
         more = more[0], [*more[1], row]
@@ -192,7 +197,8 @@ def propose(
     attribute = str({**options, **given}.get("attribute"))
     facts = () if divided.keys().isdisjoint(settled) else _describe(parts[attribute])
     name = "" if chosen is None else chosen.name
-    return Proposal(settled, (*asks, *more[1]), name, found_parts, facts)
+    asked = (*asks, *more[1], *ask_levels)
+    return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,))
 
 
 def _describe(one: Attribute) -> tuple[Fact, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.public_file import opening_of
 
-OF_INPUTS = (
-    " --member and --header-row are said of the inputs: of a public archive, unpack the table that "
-    "is meant and give it (in Python: member= of its reader)."
+OF_PUBLIC = (
+    " --member and --header-row are said of the inputs: of a public file, say --public-file "
+    "{name}.member=NAME (in Python: member= of its reader)."
 )
 
 
@@ -38,11 +41,11 @@ def open_public(
     InputError
         A file that cannot be read, or an archive whose tables differ.
     """
-    opened = open_tables(
-        path, delimiter=delimiter, encoding=encoding, header_row=header_row, member=member
-    )
+    said = dict(delimiter=delimiter, encoding=encoding, header_row=header_row, member=member)
+    opening: dict[str, Any] = {**said, **opening_of(path)}
+    name = "public-totals" if what == "totals" else what
     try:
-        tables = list(opened)
+        tables = list(open_tables(path, **opening))
     except InputError as error:
         if "--member" not in error.rule:
             raise
@@ -50,8 +53,8 @@ def open_public(
     else:
         if len(tables) != 1:
             raise UsageError(
-                f"The archive holds several tables; give that of the {what} alone, or name it "
-                "(member= in Python)."
+                f"The archive holds several tables; name that of the {what} (--public-file "
+                f"{name}.member=NAME, member=)."
             )
         return tables[0]
-    raise InputError(f"{rule}{OF_INPUTS}", file=file, row=row)
+    raise InputError(rule + OF_PUBLIC.format(name=name), file=file, row=row)
