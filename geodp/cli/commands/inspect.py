@@ -39,7 +39,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    if (release := find_release(file) or find_release_of(file)) is not None:
+    packed = file if is_packed_release(file) else None
+    if (release := find_release(file) or find_release_of(file) or packed) is not None:
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
@@ -47,8 +48,6 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo("format: release of geodp, whose counts are protected already")
         click.echo("\n".join(["to read it, check it and draw it:", *commands]))
         return
-    if is_packed_release(file):
-        raise UsageError(PACKED)
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
@@ -199,11 +198,6 @@ OF_RELEASE = (
     "Columns such as standard_error, low and high are those of a release of geodp, whose counts "
     "are protected already: its folder, with release.json, is what geodp explain and geodp verify "
     "read."
-)
-
-PACKED = (
-    "The archive holds a release of geodp, whose counts are protected already; unpack it, and give "
-    "the folder to geodp inspect, which says how to read it."
 )
 
 ATTRIBUTE = "(attribute"

@@ -9,6 +9,7 @@ from pathlib import Path
 from geodp.errors import UsageError, VerificationError, is_utf8, printable
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.selected import SELECTION_SCHEMA, SelectionCard
@@ -20,13 +21,15 @@ NAME = re.compile(r"\w[\w-]*")
 def public_folder(path: str | Path) -> Path:
     """Return the folder of a release's public files; VerificationError where there is none.
 
-    UsageError for a path that is not UTF-8: libraries could not open its files.
+    A zip archive of them is unpacked. UsageError for a path that is not UTF-8: libraries could not
+    open its files.
     """
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
             "its files take no other name; rename it."
         )
+    path = unpack_release(path)
     own = [Path(path).parent] if Path(path).name == CARD else []  # the card stands for its folder
     for folder in (*own, Path(path, "public"), Path(path)):
         if (folder / CARD).is_file():

@@ -14,6 +14,7 @@ from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import ask_restricted
 from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import Check, verify
 from geodp.io.verify.withdrawn import warn_if_withdrawn
@@ -22,7 +23,8 @@ from geodp.table.series import SeriesCard
 
 
 def find_series(path: str | Path) -> Path | None:
-    """Return the folder of a series' public files; None where there is no series."""
+    """Return the folder of a series' public files, unpacked; None where there is no series."""
+    path = unpack_release(path)
     for folder in (Path(path, "public"), Path(path)):
         if (folder / INDEX).is_file() and not (folder / CARD).exists():
             return folder

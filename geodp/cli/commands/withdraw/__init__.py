@@ -33,10 +33,13 @@ def withdraw(
     known: a withdrawal gives no budget back.
     """
     from geodp.io.folder.manifest import sha256
+    from geodp.io.folder.staging import CARD
     from geodp.io.verify.card import public_folder
     from geodp.io.verify.series import find_series
     from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
 
+    if release.is_file() and release.name != CARD:
+        raise UsageError("Name the folder of a release: a notice stands beside it, in no archive.")
     folder = find_series(release) or public_folder(release)
     path = notice_of(folder)
     if path is None or folder.absolute().name != "public":
