@@ -43,6 +43,12 @@ INPUTS = "geodp.inputs"
 ASKS = "asks"
 """Under which what is still asked stands beside options; no option has this name."""
 
+ASK_BY = (
+    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all labels "
+    "from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of them "
+    "(--where COLUMN=VALUE)"
+)
+
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
 
@@ -86,6 +92,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     require_system(options)
     asks: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
@@ -108,6 +115,8 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     if by:
         _replace(context, options, {**by, "by": (), "labels": ()})
     settled |= by
+    if asks and found is not None and found.by and not options["axis"]:
+        asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -261,6 +261,7 @@ def require_known(context: click.Context) -> None:
         if extra:
             raise UsageError(
                 f"Not for {words}: {', '.join(names[name] for name in extra)}. "
+                f"{_other_reader(extra) if table is kinds else ''}"
                 f"These take {', '.join(names[name] for name in table[key])}."
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
@@ -270,6 +271,15 @@ def require_known(context: click.Context) -> None:
     for asked in chosen.asks():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
+
+
+def _other_reader(extra: Sequence[str]) -> str:
+    """Return by which flag another reader takes all these options; empty where none does."""
+    for reader in _readers().values():
+        flag = _flag_of(reader).flag
+        if reader.flag and {*extra} <= {*_flags(reader)} - {_flag_of(reader).name}:
+            return f"{flag} takes them, and reads {reader.kind}. "
+    return ""
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:

@@ -34,6 +34,7 @@ from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.mesh_columns import KEY
+from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 
@@ -98,6 +99,9 @@ class Proposal:
         Which label each column of such an attribute is for, where the preset says so.
     levels : tuple of str
         Of what must still be said, that of the levels of a table of units.
+    by : tuple of str
+        Attributes that columns are called after, each of which may tell rows of a cell apart; none
+        of a preset's layout.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -106,6 +110,7 @@ class Proposal:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     levels: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
 
 def propose(
@@ -198,7 +203,17 @@ def propose(
     facts = () if divided.keys().isdisjoint(settled) else _describe(parts[attribute])
     name = "" if chosen is None else chosen.name
     asked = (*asks, *more[1], *ask_levels)
-    return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,))
+    by = () if chosen is not None else _attributes_of(table, named)
+    return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,), by)
+
+
+def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[str, ...]:
+    """Return the attributes that columns are called after which hold nothing else."""
+    places = ("key", "origin", "destination", "x", "y", "count")
+    taken = {*(table.get(place) for place in places), *named}
+    columns = [str(one["name"]) for one in table.get("columns") or ()]
+    found = [find_attribute(name) for name in columns if name not in taken]
+    return tuple(dict.fromkeys(name for name in found if name is not None))
 
 
 def _describe(one: Attribute) -> tuple[Fact, ...]:
