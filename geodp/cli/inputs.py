@@ -16,12 +16,12 @@ from geodp.cli.options import DEGREES, EDGES
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.io.read.rows.public_file import PublicFile
     from geodp.analysis.plan import Settings
     from geodp.grid.axes import Attribute
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
+    from geodp.io.read.rows.public_file import PublicFile
     from geodp.table.public_totals import PublicTotals
 
 GRIDS: dict[str, tuple[str, ...]] = {

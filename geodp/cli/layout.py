@@ -44,9 +44,9 @@ ASKS = "asks"
 """Under which what is still asked stands beside options; no option has this name."""
 
 ASK_BY = (
-    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all labels "
-    "from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of them "
-    "(--where COLUMN=VALUE)"
+    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
+    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
+    "them (--where COLUMN=VALUE)"
 )
 
 PLACES = ("code", "x", "y", "column")

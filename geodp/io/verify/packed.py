@@ -1,4 +1,4 @@
-"""Releases that arrive packed: a zip archive of a release's folder is unpacked, and read as it is."""
+"""Releases that arrive packed: the folder in a zip archive is unpacked, and read as it is."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from geodp.io.folder.staging import CARD, INDEX
 from geodp.io.verify.withdrawn import NOTICE
 
 DAMAGED = "{} is damaged: an entry cannot be unpacked; fetch it again."
+
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What a damaged archive, a packing that is not known or a password raises."""
 
 _UNPACKED: dict[tuple[str, int, int], Path] = {}
 """Folders of archives that were unpacked, by the archive's path, size and time of change."""
@@ -44,7 +47,7 @@ def unpack_release(path: str | Path) -> Path:
         try:
             with zipfile.ZipFile(path) as archive:
                 _UNPACKED[known] = _unpack(archive, path)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except BROKEN as error:
             raise VerificationError(DAMAGED.format(path)) from error
     return _UNPACKED[known]
 
@@ -73,9 +76,7 @@ def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
     """Return the one folder of an archive with a card and the sums, or the index of a series."""
     there = {*names}
     found = {
-        name.parent
-        for name in names
-        if name.name in (CARD, INDEX) and name.parent / SUMS in there
+        name.parent for name in names if name.name in (CARD, INDEX) and name.parent / SUMS in there
     }
     outer = [one for one in found if found.isdisjoint(one.parents)]
     if len(outer) != 1:

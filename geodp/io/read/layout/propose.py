@@ -33,8 +33,8 @@ from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.known_attributes import find_attribute
+from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 

@@ -9,9 +9,12 @@ from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.public_file import opening_of
 
+FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
+"""Options that errors about a file ask for."""
+
 OF_PUBLIC = (
-    " --member and --header-row are said of the inputs: of a public file, say --public-file "
-    "{name}.member=NAME (in Python: member= of its reader)."
+    " --{flag} is said of the inputs: of a public file, say --public-file {name}.{flag}=VALUE (in "
+    "Python: {word}= of its reader)."
 )
 
 
@@ -41,13 +44,19 @@ def open_public(
     InputError
         A file that cannot be read, or an archive whose tables differ.
     """
-    said = dict(delimiter=delimiter, encoding=encoding, header_row=header_row, member=member)
-    opening: dict[str, Any] = {**said, **opening_of(path)}
+    opening: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "header_row": header_row,
+        "member": member,
+        **opening_of(path),
+    }
     name = "public-totals" if what == "totals" else what
     try:
         tables = list(open_tables(path, **opening))
     except InputError as error:
-        if "--member" not in error.rule:
+        flag = next((one for one in FLAGS if f"--{one}" in error.rule), None)
+        if flag is None:
             raise
         rule, file, row = error.rule, error.file, error.row
     else:
@@ -57,4 +66,5 @@ def open_public(
                 f"{name}.member=NAME, member=)."
             )
         return tables[0]
-    raise InputError(rule + OF_PUBLIC.format(name=name), file=file, row=row)
+    more = OF_PUBLIC.format(name=name, flag=flag, word=flag.replace("-", "_"))
+    raise InputError(rule + more, file=file, row=row)

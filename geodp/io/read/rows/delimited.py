@@ -203,6 +203,7 @@ class TextTable(FileTable):
             counted = CountedStream(body)
             reader: Any = self._read(
                 chosen,
+                ragged,
                 lambda: pyarrow.csv.open_csv(
                     counted,
                     read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
@@ -221,10 +222,7 @@ class TextTable(FileTable):
             )
             records = 0
             while True:
-                batch = self._read(chosen, reader.read_next_batch)
-                if ragged:
-                    self._look_at_quotes(chosen)
-                    raise self._explain_ragged()
+                batch = self._read(chosen, ragged, reader.read_next_batch)
                 if batch is None:
                     end = "there" if counted.ended else "missing"
                     self._met[:] = [Fact("line end at the end", end, "file")]
@@ -287,17 +285,25 @@ class TextTable(FileTable):
                 found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
         return found
 
-    def _read(self, chosen: Sequence[int], step: Callable[[], T]) -> T | None:
-        """Carry out a step of reading, None at the end; a quote is the first to be blamed."""
+    def _read(
+        self, chosen: Sequence[int], ragged: Sequence[bool], step: Callable[[], T]
+    ) -> T | None:
+        """Carry out a step of reading, None at the end; a quote is the first to be blamed.
+
+        ``ragged`` is filled where a row is of another length, even one that cannot be decoded.
+        """
         wrong: InputError | None = None
+        found: T | None = None
         try:
-            return guard(self.name, step)
+            found = guard(self.name, step)
         except StopIteration:
-            return None
+            pass
         except InputError as error:
             wrong = error
-        self._look_at_quotes(chosen)
-        raise wrong
+        if wrong is not None or ragged:
+            self._look_at_quotes(chosen)
+            raise self._explain_ragged() if ragged or wrong is None else wrong
+        return found
 
     def _look_at_quotes(self, chosen: Sequence[int]) -> None:
         """Raise InputError at the first record whose quoted fields hide rows."""
