@@ -259,9 +259,14 @@ def require_known(context: click.Context) -> None:
         some = {name for allowed in table.values() for name in allowed}
         extra = [name for name in given if name in some and name not in table.get(key, some)]
         if extra:
+            given_extra = ", ".join(names[name] for name in extra)
+            if table is kinds and (other := _other_reader(extra)) is not None:
+                flag = _flag_of(other).flag
+                raise UsageError(
+                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}."
+                )
             raise UsageError(
-                f"Not for {words}: {', '.join(names[name] for name in extra)}. "
-                f"{_other_reader(extra) if table is kinds else ''}"
+                f"Not for {words}: {given_extra}. "
                 f"These take {', '.join(names[name] for name in table[key])}."
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
@@ -273,13 +278,10 @@ def require_known(context: click.Context) -> None:
             read_named(options[asked.option.name], asked.option.flag)
 
 
-def _other_reader(extra: Sequence[str]) -> str:
-    """Return by which flag another reader takes all these options; empty where none does."""
-    for reader in _readers().values():
-        flag = _flag_of(reader).flag
-        if reader.flag and {*extra} <= {*_flags(reader)} - {_flag_of(reader).name}:
-            return f"{flag} takes them, and reads {reader.kind}. "
-    return ""
+def _other_reader(extra: Sequence[str]) -> type[Reader] | None:
+    """Return the reader with a flag that takes all these options; None where none does."""
+    asked_for = [one for one in _readers().values() if one.flag]
+    return next((one for one in asked_for if {*extra} <= {*_flags(one)}), None)
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:

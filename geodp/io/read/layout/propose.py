@@ -172,15 +172,8 @@ def propose(
         known["stated"] = (
             chosen is not None and told and _states_contribution(chosen, options, same)
         )
-        own = [] if chosen is None else match(str(chosen.options.get("value")), [*names, *labels])
-        own = [*dict.fromkeys(own)]  # a column without a label has its name for one
-        another = own and [*same.get("value", own)] != own[:1]
-        if chosen is not None and chosen.contribution is not None and not told:
-            known["stated_of"] = (
-                f"; the preset {chosen.name} states it of a header of its own alone"
-            )
-        elif chosen is not None and chosen.contribution is not None and another:
-            known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
+        if chosen is not None and chosen.contribution is not None:
+            known["stated_of"] = _whose(chosen, [*names, *labels], same.get("value"), told=told)
         unit, levels = _code_of_units(given, names)
         if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
             known["code"] = options["code"] = unit
@@ -214,6 +207,22 @@ def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[st
     columns = [str(one["name"]) for one in table.get("columns") or ()]
     found = [find_attribute(name) for name in columns if name not in taken]
     return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def _whose(
+    preset: Preset, titles: Sequence[str], given: Sequence[str] | None, *, told: bool
+) -> str:
+    """Return of which table or column alone a preset states the contribution, if not of this.
+
+    ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
+    """
+    if not told:
+        return f"; the preset {preset.name} states it of a header of its own alone"
+    # A column without a label has its name for one.
+    own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
+    if own and [*(given or own)] != own[:1]:
+        return f"; the preset {preset.name} states it of {own[0].strip()} alone"
+    return ""
 
 
 def _describe(one: Attribute) -> tuple[Fact, ...]:
