@@ -26,8 +26,9 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data, name the last row where notes stand below "
-    "it (--last-row, last_row=), or delete a row that is a note or a part of the header."
+    "(--missing, missing=), otherwise complete the data; where units or totals stand below the "
+    "names, or notes below the table, name its first row (--first-row, first_row=) or its last "
+    "(--last-row, last_row=)."
 )
 BROKEN = (
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
