@@ -38,7 +38,7 @@ faults: $(INSTALLED)
 	$(BIN)/python -m tests.faults
 
 docs: $(INSTALLED)
-	@echo "Running examples of docstrings and documents, and asking what holds their sentences ..."
+	@echo "Running examples of docstrings and documents, and comparing their figures ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law" geodp README.md CONTRIBUTING.md docs \
 	    tests/house/test_readme.py tests/house/test_documents.py tests/house/test_claims.py \
 	    tests/house/test_new_method.py tests/house/test_notebooks.py

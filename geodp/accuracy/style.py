@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from os import PathLike
+from typing import IO, Any
 
 from geodp.errors import UsageError
 
@@ -29,6 +32,27 @@ def require_matplotlib() -> None:
             "Pictures of errors need Matplotlib, which is not installed; "
             "install it by: pip install 'geodp[plots]'"
         )
+
+
+@contextmanager
+def draw_figure(
+    size: tuple[float, float], file: str | PathLike[str] | IO[bytes], form: str
+) -> Iterator[Any]:
+    """Yield an empty figure, and save it after the block: the same bytes from the same numbers."""
+    require_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings = {"font.family": "sans-serif", "font.size": 9, "svg.hashsalt": "geodp"}
+    inked = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
+    with mpl.rc_context(settings | dict.fromkeys(inked, INK)):
+        figure = Figure(figsize=size, dpi=150, facecolor="white")
+        figure.set_layout_engine("none")  # whatever the caller's defaults are
+        FigureCanvasAgg(figure)
+        yield figure
+        metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
+        figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))
 
 
 def style_axes(axes: Any, title: str, label: str) -> None:

@@ -29,7 +29,7 @@ DEGREES = " degrees"
 """Ends the text of bounds that are in degrees, whatever the grid's units."""
 
 
-class Bounds(Param):
+class BoundsType(Param):
     """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
 
     Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
@@ -132,7 +132,7 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "--bounds",
         group="Domain",
         everyday=True,
-        type=Bounds(),
+        type=BoundsType(),
         help="West south east north, along cell edges, in units of the grid's CRS; or in degrees, "
         "widened to whole cells, with the word degrees after them (5.1 52 5.2 52.1 degrees); or a "
         "public area by name: germany, bayern, 東京都 (countries in English, Länder, prefectures "
@@ -197,6 +197,14 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         group="Domain",
         help="Columns of that table from the finest level to the coarsest (block,tract,county), "
         "with commas between. Default: all, as they are.",
+    ),
+    option(
+        "--public-file",
+        group="Domain",
+        multiple=True,
+        help="How a public file is opened, as --member, --header-row and so on say it of INPUTS: "
+        "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "
+        "prior.last-row=90, labels.encoding=cp1252; repeatable.",
     ),
     option(
         "--attribute-order",

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from geodp import __version__
-from geodp.accuracy.areas import levels_above
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import DROPPED_VERSION, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
@@ -199,7 +198,9 @@ def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
     errors = release.block_errors
     if errors is None:
         return ()
-    return tuple(StatedLevel(at, **errors[n].describe()) for at, n in levels_above(release.grid))
+    return tuple(
+        StatedLevel(at, **errors[n].describe()) for at, n in release.grid.areas.above_cells
+    )
 
 
 def _floor(release: Described) -> StatedFloor | None:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import levels_above
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS
@@ -35,6 +34,7 @@ from geodp.table.measured import (
     truth_of,
     visited_nodes,
 )
+from geodp.typing import IntArray, KeyArray
 
 FEW = 1 << 16
 """Nodes of a level that is complete unless somebody says how far levels are."""
@@ -48,11 +48,9 @@ ROW_BYTES = 8
 SETTLEMENTS, REPEATS = 64, 16
 """Of the simulation of :class:`Bias`."""
 
-Nodes = NDArray[np.uint64]
-
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class MeasurementsRequest:
     """Which measurements of a release are written, and what is said of them; all of it public.
 
     Attributes
@@ -108,7 +106,7 @@ class Asked:
             )
         )
 
-    def _values(self, i: int, node: Nodes, table: Cells, key: NoiseKey) -> NDArray[np.int64]:
+    def _values(self, i: int, node: KeyArray, table: Cells, key: NoiseKey) -> IntArray:
         value = np.empty(node.size, np.int64)
         for start in range(0, node.size, DRAWN):
             part = slice(start, start + DRAWN)
@@ -116,7 +114,7 @@ class Asked:
             value[part] = truth_of(self.grid, self.levels[i], node[part], table) + drawn
         return value
 
-    def simulate(self) -> Asked:
+    def simulate(self) -> MeasurementsRequest:
         """Return the same with the biases of visited nodes, by the method on a made-up map."""
         todo = range(len(self.sizes), len(self.levels))
         if not todo:
@@ -153,7 +151,7 @@ class Asked:
 
 def ask_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
-) -> Asked:
+) -> MeasurementsRequest:
     """Settle which measurements of a release are written; nothing is looked at but public things.
 
     Parameters
@@ -186,7 +184,7 @@ def ask_measurements(
         elif sizes and stride_of(grid, level.digits) < least:
             break
         sizes.append(node.size)
-    return Asked(method, grid, event, levels, tuple(sizes)).simulate()
+    return MeasurementsRequest(method, grid, event, levels, tuple(sizes)).simulate()
 
 
 NO_LEVELS = Mechanism.list_levels
@@ -194,7 +192,7 @@ NO_LEVELS = Mechanism.list_levels
 
 def _cells_of(grid: Grid, named: str | int) -> int:
     """Return the keys of an area of a level, of a cell, or of a block that is given in cells."""
-    named_levels = {name: stride_of(grid, digits) for name, digits in levels_above(grid)}
+    named_levels = {name: stride_of(grid, digits) for name, digits in grid.areas.above_cells}
     short = {name.partition(":")[2]: size for name, size in named_levels.items() if ":" in name}
     known = {"cell": 1, **short, **named_levels}
     text = str(named).strip()

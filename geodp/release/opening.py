@@ -18,7 +18,7 @@ from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.export.sheet import Sheet
+from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
@@ -116,16 +116,16 @@ class WrittenRelease(Release):
         """Raise UsageError: what was written is copied, or exported to other formats."""
         raise UsageError("This release is written already: copy its folder, or geodp export.")
 
-    def list_sheets(self) -> list[Sheet]:
+    def list_sheets(self) -> list[ExportSheet]:
         """Return what is exported: the cells, and every published level of areas."""
-        found = [Sheet(self.table, self.written, self.stored)]
+        found = [ExportSheet(self.table, self.written, self.stored)]
         for areas in self.areas():
             error = areas.standard_error
             errors = None if error is None else Errors(error)
             if areas.table is not None:
-                found.append(Sheet(areas.table, self.written, errors, areas.level))
+                found.append(ExportSheet(areas.table, self.written, errors, areas.level))
             else:
-                found.append(Sheet(self.table, self.written, errors, areas.level, areas))
+                found.append(ExportSheet(self.table, self.written, errors, areas.level, areas))
         return found
 
 
@@ -196,7 +196,7 @@ def open_release(path: str | Path) -> WrittenRelease:
     )
 
 
-def list_sheets(path: str | Path) -> list[Sheet]:
+def list_sheets(path: str | Path) -> list[ExportSheet]:
     """Return what is exported of a written release: the cells, and every published level of areas.
 
     Raises VerificationError as :func:`open_release` does.

@@ -21,7 +21,7 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
-from geodp.release.measurements import Asked, ask_measurements
+from geodp.release.measurements import MeasurementsRequest, ask_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.prior import choose_prior
@@ -223,7 +223,7 @@ class Prepared:
     method: Mechanism
     event: Measurement
     outline: Release
-    asked: Asked | None
+    asked: MeasurementsRequest | None
 
     @property
     def nodes(self) -> int | None:
@@ -343,7 +343,7 @@ def _add_totals(
 
 def _ask_measurements(
     method: Mechanism, grid: Grid, event: Measurement, measurements: bool | str | int
-) -> Asked | None:
+) -> MeasurementsRequest | None:
     """Return which measurements are published, if any; see :func:`publish`."""
     if measurements is False:
         return None

@@ -385,6 +385,12 @@ class Release(InMemory):
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        found = self.table, self.card(), self.errors(), self.areas
-        released = Released(*found, self.measurements, self.totals)
+        released = Released(
+            table=self.table,
+            card=self.card(),
+            errors=self.errors(),
+            areas=self.areas,
+            measurements=self.measurements,
+            totals=self.totals,
+        )
         return place.write(released, restricted)

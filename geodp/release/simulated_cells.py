@@ -13,7 +13,7 @@ import numpy as np
 from geodp import progress
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins, margins_of
-from geodp.accuracy.tally import Tally, largest
+from geodp.accuracy.tally import ErrorTally, largest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.verify.intervals import CellErrors
@@ -76,7 +76,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     found, standin = [], simulation.stand_in(table.key, count)
     known = np.zeros(MARGINS.up.shape, np.bool_)
     for sharper in (False, True):
-        tally, shown = Tally(), np.zeros(count.size)
+        tally, shown = ErrorTally(), np.zeros(count.size)
         for trial in range(releases):
             own = replace(release, table=simulation.release(standin, trial))
             intervals = own.intervals()

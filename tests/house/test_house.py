@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress registry"
+GROUND = "errors progress registry typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -30,6 +30,7 @@ FLOORS = {
     "errors": "",
     "progress": "",
     "registry": "",
+    "typing": "",
     "kernels": "",
     "grid": "kernels",
     "privacy": "kernels",
@@ -102,7 +103,10 @@ SHELL = " ".join(
 
 OUTSIDE = {
     # Where a library may be imported, and where inside functions only: it is slow or heavy there.
-    "numpy": ("kernels grid privacy table accuracy mechanisms io release features", "cli"),
+    "numpy": (
+        "typing kernels grid privacy table accuracy mechanisms io release features",
+        "cli",
+    ),
     "numba": ("kernels features/local/kernels", "cli"),
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),

@@ -21,7 +21,7 @@ from geodp.features.select.question import Question
 from geodp.features.series import publish as series_publish
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey
-from geodp.release.measurements import Asked
+from geodp.release.measurements import MeasurementsRequest
 from geodp.table.counts import Cells, CountTable
 
 MOST = 400
@@ -66,7 +66,7 @@ def _fix_methods(patch):
 
 
 def _fix_measurements(patch):
-    patch.setattr(Asked, "measure", _replaced(Asked.measure, 0, 2))
+    patch.setattr(MeasurementsRequest, "measure", _replaced(MeasurementsRequest.measure, 0, 2))
 
 
 def _fix_series(patch):

@@ -275,7 +275,7 @@ def of_mwem(method, grid, event, counts, trials, key):
     of_total, of_rounds = method.scales(int(query.sum()), event)
     total = np.maximum(noisy(counts.sum(), trials, key, 0, of_total)[:, 0], 1)
     people, at = np.unique(total, return_inverse=True)
-    estimates = [mwem.Estimate(cells[vector.size :], float(n)) for n in people]
+    estimates = [mwem.BlockDensity(cells[vector.size :], float(n)) for n in people]
     truth, left = mwem.sums(vector), np.tile(query, (trials, 1))
     for turn, (select, measure) in enumerate(of_rounds):
         density = (estimate.density() for estimate in estimates)

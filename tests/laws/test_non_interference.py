@@ -11,7 +11,7 @@ import pytest
 
 from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
-from geodp.features.select.selected import Prepared as PreparedSelection
+from geodp.features.select.selected import PreparedSelection as PreparedSelection
 from geodp.features.series.publish import PreparedSeries
 from geodp.io.folder import publication
 from geodp.release.publish import Prepared

@@ -331,7 +331,7 @@ TARGETS = (
     Target(
         "geodp.features.select.selected",
         SELECT,
-        ("Prepared.release", "prepare", "selection_digest"),
+        ("PreparedSelection.release", "prepare", "selection_digest"),
     ),
     Target(
         "geodp.features.select.mechanisms.permute_and_flip",
@@ -379,7 +379,7 @@ TARGETS = (
         PARTS,
         ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
     ),
-    Target("geodp.mechanisms.parts.counts", PARTS, ("Truth.of_group", "Truth.tally")),
+    Target("geodp.mechanisms.parts.counts", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
     Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),

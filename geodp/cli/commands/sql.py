@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.options import Bounds, GridCommand
+from geodp.cli.options import BoundsType, GridCommand
 from geodp.errors import UsageError
 
 ENGINES = ("duckdb", "spark", "bigquery", "postgres")
@@ -19,7 +19,7 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres")
 @click.option("--engine", required=True, type=click.Choice(ENGINES), help="Whose SQL it is.")
 @click.option(
     "--bounds",
-    type=Bounds(),
+    type=BoundsType(),
     help="West south east north of the public domain, along cell edges, in units of the grid's "
     "CRS; in degrees with the word degrees after them; or a public area by name (germany, 東京都). "
     "Records outside are left out.  [default: the code system's extent]",

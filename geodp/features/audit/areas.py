@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from geodp.features.audit.paths import Paths
 from geodp.features.audit.taxonomy import ROOT, Taxonomy
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import CELL, Hierarchy
+from geodp.grid.hierarchy import CELL
 from geodp.table.counts import CountTable
 
 Level = tuple[NDArray[np.int64], list[str], list[Fraction]]
@@ -46,7 +46,8 @@ def areas_above(
         A table of nobody, or a label that its Taxonomy does not have.
     """
     grid = table.grid
-    if len(grid.places) != 1 or grid.extents:
+    place = grid.raster_map
+    if place is None:
         raise UsageError("Areas stand for cells of one map; pairs and plain axes have none.")
     given: Mapping[str, Any] = {CELL: hierarchies}
     if isinstance(hierarchies, Mapping):
@@ -60,8 +61,7 @@ def areas_above(
         raise InputError("The table has no record.")
     index = grid.decode(table.key)
     cell, at = np.unique(index[:2], axis=1, return_inverse=True)
-    above = (_squares if grid.hierarchy is None else _regions)(grid, cell, given.get(CELL))
-    place = grid.places[0]
+    above = (_regions if grid.areas.tables else _squares)(grid, cell, given.get(CELL))
     if place.system is None:
         codes = [f"{row} {col}" for row, col in cell.T.tolist()]
     else:
@@ -84,7 +84,7 @@ def _regions(
     grid: Grid, index: NDArray[np.int64], levels: Sequence[str | int] | None
 ) -> list[Level]:
     """Return levels of an office's regions."""
-    regions = cast(Hierarchy, grid.hierarchy)
+    (regions,) = grid.areas.tables
     wanted = [*regions.levels] if levels is None else [*levels]
     if not {*wanted} <= {*regions.levels}:
         raise UsageError(f"Areas of this map are its regions: {', '.join(regions.levels)}.")

@@ -51,7 +51,7 @@ Interval = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class DeltaTerm:
     """The largest delta of all cells that are told by counts from a threshold on.
 
     Attributes
@@ -73,7 +73,7 @@ class Term:
     certain: bool
 
 
-class Ratio:
+class SampleRatio:
     """g of a rate and an epsilon, as closely as it takes: for rational ones it is irrational."""
 
     def __init__(self, rate: Fraction, epsilon: Fraction, bits: int) -> None:
@@ -97,7 +97,7 @@ class Ratio:
         return least
 
 
-def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator[Term]:
+def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator[DeltaTerm]:
     """Yield the terms of all thresholds from 1 on, without end.
 
     The state is m, t, ``P(S(m) = t - 1)`` and ``P(S(m) >= t)``; one person more, or a threshold of
@@ -121,7 +121,7 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
     one = 1 << bits
     least, most = exp_interval(epsilon, bits)
     growth = ((one << bits) // most - one, _up(one << bits, least) - one)
-    ratio = Ratio(rate, epsilon, bits)
+    ratio = SampleRatio(rate, epsilon, bits)
     people, threshold = 0, 1
     equal, above = (one, one), (0, 0)  # of 0 people all have a sample of 0
     while True:
@@ -133,11 +133,12 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
             equal = _times(equal, (people + 1) * (q - p), (people + 2 - threshold) * q)
             people += 1
         if bound == "li":
-            yield Term(threshold, people, *above, people == threshold)
+            low, high = above
+            yield DeltaTerm(threshold, people, low, high, people == threshold)
         else:
             low = equal[0] * p // q - _up(growth[1] * above[1], one)
             high = _up(equal[1] * p, q) - growth[0] * above[0] // one
-            yield Term(threshold, people + 1, low, high, people + 1 == threshold)
+            yield DeltaTerm(threshold, people + 1, low, high, people + 1 == threshold)
         if people < threshold:  # one person more, as all are drawn already
             above = (above[0] + equal[0] * p // q, above[1] + _up(equal[1] * p, q))
             equal = _times(equal, (people + 1) * (q - p), (people + 2 - threshold) * q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import IO
 
-from geodp.accuracy.style import COLOURS, FAINT, INK, MARKERS, require_matplotlib
+from geodp.accuracy.style import COLOURS, FAINT, INK, MARKERS, draw_figure
 from geodp.features.audit.curve import Curve
 
 
@@ -22,19 +22,9 @@ def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
 
     Raises UsageError where Matplotlib is not installed.
     """
-    require_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    settings = {"font.family": "sans-serif", "font.size": 9, "svg.hashsalt": "geodp"}
-    settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color"), INK)
     epsilons = [float(point.epsilon) for point in found.points]
     least = float(found.rate) ** found.k
-    with mpl.rc_context({**settings, "ytick.color": INK}):
-        figure = Figure(figsize=(7.2, 4.4), dpi=150, facecolor="white")
-        figure.set_layout_engine("none")  # whatever the caller's defaults are
-        FigureCanvasAgg(figure)
+    with draw_figure((7.2, 4.4), file, form) as figure:
         axes = figure.subplots()
         figure.subplots_adjust(left=0.11, right=0.96, top=0.84, bottom=0.13)
         rows = (("exact", "exact"), ("li", "bound of Li, Qardaji and Su"))
@@ -63,5 +53,3 @@ def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
         axes.legend(loc="upper right", frameon=False, fontsize=8.5)
         title = f"Sampled with rate {float(found.rate):.6g}, counts below {found.k} suppressed"
         figure.text(0.11, 0.93, title, fontsize=12, fontweight="bold")
-        metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
-        figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))

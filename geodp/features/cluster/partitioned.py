@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.margins import AROUND, UNKNOWN, Margins
 from geodp.errors import UsageError
@@ -25,17 +24,18 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.trees.cut import Counted, Held, Roots, Seen, Subtrees
+from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
-from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.mechanisms.trees.walk import Front, Records, Walk
+from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
+from geodp.mechanisms.trees.walk import Front, PassRecords, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import Draws
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 MOST_ROOTS = 1 << 14
 """Most nodes of a cut."""
@@ -92,17 +92,17 @@ class TreePartition(ABC):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Roots above 0 by the second pass, from the estimates that subtrees made."""
         raise NotImplementedError
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Released cells of some subtrees, from the final counts of their roots."""
         return found.cells
 
-    def nodes(self) -> NDArray[np.uint64]:
+    def nodes(self) -> KeyArray:
         """Return the cut's nodes that hold a cell of the public domain: uint64[n]."""
         every = np.arange(prod(self.grid.order.radices) // self.stride, dtype=np.uint64)
         return every[overlaps(self.grid, every, self.stride)]
@@ -145,9 +145,10 @@ class PyramidPartition(TreePartition):
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the first pass below the cut, and estimates from below up to the roots."""
-        walk, none = Walk.of(cells, self.descent, key), Records([], 0)
-        estimates = roots.z.copy(), roots.variance.copy()  # a task may run again
-        front = Front(self.level, roots.prefix, roots.count, *estimates)
+        walk, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
+        # Copies, as a task may run again.
+        z, variance = roots.z.copy(), roots.variance.copy()
+        front = Front(self.level, roots.prefix, roots.count, z, variance)
         if not self.two_passes:
             found, _ = walk.cells(front, self.descent.last)
             return Subtrees(roots, found, none)
@@ -159,9 +160,9 @@ class PyramidPartition(TreePartition):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Run the first pass once more, with better estimates of the roots, and the second."""
         walk = Walk.of(totals, self.descent, key)
         front, uniform = walk.roots(np.zeros(1, np.uint64))
@@ -169,15 +170,15 @@ class PyramidPartition(TreePartition):
         count = walk.settle(front, uniform, replace(cut, z=z, variance=variance))
         return cut.prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells
         roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
         front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
         walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
-        assert isinstance(found.records, Records)
-        records = Records([*found.records.pieces], found.records.opened)  # it may run again
+        assert isinstance(found.records, PassRecords)
+        records = PassRecords([*found.records.pieces], found.records.opened)  # it may run again
         return walk.share(front, self.descent.last, count, records)
 
 
@@ -244,9 +245,9 @@ class InformedPartition(PyramidPartition):
         self,
         totals: Cells,
         key: NoiseKey,
-        z: NDArray[np.float64],
-        variance: NDArray[np.float64],
-    ) -> Counted:
+        z: FloatArray,
+        variance: FloatArray,
+    ) -> KeyedCounts:
         """Run the first pass once more, with better estimates of the roots, and the second."""
         passes = self._passes(totals, key)
         stage, _ = passes.descend(self.level)
@@ -255,7 +256,7 @@ class InformedPartition(PyramidPartition):
         count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells
@@ -305,17 +306,17 @@ class TopDownPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Return the refined nodes of the cut."""
-        noise = Noise.of(self.event, key)
-        tree = Tree(totals, noise.detail)
+        noise = RefinementNoise.of(self.event, key)
+        tree = RefinementRun(totals, noise.detail)
         (prefix, total), _ = tree.below(tree.root(noise), 0, self.level)
         return Roots.of_counts(prefix.view(np.uint64), total)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the refined cells."""
-        tree = Tree(cells, Noise.of(self.event, key).detail)
+        tree = RefinementRun(cells, RefinementNoise.of(self.event, key).detail)
         nodes = roots.prefix.astype(np.int64), roots.count
         (prefix, count), _ = tree.below(nodes, self.level, self.grid.bits)
-        return Subtrees(roots, (prefix.view(np.uint64), count), Records([], 0))
+        return Subtrees(roots, (prefix.view(np.uint64), count), PassRecords([], 0))
 
 
 def partition_of(

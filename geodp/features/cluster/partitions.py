@@ -89,8 +89,8 @@ class Partitions:
                 "task runs again, and one that a kept key draws needs all records in one process. "
                 'Choose --truncation first (truncation="first").'
             )
-        nobody = np.empty(0, np.int64), np.empty(0, np.uint64)
-        Points(grid=public, **options).truncate(*nobody)
+        # Reading nothing refuses options that make no sense.
+        Points(grid=public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
         return cls(public, *_stamp_of(paths), options, kind="points", repeated=True)
 
     @classmethod
@@ -119,8 +119,8 @@ class Partitions:
         bound = None
         if self.by_person:
             bound = ContributionBound(self._points.cells * self._points.per_cell, "geodp")
-        nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
-        return CountTable.of_cells(self.grid, *nothing, bound=bound)
+        key, count = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return CountTable.of_cells(self.grid, key, count, bound=bound)
 
     @property
     def by_person(self) -> bool:
@@ -190,9 +190,9 @@ class Partitions:
                 keys.append(part.key)
                 counts.append(part.count)
                 survey.place(table.name, np.asarray(count, np.int64), None)
-        joined = np.concatenate(keys), np.concatenate(counts)
+        key, count = np.concatenate(keys), np.concatenate(counts)
         try:
-            return CountTable.from_keys(self.grid, *joined, reading=survey.reading())
+            return CountTable.from_keys(self.grid, key, count, reading=survey.reading())
         except CodeError:
             raise InputError("The counts of a cell add up to 2**60 or more.", file=path) from None
 

@@ -320,8 +320,7 @@ class Run:
             seen = self._results(self._each(tasks.look, jobs, ranges, begun, secrets_, turn=turn))
             learned.append(cut.learn(level, seen))
             told = [learned[-1].reliability] * len(ranges)
-            rows = jobs, ranges, begun, told, secrets_
-            begun = self._each(tasks.add_level, *rows, turn=turn)
+            begun = self._each(tasks.add_level, jobs, ranges, begun, told, secrets_, turn=turn)
         self.prior = state(cut.prior, tuple(learned))
         return begun
 

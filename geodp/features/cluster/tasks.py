@@ -24,7 +24,7 @@ from geodp.io.opening import open_parquet
 from geodp.io.read.rows.persons import Records
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
-from geodp.io.write.tiles import Look, Tiling, write_tile
+from geodp.io.write.tiles import TileStyle, Tiling, write_tile
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
 from geodp.release.release import Release
@@ -250,7 +250,7 @@ def tile(
     window: Window,
     parts: list[str],
     path: str,
-    look: Look,
+    look: TileStyle,
 ) -> str | None:
     """Return a tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid

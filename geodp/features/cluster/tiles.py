@@ -12,7 +12,7 @@ from geodp.io.folder.parts import PartsFolder
 from geodp.io.write import qgis_style
 from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE, tags_of
 from geodp.io.write.tables import name_of_counts
-from geodp.io.write.tiles import Look, Tiling, write_vrt
+from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
 from geodp.table.card import Card, File
 
 EMPTY = "empty.tif"
@@ -43,7 +43,7 @@ def draw(
     """
     name, event = folder.name, run.cut.event
     largest = max(entry["largest"] for entry in entries)
-    look = Look(
+    look = TileStyle(
         name,
         card.expected_error.largest,
         "float32" if largest <= EXACT_FLOAT32 else "float64",
@@ -85,7 +85,7 @@ def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> 
     return files
 
 
-def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: Look) -> File:
+def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: TileStyle) -> File:
     """Join the tiles that were drawn; return what the card says of the file."""
     vrt = public / f"{look.name}.vrt"
     names, unit = look.bands(run.cut.grid), name_of_counts(look.name, run.cut.event.unit)

@@ -9,21 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.features.compare.difference import Alternative, Question
+from geodp.features.compare.difference import Alternative, Hypothesis
 from geodp.features.compare.many import Correction, adjust
 from geodp.features.compare.regions import is_same, noise_of_cells
 from geodp.features.compare.tails import (
     REACH,
-    Noise,
+    LatticeNoise,
     tail_of_difference,
     tail_of_sum,
 )
 from geodp.release.release import Release
+from geodp.typing import FloatArray
 
 FEW = 2048
 """Differences of two unlike noises whose tails are summed one by one; of more, as many steps."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +42,8 @@ class CellDifferences:
 
     key: NDArray[np.uint64]
     difference: NDArray[Any]
-    p_value: Floats
-    adjusted: Floats
+    p_value: FloatArray
+    adjusted: FloatArray
     basis: str
 
 
@@ -71,7 +70,7 @@ def compare_cells(
     UsageError
         One release twice, different grids, or a method that clamps or has no closed form.
     """
-    question = Question(0.0, alternative)
+    question = Hypothesis(0.0, alternative)
     if first.grid != second.grid:
         raise UsageError("The two releases are of different grids; compare regions of them.")
     if is_same(first, second):
@@ -79,7 +78,8 @@ def compare_cells(
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
-            "regions."
+            "regions (--area or --regions, with --conservative), or estimate changes of cells "
+            "(geodp diff OLD NEW --cells)."
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [_counts_at(one, key) for one in (first, second)]
@@ -107,7 +107,7 @@ def _counts_at(release: Release, key: NDArray[np.uint64]) -> NDArray[Any]:
     return counts
 
 
-def variances_at(release: Release, key: NDArray[np.uint64]) -> Floats:
+def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
     """Return the variances of cells: float64[n]; UsageError where there is no closed form."""
     found = release.method.variances_of(release.grid, release.event, 1, key)
     if found is None:
@@ -115,7 +115,7 @@ def variances_at(release: Release, key: NDArray[np.uint64]) -> Floats:
     return found
 
 
-def _tails(first: Noise, second: Noise, difference: NDArray[Any]) -> Floats:
+def _tails(first: LatticeNoise, second: LatticeNoise, difference: NDArray[Any]) -> FloatArray:
     """Tails of differences; of very many of unlike noises at the next of some steps below."""
     counts = np.asarray(difference, np.float64)
     if first != second and np.unique(counts).size > FEW:

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import LAPLACE_Z
 from geodp.errors import UsageError
 from geodp.features.compare.cells import variances_at
-from geodp.features.compare.difference import Question
+from geodp.features.compare.difference import Hypothesis
 from geodp.features.compare.regions import is_same
 from geodp.release.release import Release
+from geodp.typing import FloatArray
 
 EXCESS_STEPS = 64
 """Quantiles are worked out for so many lengths of tails, each the next longer one."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +43,9 @@ class CellChanges:
     old: NDArray[Any]
     new: NDArray[Any]
     difference: NDArray[Any]
-    standard_error: Floats
-    low: Floats
-    high: Floats
+    standard_error: FloatArray
+    low: FloatArray
+    high: FloatArray
     basis: str
 
 
@@ -92,7 +91,7 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     return CellChanges(key, before, after, difference, error, low, high, basis)
 
 
-def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, FloatArray]:
     """Return the 95 % intervals of cells."""
     intervals = release.intervals()
     if intervals is None:
@@ -100,11 +99,11 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[Floats, Floats]
     return intervals.of(key)
 
 
-def _quantiles(one: Floats, two: Floats) -> Floats:
+def _quantiles(one: FloatArray, two: FloatArray) -> FloatArray:
     """Return standard errors to an end of 95 % intervals, of sums of two Laplace noises."""
     variance = one + two
     squares = np.divide(one**2 + two**2, variance**2, np.zeros(one.size), where=variance > 0)
     steps, inverse = np.unique(np.ceil(squares * EXCESS_STEPS), return_inverse=True)
-    question = Question()
+    question = Hypothesis()
     found = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]
     return np.asarray(found, np.float64)[inverse]

@@ -59,7 +59,7 @@ class Difference:
         cls,
         difference: int | float,
         error: float,
-        question: Question,
+        question: Hypothesis,
         excess: float = 0.0,
         step: float = 0.0,
     ) -> Self:
@@ -94,7 +94,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Question:
+class Hypothesis:
     """What is asked of a difference.
 
     Attributes

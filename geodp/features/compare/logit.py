@@ -18,15 +18,14 @@ from math import tanh
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
+from geodp.typing import FloatArray
 
 ROUNDS = 200
 """Most steps of the scoring."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +40,9 @@ class Logit:
     log_likelihood : float
     """
 
-    coefficients: Floats
-    standard_errors: Floats
-    covariance: Floats
+    coefficients: FloatArray
+    standard_errors: FloatArray
+    covariance: FloatArray
     log_likelihood: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def logit(
     return _fit(table, said.astype(np.float64), contrast)
 
 
-def _fit(table: Floats, said: Floats, contrast: float) -> Logit:
+def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:
     """Fisher scoring with halved steps, so that the likelihood rises in every round."""
     found = np.zeros(table.shape[1])
     value, slope, information = _score(table, said, contrast, found)
@@ -117,8 +116,8 @@ def _fit(table: Floats, said: Floats, contrast: float) -> Logit:
 
 
 def _score(
-    table: Floats, said: Floats, contrast: float, found: Floats
-) -> tuple[float, Floats, Floats]:
+    table: FloatArray, said: FloatArray, contrast: float, found: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
     """Return log-likelihood, its slope and the expected information."""
     true = np.exp(-np.logaddexp(0, -(table @ found)))
     chance = (1 - contrast) / 2 + contrast * true

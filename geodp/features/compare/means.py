@@ -23,7 +23,7 @@ from geodp.errors import UsageError
 from geodp.features.compare.difference import (
     Alternative,
     Difference,
-    Question,
+    Hypothesis,
     require_chance,
 )
 from geodp.privacy.budget import Budget, rational
@@ -183,7 +183,7 @@ def means(
     >>> round(found.difference), round(found.p_value, 5)
     (902, 0.00019)
     """
-    question = Question(null, alternative, alpha)
+    question = Hypothesis(null, alternative, alpha)
     scale = _maximum(maximum) / _contrast(epsilon)
     shares, variance = [], 0.0
     for ones, n in (first, second):

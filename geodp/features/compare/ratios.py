@@ -15,16 +15,14 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Estimate
 from geodp.errors import UsageError
-from geodp.features.compare.difference import Question
+from geodp.features.compare.difference import Hypothesis
 from geodp.features.compare.regions import excess_of, is_same
 from geodp.grid.region import Labels, Region
 from geodp.release.release import Release
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 NEAR_ZERO = (
     "The denominator is not known to be above 0, so that the ratio can be anything: choose a "
@@ -118,7 +116,7 @@ def estimate_ratio(
             (np.setdiff1d(two.key, one.key), 0.0, 1.0),
         ]
         parts = [(here, Region(here.grid, key), a, b) for key, a, b in keys if key.size]
-    return _estimate(parts, Question(alpha=alpha), conservative=conservative)
+    return _estimate(parts, Hypothesis(alpha=alpha), conservative=conservative)
 
 
 def estimate_mean(
@@ -158,11 +156,11 @@ def estimate_mean(
     for label, value in values.items():
         chosen = {**(labels or {}), attribute: label}
         parts.append((release, Region.of(release.grid, region, chosen), float(value), 1.0))
-    return _estimate(parts, Question(alpha=alpha), conservative=conservative)
+    return _estimate(parts, Hypothesis(alpha=alpha), conservative=conservative)
 
 
 def _estimate(
-    given: list[tuple[Release, Region, float, float]], question: Question, *, conservative: bool
+    given: list[tuple[Release, Region, float, float]], question: Hypothesis, *, conservative: bool
 ) -> Ratio:
     parts = [
         _Part(release, region, above, below, release.estimate(region))
@@ -187,7 +185,7 @@ def _estimate(
     return Ratio(over / under, error, *ends, "long-tailed" if excess else "normal")
 
 
-def covariances(parts: list[_Part]) -> Floats:
+def covariances(parts: list[_Part]) -> FloatArray:
     """Return the covariances of the errors of sums over parts: float64[n, n]."""
     found = np.diag([part.estimate.standard_error**2 for part in parts])
     for (i, one), (j, two) in combinations(enumerate(parts), 2):
@@ -198,7 +196,7 @@ def covariances(parts: list[_Part]) -> Floats:
     return found
 
 
-def _fieller(over: float, under: float, spread: Floats, z: float) -> tuple[float, float]:
+def _fieller(over: float, under: float, spread: FloatArray, z: float) -> tuple[float, float]:
     """Return the ratios t with ``(over - t under)**2`` of at most z**2 variances."""
     a = under**2 - z**2 * spread[1, 1]
     if a <= 0:
@@ -208,7 +206,7 @@ def _fieller(over: float, under: float, spread: Floats, z: float) -> tuple[float
     return float((b - half) / a), float((b + half) / a)
 
 
-def _fourth(parts: list[_Part], weight: Floats) -> float:
+def _fourth(parts: list[_Part], weight: FloatArray) -> float:
     """Return a bound of a third of the fourth cumulant of a weighted sum of errors.
 
     Of shared noise by Minkowski's inequality; those of independent releases add up.
@@ -224,7 +222,7 @@ def _fourth(parts: list[_Part], weight: Floats) -> float:
     return sum(root**4 for _, root in found)
 
 
-def _widest(parts: list[_Part], forms: Floats, question: Question) -> tuple[float, float]:
+def _widest(parts: list[_Part], forms: FloatArray, question: Hypothesis) -> tuple[float, float]:
     """Return the least and largest ratio of sums within intervals that all hold together."""
     each = replace(question, alpha=question.alpha / len(parts))
     wider = each.quantile(excess=1.0) / LAPLACE_Z
@@ -237,7 +235,7 @@ def _widest(parts: list[_Part], forms: Floats, question: Question) -> tuple[floa
     return -_largest(-forms[0], forms[1], low, high), _largest(forms[0], forms[1], low, high)
 
 
-def _largest(above: Floats, below: Floats, low: Floats, high: Floats) -> float:
+def _largest(above: FloatArray, below: FloatArray, low: FloatArray, high: FloatArray) -> float:
     """Return the largest ratio over a box, on which the denominator is above 0.
 
     It is where the largest ``(above - t below) x`` is 0, found by Dinkelbach's steps (1967): each

@@ -16,8 +16,8 @@ import numpy as np
 
 from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Z
 from geodp.errors import UsageError
-from geodp.features.compare.difference import Alternative, Difference, Question
-from geodp.features.compare.tails import Noise, tail_of_difference
+from geodp.features.compare.difference import Alternative, Difference, Hypothesis
+from geodp.features.compare.tails import LatticeNoise, tail_of_difference
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
@@ -81,7 +81,7 @@ def compare_regions(
         Regions of the same cells of one release, a clamped region without ``conservative``, or a
         method without a closed form of the error of a region.
     """
-    question = Question(null, alternative, alpha)
+    question = Hypothesis(null, alternative, alpha)
     is_one = is_same(first[0], second[0])
     sides = _sides(first, second, is_one)
     difference = sides[0].estimate.count - sides[1].estimate.count
@@ -110,7 +110,7 @@ def is_same(first: Release, second: Release) -> bool:
     )
 
 
-def noise_of_cells(release: Release) -> Noise | None:
+def noise_of_cells(release: Release) -> LatticeNoise | None:
     """Return the noise of each cell, where that is Laplace noise of its own and nothing else."""
     event, grid, method = release.event, release.grid, release.method
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
@@ -122,7 +122,7 @@ def noise_of_cells(release: Release) -> Noise | None:
     if len(queries) != 1 or queries[0].noise[0] != LAPLACE:
         return None
     own = queries[0].noise[1]
-    noise = Noise(event.scale, event.scale / own)
+    noise = LatticeNoise(event.scale, event.scale / own)
     variance = DiscreteLaplace.of_scale(own).variance * float(noise.step) ** 2
     return noise if isclose(variance, tree.variances[1], rel_tol=1e-9) else None
 
@@ -145,12 +145,12 @@ def _sides(
     return found[0], found[1]
 
 
-def _noise_of(side: Side) -> Noise | None:
+def _noise_of(side: Side) -> LatticeNoise | None:
     return noise_of_cells(side.release) if side.region.cells == 1 else None
 
 
 def _by_errors(
-    sides: tuple[Side, Side], difference: float, question: Question, *, is_one: bool
+    sides: tuple[Side, Side], difference: float, question: Hypothesis, *, is_one: bool
 ) -> Difference:
     """By both errors, and by what is known of their fourth cumulants.
 
@@ -180,7 +180,9 @@ def excess_of(estimate: Estimate) -> float:
     return min(1.0, excess) if excess > ROUNDING else 0.0
 
 
-def _exact(first: Noise, second: Noise, difference: float, question: Question) -> Difference:
+def _exact(
+    first: LatticeNoise, second: LatticeNoise, difference: float, question: Hypothesis
+) -> Difference:
     """By the law of the difference of two noises, which is symmetric."""
     away = float(difference - question.null)
     above, below = tail_of_difference(first, second, np.array([away, -away])).tolist()
@@ -190,14 +192,19 @@ def _exact(first: Noise, second: Noise, difference: float, question: Question) -
     ]
     error = sqrt(sum(variances))
     reach = _reach(first, second, question.alpha / 2)
-    ends = (difference - reach, difference + reach)
-    p_value = question.p_value(above, below)
     return Difference(
-        difference, error, p_value, *ends, question.null, question.alternative, "exact"
+        difference=difference,
+        standard_error=error,
+        p_value=question.p_value(above, below),
+        low=difference - reach,
+        high=difference + reach,
+        null=question.null,
+        alternative=question.alternative,
+        basis="exact",
     )
 
 
-def _reach(first: Noise, second: Noise, chance: float) -> float:
+def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
     """Return the least distance that is exceeded with at most a chance, to either side."""
     one, two = first.step, second.step
     below = one.denominator * two.denominator
@@ -216,7 +223,7 @@ def _reach(first: Noise, second: Noise, chance: float) -> float:
     return short * step
 
 
-def _conservative(sides: tuple[Side, Side], difference: float, question: Question) -> Difference:
+def _conservative(sides: tuple[Side, Side], difference: float, question: Hypothesis) -> Difference:
     """By how far the intervals reach towards each other and apart, at least both errors."""
     one, two = (side.estimate for side in sides)
     least = one.standard_error + two.standard_error

@@ -11,11 +11,9 @@ from fractions import Fraction
 from math import exp, expm1, log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import require_library
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 REACH = 60
 """Scales beyond which a tail is not followed: it counts as that there, below 1e-20."""
@@ -25,7 +23,7 @@ CUT = 40
 
 
 @dataclass(frozen=True)
-class Noise:
+class LatticeNoise:
     """Discrete Laplace noise on a lattice.
 
     Attributes
@@ -42,12 +40,12 @@ class Noise:
         """The logarithm by which the law falls from one integer to the next."""
         return float(self.step / self.scale)
 
-    def mass(self, number: Floats) -> Floats:
+    def mass(self, number: FloatArray) -> FloatArray:
         """Return the chance of each integer: float64[n]."""
         fall = exp(-self.rate)
         return np.asarray(-expm1(-self.rate) / (1 + fall) * np.exp(-self.rate * np.abs(number)))
 
-    def above(self, counts: Floats) -> Floats:
+    def above(self, counts: FloatArray) -> FloatArray:
         """Return the chance of noise of at least so many counts: float64[n]."""
         number = np.ceil(counts / float(self.step))
         far = np.exp(-self.rate * np.where(number > 0, number, 1 - number))
@@ -55,7 +53,7 @@ class Noise:
         return np.where(number > 0, far, 1 - far)
 
 
-def tail_of_difference(first: Noise, second: Noise, counts: Floats) -> Floats:
+def tail_of_difference(first: LatticeNoise, second: LatticeNoise, counts: FloatArray) -> FloatArray:
     """Return the chance that one noise exceeds the other by at least so many counts.
 
     Parameters
@@ -78,7 +76,7 @@ def tail_of_difference(first: Noise, second: Noise, counts: Floats) -> Floats:
     return np.array([_summed(few, many, one) for one in unique.tolist()])[where]
 
 
-def _of_equal(noise: Noise, counts: Floats) -> Floats:
+def _of_equal(noise: LatticeNoise, counts: FloatArray) -> FloatArray:
     """Return the closed form: P(d) is proportional to ``q^|d| (|d| + (1 + q^2)/(1 - q^2))``."""
     rate, q = noise.rate, exp(-noise.rate)
     less = -expm1(-rate)
@@ -89,7 +87,7 @@ def _of_equal(noise: Noise, counts: Floats) -> Floats:
     return np.where(number > 0, found, 1 - found)
 
 
-def _summed(listed: Noise, other: Noise, counts: float) -> float:
+def _summed(listed: LatticeNoise, other: LatticeNoise, counts: float) -> float:
     """Return the sum over all values of one noise."""
     step = float(listed.step)
     ends = np.ceil(CUT * float(listed.scale) / step)
@@ -110,7 +108,7 @@ CHUNK = 1 << 21
 """Numbers of a table at a time."""
 
 
-def tail_of_sum(z: Floats, excess: Floats) -> Floats:
+def tail_of_sum(z: FloatArray, excess: FloatArray) -> FloatArray:
     """Return the chance that a sum of independent noises is at least z standard errors.
 
     As the sum of ``n = 1 / excess`` equal Laplace noises, which has the same variance and fourth

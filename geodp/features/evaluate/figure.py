@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodp.accuracy.style import COLOURS, INK, MARKERS, require_matplotlib, style_axes
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, style_axes
 from geodp.privacy.budget import amounts_of
 
 if TYPE_CHECKING:
@@ -32,25 +32,8 @@ def plot_errors(
 
     Raises UsageError where Matplotlib is not installed.
     """
-    require_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     many = len(evaluation.methods)
-    settings = {
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "svg.hashsalt": "geodp",
-    }
-    with mpl.rc_context(settings):
-        figure = Figure(figsize=(10.5, max(4.4, 2.2 + 0.2 * many)), dpi=150, facecolor="white")
-        figure.set_layout_engine("none")  # whatever the caller's defaults are
-        FigureCanvasAgg(figure)
+    with draw_figure((10.5, max(4.4, 2.2 + 0.2 * many)), file, form) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         figure.subplots_adjust(left=0.075, right=0.83, top=0.84, bottom=0.155, wspace=0.06)
         for axes, measure, title in (
@@ -82,8 +65,6 @@ def plot_errors(
         )
         if evaluation.notice is not None:
             figure.text(0.075, 0.018, evaluation.notice, fontsize=7.5, color="#B00020")
-        metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
-        figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))
 
 
 def _frame(axes: Any, evaluation: Evaluation, title: str) -> None:

@@ -20,6 +20,8 @@ from geodp.kernels import rectangles as kernels
 MOST_AXES = 4
 """Axes of the grids on which rectangles are drawn."""
 
+NO_EARTH = "Polygons need a grid of one map with a place on the Earth."
+
 
 @dataclass(frozen=True, eq=False)
 class Rectangles:
@@ -135,8 +137,9 @@ class Polygons:
 
         if not isinstance(shapes, Mapping):
             shapes = {str(number): shape for number, shape in enumerate(shapes, start=1)}
-        if len(grid.places) != 1 or grid.places[0].transform is None:
-            raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        place = grid.require_map(NO_EARTH)
+        if place.transform is None:
+            raise UsageError(NO_EARTH)
         under = sum(1 for axis in grid.order.axes if axis > 1)
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError(
@@ -144,7 +147,6 @@ class Polygons:
                 "(--attribute-order below)."
             )
         stride = prod(grid.order.radices[len(grid.order.axes) - under :])
-        place = grid.places[0]
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
                 raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")

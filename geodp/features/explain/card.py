@@ -9,7 +9,7 @@ from functools import partial
 
 from geodp.errors import VerificationError
 from geodp.features.explain.page import Explanation, Section, Writer, write_number
-from geodp.features.explain.reach import Reach, reach_of_concentrated, reach_of_pure
+from geodp.features.explain.reach import BeliefShift, reach_of_concentrated, reach_of_pure
 from geodp.features.explain.sections import (
     ReachOf,
     say_factor,
@@ -104,7 +104,7 @@ def _reach_of(said: StatedGuarantee) -> ReachOf:
     return partial(reach_of_pure, float(Fraction(said.epsilon)))
 
 
-def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: str) -> Section:
+def _tell_promise(page: Writer, said: StatedGuarantee, reach: BeliefShift, suppose: str) -> Section:
     """Return the guarantee, its measure and what it needs."""
     sentences = [suppose, say_factor(page, reach)]
     if said.rho is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Reach:
+class BeliefShift:
     """How far a release can move what somebody believes.
 
     Attributes
@@ -25,17 +25,17 @@ class Reach:
     advantage: float
 
 
-def reach_of_pure(epsilon: float, people: int = 1) -> Reach:
+def reach_of_pure(epsilon: float, people: int = 1) -> BeliefShift:
     """Return that of a pure guarantee: f people together have f times epsilon.
 
     The best guess between two laws whose ratio is at most ``exp(epsilon)`` has the advantage
     ``tanh(epsilon / 2)``.
     """
     shift = people * epsilon
-    return Reach(shift, 0.0, math.tanh(shift / 2))
+    return BeliefShift(shift, 0.0, math.tanh(shift / 2))
 
 
-def reach_of_concentrated(rho: float, delta: float, people: int = 1) -> Reach:
+def reach_of_concentrated(rho: float, delta: float, people: int = 1) -> BeliefShift:
     """Return that of a zero-concentrated guarantee: f people together have f squared times rho.
 
     The loss is above ``rho + 2 sqrt(rho ln(1 / delta))`` with a chance of at most delta (Bun and
@@ -45,10 +45,10 @@ def reach_of_concentrated(rho: float, delta: float, people: int = 1) -> Reach:
     """
     rho *= people**2
     shift = rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    return Reach(shift, delta, math.sqrt(min(rho / 2, -math.expm1(-rho))))
+    return BeliefShift(shift, delta, math.sqrt(min(rho / 2, -math.expm1(-rho))))
 
 
-def reach_of_approximate(epsilon: float, delta: float, people: int = 1) -> Reach:
+def reach_of_approximate(epsilon: float, delta: float, people: int = 1) -> BeliefShift:
     """Return that of an approximate guarantee.
 
     f people together have f times epsilon and delta times the sum of ``exp(i epsilon)`` for i
@@ -59,4 +59,4 @@ def reach_of_approximate(epsilon: float, delta: float, people: int = 1) -> Reach
     shift = people * epsilon
     together = min(1.0, delta * sum(math.exp(min(i * epsilon, 700.0)) for i in range(people)))
     wrong = 2 * (1 - together) / (1 + math.exp(min(shift, 700.0)))
-    return Reach(shift + math.log(2), min(1.0, 2 * together), 1 - wrong)
+    return BeliefShift(shift + math.log(2), min(1.0, 2 * together), 1 - wrong)

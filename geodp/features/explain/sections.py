@@ -9,7 +9,7 @@ from typing import Protocol
 from geodp.errors import printable
 from geodp.features.explain.bayes import shift_belief
 from geodp.features.explain.page import Section, Writer, write_number
-from geodp.features.explain.reach import Reach
+from geodp.features.explain.reach import BeliefShift
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
 
 PRIORS = (0.01, 0.1, 0.5)
@@ -35,7 +35,7 @@ OPEN = {
 }
 """How a card begins what is not protected, and the sentence that says it; others are quoted."""
 
-ReachOf = Callable[[int], Reach]
+ReachOf = Callable[[int], BeliefShift]
 """From a number of people who are alike to how far beliefs about them move."""
 
 
@@ -65,7 +65,7 @@ def tell_bound(page: Writer, said: Bound, unit: str) -> str:
     return page.say("bound_vouched", **figures)
 
 
-def say_factor(page: Writer, reach: Reach) -> str:
+def say_factor(page: Writer, reach: BeliefShift) -> str:
     """Return the sentence on how much more likely anything becomes."""
     factor = math.exp(min(reach.shift, 700.0))
     if reach.chance:
@@ -73,7 +73,7 @@ def say_factor(page: Writer, reach: Reach) -> str:
     return page.say("factor", factor=factor)
 
 
-def tell_beliefs(page: Writer, reach: Reach, unit: str, kind: str) -> Section:
+def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
     """Return how far a belief about one unit moves.
 
     Where one is added or removed (kind ``"add"``), that is the belief that it was counted. Another
@@ -96,7 +96,7 @@ def tell_beliefs(page: Writer, reach: Reach, unit: str, kind: str) -> Section:
     return Section(page.say("heading_beliefs"), tuple(sentences), head, rows)
 
 
-def tell_guess(page: Writer, reach: Reach, question: str) -> Section:
+def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:
     """Return how well the best guess does; ``question`` is what is guessed."""
     sentences = (
         question,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.privacy.noise.law import exp_interval
+from geodp.typing import WordArray
 
 UNIT = 32
 """Bits of a unit."""
@@ -34,8 +35,7 @@ FEWEST_UNITS, MOST_UNITS = 64, 1 << 17
 CERTAIN = 64
 """Units that no coin ties on, but of bits that were made for it."""
 
-Units = NDArray[np.uint32]
-Step = Callable[[int, Units, NDArray[np.uint64]], tuple[int, int]]
+Step = Callable[[int, WordArray, NDArray[np.uint64]], tuple[int, int]]
 """From how many reports there are, units and digits of chances: how many there are then, and units
 that were used up. It stops before a report that the units or digits do not suffice for."""
 
@@ -111,10 +111,10 @@ class Coins:
     """
 
     def __init__(self) -> None:
-        self._held: Units = np.empty(0, np.uint32)
+        self._held: WordArray = np.empty(0, np.uint32)
         self._process = os.getpid()
 
-    def ahead(self, units: int) -> Units:
+    def ahead(self, units: int) -> WordArray:
         """Return the units that come next, at least so many, without using them up: uint32[n]."""
         if self._process != os.getpid():  # a fork has the same bits in hand
             self._held, self._process = self._held[:0], os.getpid()
@@ -207,10 +207,10 @@ class FixedCoins(Coins):
     1
     """
 
-    def __init__(self, units: Iterable[int] | Units) -> None:
+    def __init__(self, units: Iterable[int] | WordArray) -> None:
         super().__init__()
         self._held = np.array(units if isinstance(units, np.ndarray) else [*units], np.uint32)
 
-    def ahead(self, units: int) -> Units:
+    def ahead(self, units: int) -> WordArray:
         """Return all units that are left."""
         return self._held

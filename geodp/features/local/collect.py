@@ -20,13 +20,14 @@ from geodp.features.local.files.reports import read_reports, row_of
 from geodp.features.local.files.sums import read_sums, write_sums
 from geodp.features.local.kernels import hashing
 from geodp.features.local.round import Round
-from geodp.features.local.tree import Reports, TreeState, draw_uniforms, restore_state
+from geodp.features.local.tree import TreeState, draw_uniforms, restore_state
 from geodp.grid.lattice import parse_codes
 from geodp.kernels.pyramid.shares import share
 from geodp.privacy.reports import LocalReports
 from geodp.release.outline import outline
 from geodp.release.release import Release
 from geodp.table.released import ReleasedTable
+from geodp.typing import IntArray, ReportArray
 
 FEWEST = 1_000
 """Reports of a release at least: the error of fewer is larger than all of them."""
@@ -112,7 +113,7 @@ def _is_digest(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
-def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> Reports:
+def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportArray:
     """Return one report of every device, in random order.
 
     This is what a device does, for tests and gateways: a gateway that holds places must be trusted
@@ -149,7 +150,7 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> Reports:
     return reports[_shuffle(reports.size)]
 
 
-def _index_of(round_: Round, cells: Any) -> NDArray[np.int64]:
+def _index_of(round_: Round, cells: Any) -> IntArray:
     """Rows and columns of cells: int64[2, n]."""
     given = np.asarray(cells)
     if given.dtype.kind in "iu" and given.ndim == 2 and given.shape[0] == 2:
@@ -167,7 +168,7 @@ def _shuffle(n: int) -> NDArray[np.intp]:
 
 def aggregate(
     round_: Round,
-    reports: Reports | str | Path | Sums | Iterable[Reports | str | Path | Sums],
+    reports: ReportArray | str | Path | Sums | Iterable[ReportArray | str | Path | Sums],
 ) -> Sums:
     """Add reports up; the sums are the same for any split of them into files.
 
@@ -216,7 +217,7 @@ def _read(round_: Round, path: Path) -> Sums:
     return Sums(round_, state, (content.digest(round_),) if state.reports else ())
 
 
-def _add_up(round_: Round, pieces: Iterable[Reports]) -> TreeState:
+def _add_up(round_: Round, pieces: Iterable[ReportArray]) -> TreeState:
     """Return the state of all reports of some arrays; CodeError by the position in all."""
     oracles, kind = round_.oracles, round_.report_type
     state = round_.protocol.aggregate(oracles, np.empty(0, kind))
@@ -241,7 +242,7 @@ class _Content:
     def __init__(self) -> None:
         self._sums, self._reports = [0, 0], 0
 
-    def watch(self, pieces: Iterable[Reports]) -> Iterator[Reports]:
+    def watch(self, pieces: Iterable[ReportArray]) -> Iterator[ReportArray]:
         """Yield the same pieces, and take note of them."""
         for piece in pieces:
             word = np.zeros(piece.size, np.uint64)

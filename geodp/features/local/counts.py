@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.errors import CodeError, UsageError
 from geodp.features.local import clamping
-from geodp.features.local.coins import Coins, Units
+from geodp.features.local.coins import Coins
 from geodp.features.local.kernels import local_tree as kernels
 from geodp.features.local.oracles.base import WEAK_EPSILON, Oracle, require_fitting
 from geodp.features.local.tree import (
     Protocol,
-    Reports,
     TreeState,
     draw_uniforms,
     is_weak,
@@ -32,6 +31,7 @@ from geodp.kernels.pyramid import shares
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
 
 ALL_BITS = 20
 """On trees of up to so many bits all nodes are estimated, and no node is closed early."""
@@ -101,8 +101,8 @@ class Counts(Protocol):
         """Return the digits that each level splits."""
         if self.chain:
             return steps_of(self.chain, self.name)
-        if (areas := grid.official_steps()) is not None:
-            return [step for _, step in areas]
+        if grid.areas.nested:
+            return [step for _, step in grid.areas.steps]
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)
         return [rest] * bool(rest) + [4] * (digits // 4)
 
@@ -133,12 +133,12 @@ class Counts(Protocol):
 
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
-    ) -> Reports:
+    ) -> ReportArray:
         """Return one report of every device."""
         level = np.empty(key.size, np.uint8)
         ends = np.cumsum(np.array(parse_weights(self.weights, len(oracles), self.name), np.uint64))
 
-        def step(first: int, unit: Units, digit: NDArray[np.uint64]) -> tuple[int, int]:
+        def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
             return kernels.draw_levels(first, unit, digit, ends, level)
 
         coins.fill(step, key.size, 1)
@@ -152,7 +152,7 @@ class Counts(Protocol):
                 found[name][here] = reports[name]
         return found
 
-    def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
         """Return the state of reports; CodeError where one is none of this tree."""
         if reports.dtype != self.report_type(oracles):
             raise UsageError("The reports have other fields than those of the round.")
@@ -271,12 +271,12 @@ class _Level:
 
     parents: int
     child: NDArray[np.uint64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    z: FloatArray
+    variance: FloatArray
     own: float
     opened: NDArray[np.intp]
 
-    def share(self, level: int, total: NDArray[np.int64]) -> NDArray[np.int64]:
+    def share(self, level: int, total: IntArray) -> IntArray:
         """Return counts of all nodes that add up to those of their parents."""
         fanout = self.child.size // self.parents
         above = self.child[::fanout] // np.uint64(fanout)
@@ -285,14 +285,14 @@ class _Level:
         shares.share(self.z, self.variance, members, total, uniform, 0.0, out)
         return out
 
-    def close(self, count: NDArray[np.int64]) -> _Level:
+    def close(self, count: IntArray) -> _Level:
         """Return the level with only those open that got somebody."""
         variance = np.where(count > 0, self.variance, 0.0)
         at = np.flatnonzero(count > 0)
         return _Level(self.parents, self.child, self.z, variance, self.own, at)
 
 
-def _own_fields(oracle: Oracle, reports: Reports) -> Reports:
+def _own_fields(oracle: Oracle, reports: ReportArray) -> ReportArray:
     """Return reports of a level in its oracle's type; CodeError where a field does not fit it."""
     kind = oracle.report_type
     found = np.empty(reports.size, kind)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.features.local.coins import Chance, Coins, Units
+from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import local_tree as kernels
 from geodp.features.local.kernels.oracles import transform
 from geodp.features.local.oracles.base import Oracle, correction, field_of, require_fitting
@@ -19,7 +19,6 @@ from geodp.features.local.oracles.state import State
 from geodp.features.local.tree import (
     GUARANTEE,
     Protocol,
-    Reports,
     TreeState,
     draw_uniforms,
     is_weak,
@@ -32,6 +31,7 @@ from geodp.mechanisms.trees import halving, parallel
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
 
 TITLE = "one bit a device: half of its node on a random level (HaarHRR)"
 
@@ -88,12 +88,12 @@ class Halves(Oracle):
         """That the bit is turned round."""
         return (Chance(1, 1, self.epsilon),)
 
-    def draw(self, value: NDArray[np.uint64], coins: Coins) -> Reports:
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> ReportArray:
         """Draw a level, a row and a coin for each value."""
         n, ends = value.size, np.cumsum(np.array(self.parts, np.uint64))
         level, row, bit = np.empty(n, np.uint8), np.empty(n, np.uint64), np.empty(n, np.uint8)
 
-        def step(first: int, unit: Units, digit: NDArray[np.uint64]) -> tuple[int, int]:
+        def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
             return kernels.draw(first, unit, digit, value, ends, level, row, bit)
 
         coins.fill(step, n, 3 if self.bits <= 33 else 4, self.turns)
@@ -101,7 +101,7 @@ class Halves(Oracle):
         reports["level"], reports["row"], reports["bit"] = level, row, bit
         return reports
 
-    def collect(self, reports: Reports) -> State:
+    def collect(self, reports: ReportArray) -> State:
         """Add up the signs of each row."""
         place, sign = np.empty(reports.size, np.uint64), np.empty(reports.size, np.int64)
         level, bit = (np.ascontiguousarray(reports[name]) for name in ("level", "bit"))
@@ -111,7 +111,7 @@ class Halves(Oracle):
         require_fitting(np.arange(reports.size) != fitting, self, "field", f"in range ({allowed})")
         return State.of_keys(self, reports.size, place, sign)
 
-    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> FloatArray:
         """Halve the total at every node, half of its difference to and fro."""
         wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
         found = np.full(wanted.size, float(state.reports))
@@ -125,7 +125,7 @@ class Halves(Oracle):
 
     def details(
         self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Return estimates of left minus right halves of nodes of a level: float64[n]."""
         up = correction(self.epsilon) * sum(self.parts) / self.parts[level]
         return sum_at(state, level, prefix, threads).astype(np.float64) * up
@@ -166,9 +166,8 @@ class Haar(Protocol):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
-        if not grid.order.is_binary:
-            return "haar needs a grid whose order splits every node in two; counts takes others."
-        return super().unsupported(grid)
+        remedy = "; counts takes others"
+        return grid.order.why_no_halves(self.name, remedy) or super().unsupported(grid)
 
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
         """Return the fan-outs of the tree and the chances that a device is asked about each."""
@@ -192,11 +191,11 @@ class Haar(Protocol):
 
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
-    ) -> Reports:
+    ) -> ReportArray:
         """Return one report of every device."""
         return oracles[0].randomize(key, coins)
 
-    def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
         """Return the state of reports; CodeError where one is none of this tree."""
         return TreeState((oracles[0].aggregate(reports),))
 
@@ -241,7 +240,7 @@ class Haar(Protocol):
 
 def descend(
     grid: Grid, asked: Halves, state: State, threads: int = 0
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+) -> tuple[NDArray[np.uint64], IntArray, int]:
     """Return cells above 0, their counts in key order, and how many nodes were split.
 
     Memory is that of the reports and of visited nodes.
@@ -262,9 +261,7 @@ def descend(
     return prefix, total, visited
 
 
-def sum_at(
-    state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
-) -> NDArray[np.int64]:
+def sum_at(state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0) -> IntArray:
     """Return the sums of ``y (-1)^p(r & v)`` at nodes v of a level, in key order: int64[n].
 
     Either all nodes of the level are looked at, in ``i 2^i`` steps, or these, in steps of 64
@@ -281,7 +278,7 @@ def sum_at(
     planes = np.zeros((level + 1, words), np.uint64)
     kernels.slice_rows(row, total, planes)
 
-    def work(run: slice) -> NDArray[np.int64]:
+    def work(run: slice) -> IntArray:
         out = np.empty(run.stop - run.start, np.int64)
         kernels.look_up(prefix[run], planes, reports, out)
         return out
@@ -291,7 +288,7 @@ def sum_at(
     return np.concatenate(parallel.map_items(work, runs, threads))
 
 
-def rows_of(state: State, level: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def rows_of(state: State, level: int) -> tuple[NDArray[np.uint64], IntArray]:
     """Return the rows of a level whose sum is not 0, and their sums."""
     first = 1 << level
     if not state.key.size:  # all sums, one by one, or no report

@@ -7,14 +7,13 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.areas import levels_above
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.resolution import resolution_limit
 from geodp.errors import GeodpError, InputError, UsageError
@@ -84,8 +83,16 @@ class LocalPlan:
     @cached_property
     def round(self) -> Round:
         """The round that would be opened, without an id."""
-        settings = (self.grid, self.depth, self.protocol, self.epsilon, "0" * 64)
-        return Round(*settings, self.unit, self.period, self.allow_weak)
+        return Round(
+            grid=self.grid,
+            depth=self.depth,
+            protocol=self.protocol,
+            epsilon=self.epsilon,
+            id="0" * 64,
+            unit=self.unit,
+            period=self.period,
+            allow_weak=self.allow_weak,
+        )
 
     @property
     def released(self) -> Grid:
@@ -139,7 +146,7 @@ class LocalPlan:
             "blocks": [error.describe() for error in reversed(self.errors)],
             "areas": [
                 {"level": name, **self.errors[digits].describe()}
-                for name, digits in levels_above(self.released)
+                for name, digits in self.released.areas.above_cells
             ],
         }
 
@@ -219,15 +226,22 @@ def plan(
     _require_map(grid)
     n, exact = _devices(devices), rational(epsilon)
     own = None if protocol is None else find_protocol(protocol)
-    settings = (exact, n, canonical_unit(unit), _period(period), allow_weak)
+    of_depth = partial(
+        LocalPlan,
+        grid,
+        epsilon=exact,
+        devices=n,
+        unit=canonical_unit(unit),
+        period=_period(period),
+        allow_weak=allow_weak,
+    )
     if depth is not None:
-        chosen = own or _suit(grid, depth)
-        found = LocalPlan(grid, depth, chosen, *settings)
+        found = of_depth(depth, own or _suit(grid, depth))
         found.round  # noqa: B018  what is wrong with it shows here
         return found
     best, refused = None, "The grid has no coarser squares of cells to ask about; give a depth."
     for candidate in _depths(grid):
-        found = LocalPlan(grid, candidate, own or _suit(grid, candidate), *settings)
+        found = of_depth(candidate, own or _suit(grid, candidate))
         try:
             limit = DENSER * n / found.released.size
         except UsageError as error:  # a chain or weights of another depth
@@ -243,8 +257,7 @@ def plan(
 
 def _require_map(grid: Grid) -> None:
     """Refuse a grid that devices cannot be asked about."""
-    more = grid.mask is not None or grid.hierarchy is not None
-    if more or len(grid.places) != 1 or len(grid.shape) != 2:
+    if grid.plain_map is None or not grid.domain.is_box:
         raise UsageError(
             "A round asks devices about one map, in Morton order or that of official areas: leave "
             "out mask, attributes, regions and pairs."
@@ -265,8 +278,9 @@ def _depths(grid: Grid) -> Iterator[int]:
 
 def _suit(grid: Grid, depth: int) -> Protocol:
     """Return the protocol for a depth: the finest level has two thirds of the devices."""
-    if (areas := grid.official_steps()) is not None:
-        steps, ends = [step for _, step in areas], list(accumulate(step for _, step in areas))
+    if grid.areas.nested:
+        steps = [step for _, step in grid.areas.steps]
+        ends = list(accumulate(steps))
         steps = steps[: ends.index(depth) + 1]
     elif depth <= FINE_BITS + 1:
         steps = [depth]

@@ -23,9 +23,7 @@ from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.reports import LOCAL_PRIVACY, LocalReports
 from geodp.table.released import ReleasedTable
-
-Reports = NDArray[Any]
-"""Reports of devices, a record each, of a type that the protocol names."""
+from geodp.typing import FloatArray, ReportArray
 
 MOST_BITS = 62
 """Of a key: a level and a row fit into 63 bits."""
@@ -141,7 +139,7 @@ class Protocol(Method[LocalReports]):
         """Return the levels and the variances of their estimates; None where blocks were spread."""
         return None if self.spread else self.measured_tree(grid, event)
 
-    def variances(self, grid: Grid, event: LocalReports) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: LocalReports) -> FloatArray | None:
         """Largest variance of aligned blocks where nothing is clamped; None on other digits."""
         tree = self.tree_variance(grid, event)
         return None if tree is None or not grid.order.is_binary else tree.largest(grid)
@@ -163,7 +161,7 @@ class Protocol(Method[LocalReports]):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
-        if grid.hierarchy is not None or len(grid.places) != 1 or len(grid.shape) != 2:
+        if grid.plain_map is None or not grid.order.follows_map:
             return (
                 f"{self.name} asks devices about one map without attributes, in Morton order or "
                 "that of official areas; choose such a grid."
@@ -187,7 +185,7 @@ class Protocol(Method[LocalReports]):
     @abstractmethod
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
-    ) -> Reports:
+    ) -> ReportArray:
         """Return one report of every device.
 
         Parameters
@@ -199,7 +197,7 @@ class Protocol(Method[LocalReports]):
         """
 
     @abstractmethod
-    def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
         """Return the state of reports; CodeError, without quoting one, by its position."""
 
     @abstractmethod
@@ -251,7 +249,7 @@ def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np
     return np.asarray(overlaps(grid, child, stride), np.bool_)
 
 
-def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> NDArray[np.float64]:
+def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> FloatArray:
     """Return the public random numbers of nodes, in [0, 1), with which shares are rounded."""
     word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
     return np.asarray((word >> np.uint64(11)).astype(np.float64) / 2.0**53)

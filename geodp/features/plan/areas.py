@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Self
 
 from geodp.accuracy.blocks import BlockError
@@ -66,25 +65,11 @@ class Planned:
 def nodes_of(grid: Grid) -> dict[str, int]:
     """Return areas or regions that are runs of keys, and how many first digits these share."""
     order, ndim = grid.order, len(grid.shape)
-    steps = grid.official_steps()
-    if steps is not None:
-        found, labels = {}, list[str]()
-        attributes = {attribute.name for attribute in grid.attributes}
-        area = "everywhere"
-        for (name, _), digits in zip(steps, accumulate(n for _, n in steps), strict=True):
-            if name in attributes:
-                labels.append(name)
-            elif name:
-                area = name
-            else:
-                continue
-            found[f"{area} by {', '.join(labels)}" if labels else area] = digits
-        return found
-    if len(grid.places) != 1 or grid.places[0].system is None:
-        return {}
-    place, found = grid.places[0], {}
-    whole = order.sides(0, ndim)
-    for name, side in grid.places[0].system.areas:
+    if grid.areas.nested:
+        return grid.areas.list_nodes()
+    found, whole = {}, order.sides(0, ndim)
+    for name, side in grid.maps.areas:
+        place = grid.places[0]
         for digits in range(len(order.radices) + 1):
             sides = order.sides(digits, ndim)
             aligned = (sides[:2] == side).all() and (sides[2:] == whole[2:]).all()

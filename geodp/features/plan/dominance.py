@@ -15,7 +15,7 @@ from geodp.features.plan.families import Objectives, draw_families
 from geodp.features.plan.objectives import choose_shares
 from geodp.features.plan.plan import Plan, Planner
 from geodp.features.plan.search import Candidate, improve
-from geodp.features.plan.simulation import FRESH, Ratio, Simulated, Simulation
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.trees.levels import steps_of
@@ -62,7 +62,7 @@ class Dominance:
 
     plan: Plan
     ratios: dict[int, float]
-    simulated: tuple[Ratio, ...] = ()
+    simulated: tuple[ErrorRatio, ...] = ()
     few: tuple[str, ...] = ()
     words: str = ""
 
@@ -74,7 +74,7 @@ class Dominance:
         return max(ratio.largest for ratio in self.told)
 
     @property
-    def told(self) -> tuple[Ratio, ...]:
+    def told(self) -> tuple[ErrorRatio, ...]:
         """Simulated ratios of groups with regions enough to tell."""
         return tuple(ratio for ratio in self.simulated if ratio.name not in self.few)
 
@@ -107,7 +107,7 @@ class Dominance:
         }
 
 
-def _said(ratio: Ratio) -> str:
+def _said(ratio: ErrorRatio) -> str:
     if ratio.mae >= ratio.rmse:
         return f"{ratio.mae:.3f} +- {ratio.mae_error:.3f} (mean absolute error)"
     return f"{ratio.rmse:.3f} +- {ratio.rmse_error:.3f} (root-mean-square error)"
@@ -173,7 +173,7 @@ def dominate(
     )
     planner = Planner(grid, terms, regions)
     named = isinstance(other, str | Mechanism)
-    often = (RELEASES if len(grid.places) == 1 else 0) if releases is None else releases
+    often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
     if often < 0 or (releases and not named):
         raise UsageError("Releases are simulated of a method that is named; 0 or more.")
     row = _row_of(planner, other)
@@ -210,7 +210,7 @@ class Contest:
     def improve(self, plan: Plan, row: NDArray[np.float64] | None, chain: str) -> Dominance:
         """Return the best neighbour of a plan, with new releases of both."""
         grid = self.planner.grid
-        simulation = Simulation(self.proxy, draw_families(FAMILIES, grid, self.proxy))
+        simulation = PlanSimulation(self.proxy, draw_families(FAMILIES, grid, self.proxy))
         groups = [group for one in simulation.families for group in one.groups]
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
         if not enough.any():
@@ -236,11 +236,11 @@ class Contest:
         few = tuple(group.name for group, some in zip(groups, enough, strict=True) if not some)
         ratios = {} if row is None else _ratios(chosen, row)
         words = f"{len(fresh)} releases of {self.proxy.words}"
-        return Dominance(chosen, ratios, Ratio.all_of(*both), few, words)
+        return Dominance(chosen, ratios, ErrorRatio.all_of(*both), few, words)
 
 
 def _largest(ours: Simulated, theirs: Simulated) -> NDArray[np.float64]:
-    ratios = Ratio.all_of(ours, theirs)
+    ratios = ErrorRatio.all_of(ours, theirs)
     return np.array([max(ratio.largest, 1e-9) for ratio in ratios])
 
 

@@ -25,8 +25,8 @@ from geodp.features.plan.regions import (
     MOST_MAP,
     Blocks,
     Boxes,
-    Cells,
-    Group,
+    CellSets,
+    RegionGroup,
     Settlements,
 )
 from geodp.grid.grid import Grid
@@ -160,7 +160,7 @@ class Family:
     """
 
     objective: Objective
-    groups: tuple[Group | Settlements, ...] = field(repr=False)
+    groups: tuple[RegionGroup | Settlements, ...] = field(repr=False)
     words: str
 
 
@@ -190,7 +190,7 @@ def draw_families(
             if polygons is None:
                 raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
-            groups: tuple[Group | Settlements, ...] = (Cells.of(one.name, regions),)
+            groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
             words = f"{len(regions)} polygons of {Path(one.size).name}"
         else:
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
@@ -199,7 +199,7 @@ def draw_families(
     return tuple(found)
 
 
-Drawn = tuple[tuple[Group | Settlements, ...], str]
+Drawn = tuple[tuple[RegionGroup | Settlements, ...], str]
 Draw = Callable[[Objective, Grid, Proxy, np.random.Generator], Drawn]
 
 
@@ -218,19 +218,19 @@ def _cells_of(grid: Grid, digits: int) -> int:
 
 
 def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
-    if grid.official_steps() is not None:
+    if grid.areas.nested:
         nodes = nodes_of(grid).items()
         return tuple(
             Blocks(name, digits) for name, digits in nodes
         ), "published areas, which are levels of the order"
-    if len(grid.places) != 1 or grid.places[0].system is None:
+    if not grid.maps.areas:
         raise UsageError("areas need a grid of a code system, or of regions.")
     place = grid.places[0]
     key, groups = _all_cells(grid, proxy), []
     row, col = grid.decode(key)[:2]
-    for name, side in grid.places[0].system.areas:
+    for name, side in grid.maps.areas:
         high, wide = (row + place.row0) // side, (col + place.col0) // side
-        groups.append(Cells.of_labels(name, key, high * (wide.max() + 1) + wide))
+        groups.append(CellSets.of_labels(name, key, high * (wide.max() + 1) + wide))
     return tuple(groups), f"published areas: {', '.join(group.name for group in groups)}"
 
 
@@ -246,7 +246,7 @@ def _municipalities(one: Objective, grid: Grid, proxy: Proxy, random: np.random.
     place = grid.decode(key)[:2]
     label = cKDTree(cell[:, at].T + random.random((n, 2)) * 1e-3).query(place.T)[1]
     words = f"{n} Voronoi regions of cells drawn by their people"
-    return (Cells.of_labels(one.name, key, label),), words
+    return (CellSets.of_labels(one.name, key, label),), words
 
 
 def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
@@ -274,7 +274,7 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
             if total > MOST_CELLS:
                 break
         span = f"{low:,.4g}" if low == high else f"{low:,} to {high:,}"
-        groups.append(Cells.of(f"polygons of {span} cells", regions))
+        groups.append(CellSets.of(f"polygons of {span} cells", regions))
     words = f"star polygons around places drawn by their people, {REGIONS} of each size"
     return tuple(groups), words
 
@@ -306,8 +306,7 @@ FAMILIES: dict[str, Draw] = {
 
 
 def _require_map(grid: Grid, one: Objective) -> None:
-    if len(grid.places) != 1:
-        raise UsageError(f"{one.family} need a grid of one map.")
+    grid.require_map(f"{one.family} need a grid of one map.")
 
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ import math
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.accuracy.style import COLOURS, INK, MARKERS, require_matplotlib, style_axes
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, require_matplotlib, style_axes
 
 if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison
@@ -32,18 +32,10 @@ def plot_plans(
     Raises UsageError where Matplotlib is not installed.
     """
     require_matplotlib()
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator
 
     main = comparison.plans[0]
-    settings = {"font.family": "sans-serif", "font.size": 9, "svg.hashsalt": "geodp"}
-    settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color"), INK)
-    with mpl.rc_context({**settings, "ytick.color": INK}):
-        figure = Figure(figsize=(8.6, 4.8), dpi=150, facecolor="white")
-        figure.set_layout_engine("none")  # whatever the caller's defaults are
-        FigureCanvasAgg(figure)
+    with draw_figure((8.6, 4.8), file, form) as figure:
         axes = figure.subplots()
         figure.subplots_adjust(left=0.09, right=0.7, top=0.86, bottom=0.12)
         errors = []
@@ -79,8 +71,6 @@ def plot_plans(
         spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
         title = f"Planned error by area at {spent}"
         figure.text(0.09, 0.93, title, fontsize=12.5, fontweight="bold")
-        metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
-        figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))
 
 
 def _frame(axes: Any, sizes: list[int]) -> None:

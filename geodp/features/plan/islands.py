@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
-from geodp.features.plan.regions import Cells, Settlements
+from geodp.features.plan.regions import CellSets, Settlements
 from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.counts import CountTable
 
@@ -20,7 +19,7 @@ FEW = 500
 ENOUGH, MOST_MAPS = 160, 8
 """Settlements from which on one map is enough, and most maps of a domain with room for fewer."""
 
-Parts = list[tuple[CountTable, Cells]]
+Parts = list[tuple[CountTable, CellSets]]
 
 
 def draw_islands(
@@ -40,8 +39,7 @@ def draw_islands(
         A grid with attributes or of several maps.
     """
     grid = towns.grid
-    if len(grid.shape) != 2 or len(grid.places) != 1:
-        raise UsageError("islands need a grid of one map without attributes.")
+    grid.require_plain_map("islands need a grid of one map without attributes.")
     nobody = CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
     groups: list[Settlements] = []
     for others, where in ((towns, ""), (nobody, " and nobody else")):
@@ -67,5 +65,5 @@ def _settle(others: CountTable, random: np.random.Generator) -> tuple[dict[int, 
         sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in settled.kinds])
         for size in np.unique(sizes).tolist():
             regions = [np.sort(settled.around[i]) for i in np.flatnonzero(sizes == size)]
-            every.setdefault(size, []).append((settled.table, Cells.of("", regions)))
+            every.setdefault(size, []).append((settled.table, CellSets.of("", regions)))
     return every, number

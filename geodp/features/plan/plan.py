@@ -106,14 +106,14 @@ class Plan:
         """
         if not self.blocks:
             return ()
-        nodes, places = nodes_of(self.grid), self.grid.places
-        if self.grid.official_steps() is not None:
+        nodes = nodes_of(self.grid)
+        if self.grid.areas.nested:
             areas = nodes.items()
             return tuple(replace(self.blocks[-1 - digits], name=name) for name, digits in areas)
-        if self._tree is None or len(places) != 1 or places[0].system is None:
+        if self._tree is None:
             return ()
         found = []
-        for name, side in places[0].system.areas:
+        for name, side in self.grid.maps.areas:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
             if name in nodes:
                 found.append(replace(self.blocks[-1 - nodes[name]], name=name))

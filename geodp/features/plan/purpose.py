@@ -14,9 +14,10 @@ from geodp.features.plan.families import ISLANDS, Family, Objectives, draw_famil
 from geodp.features.plan.plan import Plan, Planner
 from geodp.features.plan.regions import Settlements
 from geodp.features.plan.search import Candidate, Value, improve
-from geodp.features.plan.shares import Shares, best_products, least_product
-from geodp.features.plan.simulation import FRESH, Simulated, Simulation, weights_of
+from geodp.features.plan.shares import LevelShares, best_products, least_product
+from geodp.features.plan.simulation import FRESH, PlanSimulation, Simulated, weights_of
 from geodp.grid.grid import Grid
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -85,7 +86,9 @@ class Purpose:
         given: dict[str, Any] = {"gaussian": gaussian, "radices": radices}
         weights = weights / weights.sum()
         if chain:
-            found: Sequence[Shares] = [least_product(steps_of(chain), squares, weights, **given)]
+            found: Sequence[LevelShares] = [
+                least_product(steps_of(chain), squares, weights, **given)
+            ]
         else:
             found = best_products(len(radices), squares, weights, **given)
         return [Candidate(shares.steps, shares.parts) for shares in found[:FIRST]]
@@ -94,12 +97,13 @@ class Purpose:
         """Return the default, and for lone settlements the setting that was made for them."""
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         lone = any(one.objective.family == ISLANDS for one in self.families)
-        names = ["pyramid", *["pyramid:setting=islands"] * (lone and grid.order.is_binary)]
+        suits = lone and Pyramid(setting="islands").unsupported(grid) is None
+        names = ["pyramid", *["pyramid:setting=islands"] * suits]
         methods = [self.planner.plan(name).method for name in names]
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 
     def _value(self) -> Value:
-        simulation = Simulation(self.proxy, self.families)
+        simulation = PlanSimulation(self.proxy, self.families)
 
         def value(candidate: Candidate) -> float:
             method, event = self._run_of(candidate.spec)
@@ -126,7 +130,7 @@ class Purpose:
         if not self.releases:
             return []
         simulation, fresh = (
-            Simulation(self.proxy, self.families),
+            PlanSimulation(self.proxy, self.families),
             range(FRESH, FRESH + self.releases),
         )
         ours, default = (

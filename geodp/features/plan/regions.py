@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
 
 MOST_DENSE = 1 << 22
 """Most keys of a grid whose errors are held as a vector of all keys."""
@@ -22,13 +23,12 @@ MOST_DENSE = 1 << 22
 MOST_MAP = 1 << 25
 """Most cells of a map whose errors are held as an array of the map."""
 
-Floats = NDArray[np.float64]
-Sums = tuple[Floats, Floats]
+Sums = tuple[FloatArray, FloatArray]
 """People and released minus true counts, of regions side by side; float64[n] each."""
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class MapDifference:
     """A release beside the public table that it was made from.
 
     Attributes
@@ -42,8 +42,8 @@ class Difference:
 
     grid: Grid
     key: NDArray[np.uint64] | None = field(repr=False)
-    people: Floats = field(repr=False)
-    error: Floats = field(repr=False)
+    people: FloatArray = field(repr=False)
+    error: FloatArray = field(repr=False)
 
     @classmethod
     def of(cls, truth: CountTable, released: ReleasedTable) -> Self:
@@ -89,7 +89,7 @@ class Difference:
         return found[::-1]
 
     @cached_property
-    def boxes(self) -> tuple[Floats, Floats]:
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Sums of the map's people and errors below each row and column: float64[rows + 1, .]."""
         some = np.flatnonzero((self.error != 0) | (self.people != 0))
         key = some.astype(np.uint64) if self.key is None else self.key[some]
@@ -104,7 +104,7 @@ class Difference:
         return found[0], found[1]
 
 
-class Group(Protocol):
+class RegionGroup(Protocol):
     """Regions of one kind and size."""
 
     @property
@@ -114,10 +114,10 @@ class Group(Protocol):
     def count(self, grid: Grid) -> int:
         """Return how many regions it has."""
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of the regions; some of which both are 0 may be left out."""
 
-    def squares(self, grid: Grid) -> Floats | None:
+    def squares(self, grid: Grid) -> FloatArray | None:
         """Return the mean of :func:`square_parts` of the regions: float64[digits + 1].
 
         None where it is not worked out.
@@ -133,20 +133,13 @@ class Blocks:
 
     def count(self, grid: Grid) -> int:
         """Return those that hold a cell."""
-        if grid.order.is_binary:
-            return grid.domain.count_blocks([grid.bits - self.digits])[0]
-        stride = prod(grid.order.radices[self.digits :])
-        keys = prod(grid.order.radices) // stride
-        if self.digits == len(grid.order.radices):
-            return grid.size
-        first = np.arange(keys, dtype=np.uint64) * np.uint64(stride)
-        return int(grid.domain.overlaps(first, self.digits).sum())
+        return grid.domain.count_nodes(self.digits)
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of blocks."""
         return difference.blocks[self.digits]
 
-    def squares(self, grid: Grid) -> Floats:
+    def squares(self, grid: Grid) -> FloatArray:
         """Return those of every such block inside the domain."""
         stride = _strides(grid)
         part = stride[self.digits] / stride
@@ -154,7 +147,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellSets:
     """Sets of cells.
 
     Attributes
@@ -168,7 +161,7 @@ class Cells:
 
     name: str
     key: NDArray[np.uint64] = field(repr=False)
-    start: NDArray[np.int64] = field(repr=False)
+    start: IntArray = field(repr=False)
 
     @classmethod
     def of(cls, name: str, regions: list[NDArray[np.uint64]]) -> Self:
@@ -178,7 +171,7 @@ class Cells:
         return cls(name, np.concatenate([np.empty(0, np.uint64), *some]), size.cumsum()[:-1])
 
     @classmethod
-    def of_labels(cls, name: str, key: NDArray[np.uint64], label: NDArray[np.int64]) -> Self:
+    def of_labels(cls, name: str, key: NDArray[np.uint64], label: IntArray) -> Self:
         """Take cells in key order and the number of the region that each belongs to."""
         order = np.argsort(label, kind="stable")
         label = label[order]
@@ -189,12 +182,12 @@ class Cells:
         """Return their number."""
         return int(self.start.size)
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of every region."""
         people, error = difference.at(self.key)
         return _run(people, self.start), _run(error, self.start)
 
-    def squares(self, grid: Grid) -> Floats:
+    def squares(self, grid: Grid) -> FloatArray:
         """Return the mean over regions."""
         begins = np.zeros(self.key.size, np.bool_)
         begins[self.start] = True
@@ -222,19 +215,19 @@ class Settlements:
     """
 
     name: str
-    parts: tuple[tuple[CountTable, Cells], ...] = field(repr=False)
+    parts: tuple[tuple[CountTable, CellSets], ...] = field(repr=False)
 
     def count(self, grid: Grid) -> int:
         """Return their number on all maps."""
         return sum(cells.count(grid) for _, cells in self.parts)
 
-    def sums(self, differences: Mapping[int, Difference]) -> Sums:
+    def sums(self, differences: Mapping[int, MapDifference]) -> Sums:
         """Return those of all; ``differences``: of every map, by its ``id``."""
         found = [cells.sums(differences[id(table)]) for table, cells in self.parts]
         people, error = (np.concatenate(part) for part in zip(*found, strict=True))
         return people, error
 
-    def squares(self, grid: Grid) -> Floats:
+    def squares(self, grid: Grid) -> FloatArray:
         """Return the mean over all."""
         sums = [cells.squares(grid) * cells.count(grid) for _, cells in self.parts]
         return np.asarray(np.sum(sums, axis=0) / max(1, self.count(grid)), np.float64)
@@ -252,14 +245,14 @@ class Boxes:
     """
 
     name: str
-    low: NDArray[np.int64] = field(repr=False)
-    high: NDArray[np.int64] = field(repr=False)
+    low: IntArray = field(repr=False)
+    high: IntArray = field(repr=False)
 
     def count(self, grid: Grid) -> int:
         """Return their number."""
         return int(self.low.shape[1])
 
-    def sums(self, difference: Difference) -> Sums:
+    def sums(self, difference: MapDifference) -> Sums:
         """Return those of every rectangle, by prefix sums."""
         (top, left), (bottom, right) = self.low, self.high
         people, error = (
@@ -268,7 +261,7 @@ class Boxes:
         )
         return people, error
 
-    def squares(self, grid: Grid) -> Floats | None:
+    def squares(self, grid: Grid) -> FloatArray | None:
         """Return the mean over rectangles: a product over the axes, as blocks are boxes too."""
         order, ndim = grid.order, len(grid.shape)
         if not order.follows_map:
@@ -278,7 +271,7 @@ class Boxes:
         ends += [(np.zeros(1, np.int64), np.array([size])) for size in grid.shape[2:]]
         found = []
         for digits in range(len(order.radices) + 1):
-            product: Floats = np.ones(1)
+            product: FloatArray = np.ones(1)
             sides = order.sides(digits, ndim).tolist()
             for (low, high), side, first in zip(ends, sides, offset, strict=True):
                 product = product * _squares_of(low + first, high + first, side)
@@ -286,7 +279,7 @@ class Boxes:
         return np.array(found)
 
 
-def _squares_of(low: NDArray[np.int64], high: NDArray[np.int64], side: int) -> Floats:
+def _squares_of(low: IntArray, high: IntArray, side: int) -> FloatArray:
     """Return sums of squared parts of runs of so many cells that lie between ends of an axis."""
     first, last = low // side, (high - 1) // side
     ends = ((first + 1) * side - low) ** 2 + (high - last * side) ** 2
@@ -294,13 +287,13 @@ def _squares_of(low: NDArray[np.int64], high: NDArray[np.int64], side: int) -> F
     return np.where(first == last, ((high - low) / side) ** 2, ends / side**2 + whole)
 
 
-def _strides(grid: Grid) -> Floats:
+def _strides(grid: Grid) -> FloatArray:
     """Keys of blocks that share i digits, at index i: float64[digits + 1]."""
     radices = reversed(grid.order.radices)
     return np.array([*accumulate(radices, lambda a, b: a * b, initial=1.0)])[::-1]
 
 
-def _fold(values: Floats, radix: int) -> Floats:
+def _fold(values: FloatArray, radix: int) -> FloatArray:
     """Return sums of so many neighbours."""
     found = values[::radix].copy()
     for i in range(1, radix):
@@ -308,5 +301,5 @@ def _fold(values: Floats, radix: int) -> Floats:
     return found
 
 
-def _run(values: Floats, first: NDArray[np.int64]) -> Floats:
+def _run(values: FloatArray, first: IntArray) -> FloatArray:
     return np.add.reduceat(values, first) if first.size else np.zeros(0)

@@ -18,13 +18,13 @@ from itertools import accumulate, pairwise
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.errors import require_library
+from geodp.typing import FloatArray
 
-Floats = NDArray[np.float64]
-Objective = Callable[[Floats], tuple[float, Floats]]
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 """The value of variances, and its slope in each of them."""
 
 PARTS = 10_000
@@ -44,12 +44,12 @@ SHARP, DEAR = 60.0, 4.0
 
 Radices = tuple[int, ...]
 
-Rows = tuple[Floats, Floats]
+Rows = tuple[FloatArray, FloatArray]
 """Matrix from the levels' variances to those of blocks or regions, and the fan-outs."""
 
 
 @dataclass(frozen=True)
-class Shares:
+class LevelShares:
     """A chain and the shares of its levels.
 
     Attributes
@@ -73,7 +73,9 @@ class Shares:
         return f"pyramid:chain={chain},shares={shares}"
 
 
-def block_variances(steps: Sequence[int], shares: ArrayLike, *, gaussian: bool = False) -> Floats:
+def block_variances(
+    steps: Sequence[int], shares: ArrayLike, *, gaussian: bool = False
+) -> FloatArray:
     """Variance of aligned blocks of ``2**(bits - i)`` keys at index i, for a budget of 1.
 
     Multiply by the square of the noise scale that the whole budget would give one count: Laplace
@@ -108,7 +110,7 @@ def least_sum(
     *,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least weighted sum of variances.
 
     Parameters
@@ -124,7 +126,7 @@ def least_sum(
     """
     weight = np.asarray(weights, np.float64)
 
-    def total(variance: Floats) -> tuple[float, Floats]:
+    def total(variance: FloatArray) -> tuple[float, FloatArray]:
         value = float(weight @ variance)
         return float(np.log(value)), weight / value
 
@@ -135,13 +137,13 @@ def least_sum(
 
 def least_product(
     steps: Sequence[int],
-    squares: Floats,
-    weights: Floats,
+    squares: FloatArray,
+    weights: FloatArray,
     *,
-    most: Floats | None = None,
+    most: FloatArray | None = None,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least weighted geometric mean of regions' standard errors.
 
     Parameters
@@ -167,7 +169,7 @@ def least_product(
     if most is not None:
         log_limit = 2 * np.log(np.asarray(most, np.float64))
 
-    def mean(variance: Floats) -> tuple[float, Floats]:
+    def mean(variance: FloatArray) -> tuple[float, FloatArray]:
         own, block = variance[:n], variance[n:]
         over = np.maximum((np.log(block) - log_limit) * (SHARP / 2), -500)
         value = weights @ np.log(own) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
@@ -186,7 +188,7 @@ def least_ratio(
     gaussian: bool = False,
     orders: Sequence[int] = (8, 64, 256),
     radices: Radices | None = None,
-) -> Shares:
+) -> LevelShares:
     """Shares of a chain with the least largest ratio of an aligned block's error to a target.
 
     Parameters
@@ -208,7 +210,7 @@ def least_ratio(
     """
     wanted = np.asarray(targets, np.float64) ** 2
 
-    def norm(variance: Floats, order: int) -> tuple[float, Floats]:
+    def norm(variance: FloatArray, order: int) -> tuple[float, FloatArray]:
         ratio = variance / wanted
         top = ratio.max()
         power = (ratio / top) ** (order - 1)
@@ -247,7 +249,7 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
 
 def best_ratio(
     bits: int, targets: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
-) -> Shares:
+) -> LevelShares:
     """Return the chain, with its shares, that has the least largest ratio of those tried."""
     find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
     quick = _try_all(bits, partial(find, orders=(8,)), radices)
@@ -256,7 +258,7 @@ def best_ratio(
 
 def best_sum(
     bits: int, weights: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
-) -> Shares:
+) -> LevelShares:
     """Return the chain, with its shares, that has the least weighted sum of those tried."""
     find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
     return _try_all(bits, find, radices)[0]
@@ -264,20 +266,20 @@ def best_sum(
 
 def best_products(
     bits: int,
-    squares: Floats,
-    weights: Floats,
+    squares: FloatArray,
+    weights: FloatArray,
     *,
     gaussian: bool = False,
     radices: Radices | None = None,
-) -> list[Shares]:
+) -> list[LevelShares]:
     """Return all tried chains with the shares of :func:`least_product`, the best first."""
     given = partial(least_product, squares=squares, weights=weights)
     return _try_all(bits, partial(given, gaussian=gaussian, radices=radices), radices)
 
 
 def _try_all(
-    digits: int, find: Callable[[tuple[int, ...]], Shares], radices: Radices | None
-) -> list[Shares]:
+    digits: int, find: Callable[[tuple[int, ...]], LevelShares], radices: Radices | None
+) -> list[LevelShares]:
     """All chains of :func:`chains` and the better neighbours of the best, the best first."""
     radix = radices or (2,) * digits
 
@@ -318,11 +320,11 @@ def _blocks(steps: tuple[int, ...], radices: Radices) -> Rows:
     return _levels(np.where(part < 1, part**2, part), steps, radices)
 
 
-def _strides(radices: Radices) -> Floats:
+def _strides(radices: Radices) -> FloatArray:
     return np.array([1.0, *accumulate(reversed(radices), lambda a, b: a * b)])[::-1]
 
 
-def _levels(squares: Floats, steps: tuple[int, ...], radices: Radices) -> Rows:
+def _levels(squares: FloatArray, steps: tuple[int, ...], radices: Radices) -> Rows:
     """Return the same from squared parts for every number of digits: float64[., digits + 1]."""
     stride, ends = _strides(radices), [0, *accumulate(steps)]
     squares = squares[:, ends]
@@ -335,9 +337,9 @@ def _search(
     steps: Sequence[int],
     objective: Objective,
     gaussian: bool,
-    start: Floats | None,
+    start: FloatArray | None,
     rows: Rows,
-) -> Floats:
+) -> FloatArray:
     """Logarithms of what each level has beyond the least share, where the objective is least."""
     require_library("scipy", "A plan with wishes")
     from scipy.optimize import minimize  # slow to import
@@ -349,7 +351,7 @@ def _search(
     least, free = _least(start.size)
     b = fanouts.tolist()
 
-    def value_and_slope(logs: Floats) -> tuple[float, Floats]:
+    def value_and_slope(logs: FloatArray) -> tuple[float, FloatArray]:
         part = _softmax(logs)
         share = least + free * part
         own = (order / share**order).tolist()
@@ -372,11 +374,11 @@ def _search(
 
 def _round(
     steps: Sequence[int],
-    logs: Floats,
-    value: Callable[[Floats], float],
+    logs: FloatArray,
+    value: Callable[[FloatArray], float],
     gaussian: bool,
     rows: Rows,
-) -> Shares:
+) -> LevelShares:
     """Shares in whole parts that add up to all parts, each at least the least."""
     least, free = (round(part * PARTS) for part in _least(logs.size))
     parts = least + np.floor(_softmax(logs) * free).astype(int)
@@ -385,7 +387,7 @@ def _round(
     share = parts / PARTS
     own = 1 / share if gaussian else 2 / share**2
     best = from_below(tuple(int(b) for b in fanouts), tuple(own.tolist()))
-    return Shares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))
+    return LevelShares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))
 
 
 def _least(levels: int) -> tuple[float, float]:
@@ -394,6 +396,6 @@ def _least(levels: int) -> tuple[float, float]:
     return least, 1 - levels * least
 
 
-def _softmax(logs: Floats) -> Floats:
+def _softmax(logs: FloatArray) -> FloatArray:
     part = np.exp(logs - logs.max())
     return np.asarray(part / part.sum(), np.float64)

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.features.plan.families import Family
-from geodp.features.plan.regions import Difference, Group, Settlements, Sums
+from geodp.features.plan.regions import MapDifference, RegionGroup, Settlements, Sums
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 FRESH = 1000
 """Number of the first release whose errors are told: none of those that a search has seen."""
@@ -45,18 +43,18 @@ class Simulated:
     """
 
     names: tuple[str, ...]
-    absolute: Floats = field(repr=False)
-    square: Floats = field(repr=False)
-    relative: Floats = field(repr=False)
-    gained: Floats = field(repr=False)
+    absolute: FloatArray = field(repr=False)
+    square: FloatArray = field(repr=False)
+    relative: FloatArray = field(repr=False)
+    gained: FloatArray = field(repr=False)
 
     @property
-    def mae(self) -> Floats:
+    def mae(self) -> FloatArray:
         """Mean absolute errors: float64[groups]."""
         return np.asarray(self.absolute.mean(axis=0), np.float64)
 
     @property
-    def rmse(self) -> Floats:
+    def rmse(self) -> FloatArray:
         """Root-mean-square errors: float64[groups]."""
         return np.asarray(np.sqrt(self.square.mean(axis=0)), np.float64)
 
@@ -69,7 +67,7 @@ class Simulated:
         return float(np.exp(weights_of(families) @ logs))
 
 
-def weights_of(families: Sequence[Family]) -> Floats:
+def weights_of(families: Sequence[Family]) -> FloatArray:
     """Weights of all groups, one family's shared by its own; of sum 1."""
     parts = [
         one.objective.weight / len(one.groups) for one in families for _ in range(len(one.groups))
@@ -78,7 +76,7 @@ def weights_of(families: Sequence[Family]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class PlanSimulation:
     """A public table and the regions whose errors are asked for.
 
     Attributes
@@ -103,7 +101,7 @@ class Simulation:
         for trial in trials:
             key = public_key(trial)
             found = {
-                at: Difference.of(table, method.release(table, event, key))
+                at: MapDifference.of(table, method.release(table, event, key))
                 for at, table in tables.items()
             }
             sums = [self._sums(group, found) for group in groups]
@@ -111,13 +109,13 @@ class Simulation:
         names = tuple(group.name for group in groups)
         return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
 
-    def _tables_of(self, group: Group | Settlements) -> list[CountTable]:
+    def _tables_of(self, group: RegionGroup | Settlements) -> list[CountTable]:
         """Return the maps on which a group's regions lie."""
         if isinstance(group, Settlements):
             return [table for table, _ in group.parts]
         return [self.proxy.table]
 
-    def _sums(self, group: Group | Settlements, found: Mapping[int, Difference]) -> Sums:
+    def _sums(self, group: RegionGroup | Settlements, found: Mapping[int, MapDifference]) -> Sums:
         if isinstance(group, Settlements):
             return group.sums(found)
         return group.sums(found[id(self.proxy.table)])
@@ -128,7 +126,9 @@ def public_key(trial: int) -> NoiseKey:
     return NoiseKey(hashlib.sha256(f"geodp plan, public, {trial}".encode()).digest())
 
 
-def _figures(people: Floats, error: Floats, regions: int) -> tuple[float, float, float, float]:
+def _figures(
+    people: FloatArray, error: FloatArray, regions: int
+) -> tuple[float, float, float, float]:
     """Mean absolute, squared and relative error of so many regions, and what they gain together.
 
     Other regions have neither people nor errors.
@@ -141,7 +141,7 @@ def _figures(people: Floats, error: Floats, regions: int) -> tuple[float, float,
 
 
 @dataclass(frozen=True)
-class Ratio:
+class ErrorRatio:
     """The error of a group of regions over another method's.
 
     Attributes
@@ -188,7 +188,7 @@ class Ratio:
         )
 
 
-def _ratio(ours: Floats, theirs: Floats) -> Floats:
+def _ratio(ours: FloatArray, theirs: FloatArray) -> FloatArray:
     """Ratios of means and their standard errors: float64[2, groups]."""
     means = [np.maximum(one.mean(axis=0), LEAST_ERROR) for one in (ours, theirs)]
     parts = [

@@ -17,7 +17,6 @@ from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import DEFAULT, Selected, prepare
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
@@ -72,8 +71,8 @@ class Quantile(Question):
             raise UsageError("A quantile is above 0 and below 1.")
         if self.axis not in grid.axis_names:
             raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.")
-        if has_units(grid) and grid.axis_names.index(self.axis) < 2 * len(grid.places):
-            raise UsageError("Units lie along no axis: name an attribute.")
+        if self.axis in grid.maps.axes:
+            grid.names.require_map("Units lie along no axis: name an attribute.")
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
@@ -92,11 +91,11 @@ class Quantile(Question):
         return (self._describe(grid, grid.shape[grid.axis_names.index(self.axis)] - 1),)
 
     def _describe(self, grid: Grid, position: int) -> Answer:
-        axis, places = grid.axis_names.index(self.axis), 2 * len(grid.places)
+        axis = grid.axis_names.index(self.axis)
         found: dict[str, Code] = {"axis": self.axis, "index": position}
-        if axis >= places + len(grid.extents):
-            found["label"] = grid.attributes[axis - places - len(grid.extents)].labels[position]
-        elif axis < places and grid.places[axis // 2].crs is not None:
+        if axis in grid.attribute_axes:
+            found["label"] = grid.attributes[axis - len(grid.shape)].labels[position]
+        elif self.axis in grid.maps.axes and grid.places[axis // 2].crs is not None:
             at = np.array([position], np.int64)
             west, south, east, north = grid.places[axis // 2].edges_at(at, at)
             low, high = (west, east) if axis % 2 else (south, north)
@@ -132,11 +131,8 @@ class MedianCentre(Question):
 
     def candidates(self, grid: Grid) -> int:
         """All cells of the map's rectangle."""
-        if len(grid.places) != 1:
-            raise UsageError("A median centre is that of one map.")
-        if has_units(grid):
-            raise UsageError("A median centre is that of a map, and areal units have none.")
-        place = grid.places[0]
+        place = grid.require_map("A median centre is that of one map.")
+        grid.names.require_map("A median centre is that of a map, and areal units have none.")
         return _require_few(place.rows) * _require_few(place.cols)
 
     def measure(self, table: CountTable, event: Selection) -> list[NDArray[np.int64]]:

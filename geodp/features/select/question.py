@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import region_columns
 from geodp.errors import UsageError
 from geodp.features.select.card import Code
 from geodp.features.select.mechanisms import Selector
@@ -21,7 +20,6 @@ from geodp.features.select.mechanisms.questions import Counted
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
-from geodp.grid.units import format_codes
 from geodp.mechanisms.base import Plain
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import Draw
@@ -111,6 +109,13 @@ class Places(ABC):
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return codes and labels of some of them."""
 
+    @abstractmethod
+    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return how many there are with labels, that of every occupied cell, and cells of each.
+
+        Cells are those of occupied ones, in their order; attributes are not split.
+        """
+
 
 @lru_cache(maxsize=4)
 def find_places(grid: Grid, level: str | None) -> Places:
@@ -129,7 +134,7 @@ def find_places(grid: Grid, level: str | None) -> Places:
     """
     if level is None or level == CELL:
         return CellPlaces(grid, None)
-    if grid.hierarchy is not None:
+    if grid.areas.tables:
         return RegionPlaces(grid, level)
     return CellPlaces(grid, Coarsening.of(grid, level))
 
@@ -152,18 +157,24 @@ class CellPlaces(Places):
         order = np.argsort(rank)
         return Counted(rank[order], count[order], self.size)
 
+    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the coarser cell of each cell, and how many places that holds; see Places."""
+        if self._onto is None:
+            return self.size, np.arange(table.key.size), np.ones(table.key.size, np.int64)
+        key = self.grid.encode(self._onto.index(table.grid.decode(table.key)))
+        cells = self._onto.count_places(self.grid.decode(np.unique(key)))
+        return self.size, key.astype(np.int64), cells
+
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes of cells, and the labels of their attributes."""
         grid = self.grid
         index = grid.decode(grid.domain.keys_of_ranks(rank))
         columns: dict[str, list[Code]] = {}
-        names = ["origin", "destination"] if len(grid.places) == 2 else ["code"]
-        for number in range(len(grid.places)):
-            columns[names[number]] = format_codes(grid, number, index).tolist()
-        plain = 2 * len(grid.places)
-        for axis in range(plain, plain + len(grid.extents)):
+        for number, name in enumerate(grid.maps.codes):
+            columns[name] = grid.names.format(number, index).tolist()
+        for axis in grid.plain_axes:
             columns[grid.axis_names[axis]] = index[axis].tolist()
-        for at, attribute in enumerate(grid.attributes, plain + len(grid.extents)):
+        for at, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
             columns[attribute.name] = [attribute.labels[label] for label in index[at]]
         return tuple(
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
@@ -174,15 +185,14 @@ class RegionPlaces(Places):
     """Regions of one level of an office's hierarchy, or pairs of them; attributes are summed."""
 
     def __init__(self, grid: Grid, level: str) -> None:
-        hierarchy = grid.hierarchy
-        assert hierarchy is not None
+        (hierarchy,) = grid.areas.tables
         if level not in hierarchy.levels:
             names = ", ".join([*hierarchy.levels, CELL])
             raise UsageError(f"The levels of these regions are: {names}.")
         self._hierarchy, self._number = hierarchy, hierarchy.levels.index(level)
-        self._columns = region_columns(grid)
+        self._prefixes = grid.maps.prefixes
         self._regions = len(hierarchy.codes[self._number])
-        self.size = self._regions ** len(self._columns)
+        self.size = self._regions ** len(self._prefixes)
         if self.size > LIMIT:
             raise UsageError(f"A selection takes at most 2**62 pairs; here are {self.size:,}.")
 
@@ -195,11 +205,20 @@ class RegionPlaces(Places):
     def region_of(self, grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the region of each key; of a pair the origin's, then the destination's."""
         index, found = grid.decode(key), np.zeros(key.size, np.int64)
-        for end in range(len(self._columns)):
+        for end in range(len(self._prefixes)):
             cell = self._hierarchy.number_of(index[2 * end : 2 * end + 2])
             at = np.searchsorted(self._hierarchy.number, cell)
             found = found * self._regions + self._hierarchy.region[self._number, at]
         return found
+
+    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the region and labels of each cell, and the cells of those; see Places."""
+        grid, index = table.grid, table.grid.decode(table.key)
+        cell, below = self.region_of(grid, table.key), 1
+        for axis, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
+            cell = cell * len(attribute.labels) + index[axis]
+            below *= len(attribute.labels)
+        return self.size * below, cell, self.cells_of(np.unique(cell) // below)
 
     def cells_of(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cells of the map in some regions, or the pairs of cells in pairs of them."""
@@ -208,17 +227,17 @@ class RegionPlaces(Places):
 
     def _ends_of(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         """Return the regions of both ends of pairs, or of their only one."""
-        return np.unravel_index(rank, (self._regions,) * len(self._columns))
+        return np.unravel_index(rank, (self._regions,) * len(self._prefixes))
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes of regions, and of those that hold them."""
         table, n = self._hierarchy, self._number + 1
         found: dict[str, list[Code]] = {}
-        for name, own in zip(self._columns, self._ends_of(rank), strict=True):
+        for prefix, own in zip(self._prefixes, self._ends_of(rank), strict=True):
             at = np.searchsorted(table.region[self._number], own)  # cells are in the regions' order
             for number in range(n):
                 codes = np.array(table.codes[number])[table.region[number, at]]
-                found[name(table.levels[number])] = codes.tolist()
+                found[prefix + table.levels[number]] = codes.tolist()
         return tuple(
             dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)
         )

@@ -7,17 +7,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import Candidates
 from geodp.features.select.mechanisms.questions import split_error
-from geodp.features.select.question import Answer, Question, RegionPlaces
+from geodp.features.select.question import Answer, Question, find_places
 from geodp.features.select.selected import DEFAULT, Selected, prepare
-from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import CELL
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
@@ -72,10 +69,9 @@ class Level(Question):
         """Return the utility of every level."""
         moves = 2 if event.neighbours == REPLACE else 1
         scale = event.contribution * moves / self.next_epsilon
-        index = table.grid.decode(table.key)
         found = []
         for level in list_levels(table.grid):
-            blocks, node, cells = _blocks_at(table, index, level)
+            blocks, node, cells = find_places(table.grid, level).split(table)
             order = np.argsort(node, kind="stable")
             error = split_error(table.count[order], node[order], cells)
             found.append(-(error + blocks * scale))
@@ -103,8 +99,8 @@ def list_levels(grid: Grid) -> list[str]:
     >>> list_levels(Grid.regular((5, 9)))
     ['8', '4', '2', '1']
     """
-    if grid.hierarchy is not None:
-        return [*grid.hierarchy.levels, CELL]
+    if grid.areas.levels:
+        return [*grid.areas.levels]
     if not grid.places:
         raise UsageError("A level is chosen for a map; this grid has none.")
     place = grid.places[0]
@@ -112,32 +108,6 @@ def list_levels(grid: Grid) -> list[str]:
         return [name for name, _ in place.system.areas]
     longest = min(max(one.rows, one.cols) for one in grid.places)
     return [str(1 << i) for i in reversed(range(longest.bit_length()))]
-
-
-def _blocks_at(
-    table: CountTable, index: NDArray[np.int64], level: str
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many blocks a level has, that of every occupied cell, and the cells of each.
-
-    Cells are those of occupied blocks, in the blocks' order.
-    """
-    grid = table.grid
-    if level == CELL:
-        return grid.size, np.arange(table.key.size), np.ones(table.key.size, np.int64)
-    if grid.hierarchy is not None:
-        regions = RegionPlaces(grid, level)
-        cell = regions.region_of(grid, table.key)
-        labels = [a.labels for a in grid.attributes]
-        for at, names in zip(
-            index[2 * len(grid.places) :], labels, strict=True
-        ):  # attributes are not split
-            cell = cell * len(names) + at
-        below = int(np.prod([len(names) for names in labels], dtype=np.int64))
-        return regions.size * below, cell, regions.cells_of(np.unique(cell) // below)
-    onto = Coarsening.of(grid, level)
-    key = onto.grid.encode(onto.index(index))
-    cells = onto.count_places(onto.grid.decode(np.unique(key)))
-    return onto.grid.size, key.astype(np.int64), cells
 
 
 def level(

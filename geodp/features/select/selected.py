@@ -179,7 +179,7 @@ class Selected:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedSelection:
     """A selection of which all is settled and measured; nothing is charged and nothing drawn.
 
     Attributes
@@ -226,7 +226,7 @@ class Prepared:
 
 def prepare(
     table: CountTable, question: Question, request: Request, mechanism: str | Selector = DEFAULT
-) -> Prepared:
+) -> PreparedSelection:
     """Do everything of a selection that comes before the charge.
 
     Raises
@@ -254,7 +254,7 @@ def prepare(
         table.grid, question, selector, event, question.longest(table.grid), None, facts
     )
     outline.card()
-    return Prepared(table, request, outline, question.measure(table, event))
+    return PreparedSelection(table, request, outline, question.measure(table, event))
 
 
 def selection_digest(table: CountTable, at: Selected) -> bytes:

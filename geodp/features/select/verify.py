@@ -23,7 +23,6 @@ from geodp.io.verify.readback import grid_of
 from geodp.io.verify.verify import ask_all
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
-from geodp.table.stated.domain import StatedHierarchy
 
 
 def _ask_identity(folder: Path, card: SelectionCard) -> str:
@@ -66,7 +65,7 @@ def _ask_answers(folder: Path, card: SelectionCard) -> str:
 
 def _has_regions(card: SelectionCard) -> bool:
     """Whether the answers are regions or units of a table, which is not in the folder."""
-    by_region = isinstance(card.domain.order, StatedHierarchy)
+    by_region = card.domain.regions is not None
     return by_region and (card.question.level not in (None, CELL) or card.domain.has_units)
 
 
@@ -87,7 +86,7 @@ def _ask_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
 def _ask_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     """Return nothing; the level is one of the grid's."""
     (answer,) = card.chosen
-    if grid.hierarchy is None and not isinstance(card.domain.order, StatedHierarchy):
+    if card.domain.regions is None:
         Coarsening.of(grid, str(answer.get("level")))
     return None, "a level of the grid"
 
@@ -124,9 +123,7 @@ ASK_OF: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
 
 
 def _columns(grid: Grid) -> list[tuple[str, int]]:
-    if len(grid.places) == 2:
-        return [("origin", 0), ("destination", 1)]
-    return [("code", 0)] if grid.places else []
+    return [(column, number) for number, column in enumerate(grid.maps.codes)]
 
 
 def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64]:

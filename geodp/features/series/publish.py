@@ -239,8 +239,9 @@ class PreparedSeries:
 
     def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
         """Return the series of tables that were drawn."""
-        known = self.outline, self.periods, self.sharing, self.smoothing, self.whole
-        return complete_series(*known, drawn, charge)
+        return complete_series(
+            self.outline, self.periods, self.sharing, self.smoothing, self.whole, drawn, charge
+        )
 
     def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
         """Draw the snapshots, each with a key of its own."""

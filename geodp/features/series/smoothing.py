@@ -114,7 +114,7 @@ NONE = Smoothing("none")
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class CellShares:
     """Cells by key and their parts of a whole: uint64[n], int64[n] above 0."""
 
     key: NDArray[np.uint64]
@@ -129,9 +129,8 @@ class Shares:
         """Return the sum of both, as parts of about ``weight`` times ``WHOLE`` and of ``WHOLE``."""
         size = self.key.size + other.key.size
         key, part = np.empty(size, np.uint64), np.empty(size, np.int64)
-        both = (self.key, self.part), (other.key, other.part)
         each = weight * WHOLE / max(int(self.part.sum()), 1), WHOLE / max(int(other.part.sum()), 1)
-        n = families.merge_scaled(*both, each, key, part)
+        n = families.merge_scaled((self.key, self.part), (other.key, other.part), each, key, part)
         return type(self)(key[:n].copy(), part[:n].copy())
 
 
@@ -174,7 +173,7 @@ class Smoother:
 
     def sweep(
         self, times: Sequence[int], known: Known | None = None
-    ) -> tuple[list[ReleasedTable], list[Shares | None], tuple[Residuals, ...]]:
+    ) -> tuple[list[ReleasedTable], list[CellShares | None], tuple[Residuals, ...]]:
         """Go through the snapshots in one direction.
 
         Parameters
@@ -190,9 +189,9 @@ class Smoother:
             Both by snapshot: what it is, and what predicted it; the residuals of every level.
         """
         steps = (1, *self.smoothing.cycles)
-        chains: dict[tuple[int, int], Shares] = {}
+        chains: dict[tuple[int, int], CellShares] = {}
         drawn: dict[int, ReleasedTable] = {}
-        priors: dict[int, Shares | None] = {}
+        priors: dict[int, CellShares | None] = {}
         seen: tuple[Residuals, ...] = ()
         met = -1 if known else 0
         for t in times:
@@ -204,7 +203,7 @@ class Smoother:
                 if met >= 0:
                     met += 1
                     known = self.learn(seen) if met.bit_count() == 1 else known
-            own = Shares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
+            own = CellShares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
             for place in places:
                 chains[place] = _follow(chains.get(place), own)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
@@ -216,7 +215,7 @@ class Smoother:
         return found or None
 
     def draw(
-        self, t: int, prior: Shares | None, known: Known | None, gather: bool = True
+        self, t: int, prior: CellShares | None, known: Known | None, gather: bool = True
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
         """Return a snapshot with a prior, and the residuals of its predictions, if asked for."""
         progress.begin(f"Releasing snapshot {t + 1}")
@@ -231,7 +230,7 @@ class Smoother:
         return released, tuple(one.residuals for one in learned)
 
 
-def _follow(prior: Shares | None, own: Shares) -> Shares:
+def _follow(prior: CellShares | None, own: CellShares) -> CellShares:
     """Return the prior of what comes next: half of the one before, half of the snapshot."""
     if prior is None or not prior.key.size:
         return own
@@ -240,7 +239,7 @@ def _follow(prior: Shares | None, own: Shares) -> Shares:
     return prior.mix(own)
 
 
-def _join(priors: Iterable[Shares | None]) -> Shares | None:
+def _join(priors: Iterable[CellShares | None]) -> CellShares | None:
     """Return the mean of those priors that there are."""
     found = [one for one in priors if one is not None and one.key.size]
     if not found:

@@ -17,18 +17,16 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.features.statistics.unmixing import SEED, list_edges
 from geodp.grid.grid import Grid
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.table.measured import COUNT, MeasuredLevel, Measurements, NodeLevel, stride_of
+from geodp.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 EMPTY = 2.0
 """Standard deviations of a node above: with fewer people it may hold nobody."""
@@ -72,15 +70,15 @@ class Deconvolved:
     tied : bool
     """
 
-    edges: Whole = field(repr=False)
-    cells: Floats = field(repr=False)
-    again: Floats = field(repr=False)
-    largest: Whole = field(repr=False)
+    edges: IntArray = field(repr=False)
+    cells: FloatArray = field(repr=False)
+    again: FloatArray = field(repr=False)
+    largest: IntArray = field(repr=False)
     total: int
     scale: float
     tied: bool
 
-    def estimate(self, figure: Callable[[Floats], float]) -> tuple[float, float]:
+    def estimate(self, figure: Callable[[FloatArray], float]) -> tuple[float, float]:
         """Return a statistic without the bias of the fit, and its standard error.
 
         Parameters
@@ -105,7 +103,7 @@ class Deconvolved:
             error = hypot(error, DOUBT * (figure(self.list_counts(without)) - found))
         return found - bias, error
 
-    def list_counts(self, cells: Floats, noise: Floats | float = 0.0) -> Floats:
+    def list_counts(self, cells: FloatArray, noise: FloatArray | float = 0.0) -> FloatArray:
         """Return a count for every cell, in any order: float64[n]; with noise on the largest."""
         widths = np.diff(self.edges)
         each = np.repeat(cells.sum(axis=0) / widths, widths)
@@ -154,7 +152,7 @@ def deconvolve(
     return Deconvolved(edges, cells, again, largest, leaf.value.size, scale, tied)
 
 
-def find_strata(grid: Grid, above: Sequence[MeasuredLevel], leaf: MeasuredLevel) -> Whole:
+def find_strata(grid: Grid, above: Sequence[MeasuredLevel], leaf: MeasuredLevel) -> IntArray:
     """Return the stratum of every cell, 0 in nodes all but empty: int64[n].
 
     Parameters
@@ -175,7 +173,7 @@ def find_strata(grid: Grid, above: Sequence[MeasuredLevel], leaf: MeasuredLevel)
     return np.where(empty, 0, found)
 
 
-def tabulate_law(level: NodeLevel, edges: Whole, scale: float) -> tuple[Floats, int]:
+def tabulate_law(level: NodeLevel, edges: IntArray, scale: float) -> tuple[FloatArray, int]:
     """Return the law of a cell's value by its people, and the least value.
 
     Parameters
@@ -210,7 +208,7 @@ def tabulate_law(level: NodeLevel, edges: Whole, scale: float) -> tuple[Floats, 
     return np.concatenate([found, last]), low
 
 
-def fit_shares(law: Floats, seen: Floats, tied: bool) -> Floats:
+def fit_shares(law: FloatArray, seen: FloatArray, tied: bool) -> FloatArray:
     """Return the shares of people that explain values best: float64[..., strata, bins].
 
     Parameters

@@ -31,9 +31,8 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.features.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.features.statistics.figures import CLASSES, INHABITED, Figure, list_figures
-from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, Whole, invert
+from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, invert
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.io.write.frame import cell_size
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
@@ -41,6 +40,7 @@ from geodp.release.release import Release
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
 
 INVERSION, PRIOR, RELEASE, MEASURED = "inversion", "prior map", "release", "measurements"
 SMALL, NOT_ESTIMABLE = "below 1 %", "not estimable"
@@ -68,8 +68,6 @@ RELEASES = 12
 
 LATER = 10_000
 """Number of the first of these: none that an inversion has seen."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ def estimate_statistics(
     grid = release.grid
     board = board_of(release, classes)
     km2 = square_kilometres(grid)
-    every = list_figures(None if has_units(grid) else board.inside, km2, classes)
+    every = list_figures(board.inside if grid.names.on_map else None, km2, classes)
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
@@ -189,17 +187,17 @@ class _Evidence:
     figures: Sequence[Figure]
     seen: int
     certain: int
-    shown: Floats
-    simple: Floats
-    fitted: Floats
-    alone: Floats
-    again: Floats
-    by_prior: Floats
-    by_release: Floats
-    by_sharper: Floats
-    error: Floats
-    measured: Floats
-    measured_error: Floats
+    shown: FloatArray
+    simple: FloatArray
+    fitted: FloatArray
+    alone: FloatArray
+    again: FloatArray
+    by_prior: FloatArray
+    by_release: FloatArray
+    by_sharper: FloatArray
+    error: FloatArray
+    measured: FloatArray
+    measured_error: FloatArray
     has_prior: bool
 
     @classmethod
@@ -212,17 +210,17 @@ class _Evidence:
     ) -> _Evidence:
         """Simulate."""
 
-        def compute(count: NDArray[Any]) -> Floats:
+        def compute(count: NDArray[Any]) -> FloatArray:
             dense = np.asarray(board.spread(count), np.float64)
             return np.array([figure.of(dense) for figure in figures])
 
-        def spread(count: Whole) -> tuple[Floats, Floats, Floats]:
+        def spread(count: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
             """Means and spreads of statistics over releases of a table, and means of its counts."""
             released = [board.release(count, LATER + i) for i in range(RELEASES)]
             found = np.array([compute(one) for one in released])
             return found.mean(axis=0), found.std(axis=0, ddof=1), np.mean(released, axis=0)
 
-        def relate(count: Whole, mean: Floats) -> Floats:
+        def relate(count: IntArray, mean: FloatArray) -> FloatArray:
             """Return the release's, less the relative bias in releases of a table."""
             ratio = compute(count) / np.where(mean > 0, mean, np.nan)
             return np.asarray(shown * ratio, np.float64)
@@ -240,14 +238,25 @@ class _Evidence:
         sharper = np.maximum(np.rint(2 * own - seen), 0).astype(np.int64)
         by_release, by_sharper = relate(own, mean), relate(sharper, spread(sharper)[0])
         beyond, noise, _ = spread(tables[-1])
-        again = shown - (beyond - compute(tables[-1]))
         spatial = np.array([figure.spatial for figure in figures])
-        error = np.where(spatial, error, noise)
-        ends = int(SEEN * board.scale), int(board.edges[-1])
-        inverted = compute(simple), fitted, alone, again
-        ratios = by_prior, by_release, by_sharper
-        measured = estimate_measured(figures, deconvolved)
-        return cls(figures, *ends, shown, *inverted, *ratios, error, *measured, prior is not None)
+        measured, measured_error = estimate_measured(figures, deconvolved)
+        return cls(
+            figures=figures,
+            seen=int(SEEN * board.scale),
+            certain=int(board.edges[-1]),
+            shown=shown,
+            simple=compute(simple),
+            fitted=fitted,
+            alone=alone,
+            again=shown - (beyond - compute(tables[-1])),
+            by_prior=by_prior,
+            by_release=by_release,
+            by_sharper=by_sharper,
+            error=np.where(spatial, error, noise),
+            measured=measured,
+            measured_error=measured_error,
+            has_prior=prior is not None,
+        )
 
     def judge(self, number: int) -> Statistic:
         """Return a statistic, with its bias if all ways to find it agree."""
@@ -271,12 +280,20 @@ class _Evidence:
             elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
                 continue  # a release does not tell its own noise from its bias
             reach = Z * hypot(error, apart)
-            ends = max(middle - reach, 0.0), middle + reach
             if (
                 direct.corrected is None
                 or abs(direct.corrected - middle) <= Z * direct.standard_error
             ):
-                return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
+                return Statistic(
+                    name=figure.name,
+                    value=value,
+                    bias=value - middle,
+                    corrected=middle,
+                    standard_error=error,
+                    low=max(middle - reach, 0.0),
+                    high=middle + reach,
+                    basis=basis,
+                )
         return direct
 
     def _deconvolved(self, number: int) -> Statistic | None:
@@ -285,9 +302,16 @@ class _Evidence:
         middle, error = float(self.measured[number]), float(self.measured_error[number])
         if not middle >= 0 or figure.below is None or not self._is_told(figure):
             return None
-        bias = value - middle if error <= PRECISE * abs(value - middle) else None
-        ends = max(middle - Z * error, 0.0), middle + Z * error
-        return Statistic(figure.name, value, bias, middle, error, *ends, MEASURED)
+        return Statistic(
+            name=figure.name,
+            value=value,
+            bias=value - middle if error <= PRECISE * abs(value - middle) else None,
+            corrected=middle,
+            standard_error=error,
+            low=max(middle - Z * error, 0.0),
+            high=middle + Z * error,
+            basis=MEASURED,
+        )
 
     def _is_told(self, figure: Figure) -> bool:
         """Whether a release of such noise tells of the cells that a statistic counts."""
@@ -318,7 +342,7 @@ class _Evidence:
 
 def estimate_measured(
     figures: Sequence[Figure], found: Deconvolved | None
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return numbers of cells by deconvolution with standard errors: float64[n] each.
 
     Not a number of other statistics, which hang on how counts lie within bins.
@@ -335,8 +359,7 @@ def board_of(release: Release, classes: Sequence[int]) -> Board:
     method, event, grid = release.method, release.event, release.grid
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
         raise UsageError("Reports of devices are not simulated, so their map has no statistics.")
-    if len(grid.places) != 1 or len(grid.shape) != 2:
-        raise UsageError("Statistics are those of one map without attributes.")
+    grid.require_plain_map("Statistics are those of one map without attributes.")
     if grid.size > MOST_CELLS or int(np.prod(grid.shape)) > 4 * MOST_CELLS:
         raise UsageError("Statistics are found on maps of at most 2**22 cells.")
     if release.totals is not None:
@@ -353,7 +376,7 @@ def square_kilometres(grid: Grid) -> float | None:
     return float(wide * high)
 
 
-def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> Whole:
+def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> IntArray:
     """Return the public map on the cells of the domain: int64[n]."""
     grid = board.table.grid
     if prior is None:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError, require_library
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 CLASSES = (1, 20, 100, 500, 2000)
 """Least people of a cell of each size class; the last one has no upper end."""
@@ -56,7 +55,7 @@ class Figure:
     """
 
     name: str
-    of: Callable[[Floats], float]
+    of: Callable[[FloatArray], float]
     spatial: bool = False
     least: int = 0
     below: int | None = None
@@ -114,7 +113,7 @@ def counts_people(name: str) -> bool:
     return name == "median" or name.startswith(("top-", "people-in-"))
 
 
-def count_cells(people: Floats, low: int, high: int | None) -> float:
+def count_cells(people: FloatArray, low: int, high: int | None) -> float:
     """Return how many cells have at least ``low`` and fewer than ``high`` people.
 
     Examples
@@ -125,13 +124,13 @@ def count_cells(people: Floats, low: int, high: int | None) -> float:
     return float(((people >= low) & (people < (np.inf if high is None else high))).sum())
 
 
-def find_median(people: Floats) -> float:
+def find_median(people: FloatArray) -> float:
     """Return the median of the inhabited cells; 0 where there is none."""
     some = people[people >= 1]
     return float(np.median(some)) if some.size else 0.0
 
 
-def find_gini(people: Floats) -> float:
+def find_gini(people: FloatArray) -> float:
     """Return Gini's coefficient of the inhabited cells: 0 if all are alike, near 1 if one has all.
 
     Examples
@@ -144,7 +143,7 @@ def find_gini(people: Floats) -> float:
     return float((2 * np.arange(1, n + 1) - n - 1) @ some) / (n * total) if total else 0.0
 
 
-def find_moran(people: Floats, inside: NDArray[np.bool_]) -> float:
+def find_moran(people: FloatArray, inside: NDArray[np.bool_]) -> float:
     """Return Moran's I of ``log(1 + people)`` over neighbours that share an edge.
 
     Of cells of the domain alone, the empty ones among them; 0 where all are alike.
@@ -159,14 +158,14 @@ def find_moran(people: Floats, inside: NDArray[np.bool_]) -> float:
     return both / pairs / (spread / int(inside.sum()))
 
 
-def find_top(people: Floats) -> float:
+def find_top(people: FloatArray) -> float:
     """Return the people of the most populous cells together."""
     flat = people.reshape(-1)
     least = max(0, flat.size - TOP)
     return float(np.maximum(np.partition(flat, least)[least:], 0).sum())
 
 
-def find_towns(people: Floats, rule: tuple[float, float, bool], *, towns: bool) -> float:
+def find_towns(people: FloatArray, rule: tuple[float, float, bool], *, towns: bool) -> float:
     """Return how many towns there are, or the people in them.
 
     Parameters

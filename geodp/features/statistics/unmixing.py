@@ -26,9 +26,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from geodp.typing import FloatArray, IntArray
 
 BLOCK = 64
 """Cells around a cell, in key order, whose sum is part of its surroundings."""
@@ -84,9 +82,9 @@ class Board:
     method: Mechanism
     event: Measurement
     inside: NDArray[np.bool_] = field(repr=False)
-    block: Whole = field(repr=False)
+    block: IntArray = field(repr=False)
     scale: float
-    edges: Whole = field(repr=False)
+    edges: IntArray = field(repr=False)
 
     @classmethod
     def of(
@@ -109,7 +107,7 @@ class Board:
         scale = cell_error / sqrt(2)
         return cls(table, method, event, inside, block, scale, list_edges(scale, classes))
 
-    def take(self, table: CountTable | ReleasedTable) -> Floats:
+    def take(self, table: CountTable | ReleasedTable) -> FloatArray:
         """Return the counts of all cells, none below 0: float64[n]."""
         return np.maximum(np.asarray(table.to_dense(), np.float64), 0)[self.inside]
 
@@ -119,7 +117,7 @@ class Board:
         dense[self.inside] = count
         return dense
 
-    def release(self, count: Whole, trial: int) -> Floats:
+    def release(self, count: IntArray, trial: int) -> FloatArray:
         """Release a stand-in under a key that everybody may know."""
         digest = hashlib.sha256(f"geodp statistics, public, {trial}".encode()).digest()
         table = CountTable.from_dense(self.spread(count), self.table.grid)
@@ -127,7 +125,7 @@ class Board:
         progress.advance()
         return released
 
-    def surroundings(self, count: Floats) -> Whole:
+    def surroundings(self, count: FloatArray) -> IntArray:
         """Return the class of the other cells around each: int64[n]."""
         others = np.bincount(self.block, count)[self.block] - count
         wide = np.pad(self.spread(count), 1)
@@ -137,16 +135,16 @@ class Board:
         beside = around[self.inside]
         return self._class_of(others, SUMS) * BESIDE + self._class_of(beside, BESIDE)
 
-    def _class_of(self, people: Floats, classes: int) -> Whole:
+    def _class_of(self, people: FloatArray, classes: int) -> IntArray:
         """Return 0 for nobody, then one class for every doubling."""
         doublings = np.floor(np.log2(1 + np.maximum(people, 0) / self.scale))
         return np.where(people > 1e-9, 1 + np.minimum(doublings, classes - 2), 0).astype(np.int64)
 
-    def bin_of(self, count: NDArray[np.generic]) -> Whole:
+    def bin_of(self, count: NDArray[np.generic]) -> IntArray:
         """Return the bins of counts: int64[n]."""
         return np.searchsorted(self.edges, count, "right") - 1
 
-    def count_pairs(self, truth: Whole, releases: Sequence[Floats]) -> Floats:
+    def count_pairs(self, truth: IntArray, releases: Sequence[FloatArray]) -> FloatArray:
         """Count cells by surroundings, bin of the truth, bin released: float64[s, bins, bins]."""
         bins = self.edges.size
         found = np.zeros(SUMS * BESIDE * bins * bins)
@@ -157,7 +155,7 @@ class Board:
         return found.reshape(-1, bins, bins)
 
 
-def list_edges(scale: float, classes: Sequence[int], certain: float = CERTAIN) -> Whole:
+def list_edges(scale: float, classes: Sequence[int], certain: float = CERTAIN) -> IntArray:
     """Return least people of bins: narrow against noise and people, and ended by size classes.
 
     The last one begins beyond so many scales of the noise as are ``certain``.
@@ -175,7 +173,7 @@ def list_edges(scale: float, classes: Sequence[int], certain: float = CERTAIN) -
     return np.array(sorted(found), np.int64)
 
 
-def invert(board: Board, first: Whole) -> tuple[Whole, list[Whole]]:
+def invert(board: Board, first: IntArray) -> tuple[IntArray, list[IntArray]]:
     """Return tables that the release can have been made of: each int64[n].
 
     The first is what a release of the first map tells alone: of a cell released like this, in
@@ -209,21 +207,21 @@ def invert(board: Board, first: Whole) -> tuple[Whole, list[Whole]]:
     return simple, found[-TAKEN:]
 
 
-def expect(pairs: Floats) -> Floats:
+def expect(pairs: FloatArray) -> FloatArray:
     """Return the shares of cells with so many people, by surroundings: float64[s, bins]."""
     every = pairs.sum(axis=(0, 2)) + 1e-3
     some = pairs.sum(axis=2) + FEW * every / every.sum()
     return np.asarray(some / some.sum(axis=1, keepdims=True), np.float64)
 
 
-def respond(pairs: Floats) -> Floats:
+def respond(pairs: FloatArray) -> FloatArray:
     """Return the law of what is released of a cell, by surroundings: float64[s, bins, bins]."""
     every = pairs.sum(axis=0) + np.eye(pairs.shape[1]) / 2 + 1e-3
     some = pairs + SPREAD * every / every.sum(axis=1, keepdims=True)
     return np.asarray(some / some.sum(axis=2, keepdims=True), np.float64)
 
 
-def fit(law: Floats, start: Floats, released: Floats, held: float) -> Floats:
+def fit(law: FloatArray, start: FloatArray, released: FloatArray, held: float) -> FloatArray:
     """Return the shares that explain what was released best: float64[s, bins].
 
     Parameters
@@ -238,7 +236,7 @@ def fit(law: Floats, start: Floats, released: Floats, held: float) -> Floats:
         Weight of ``start``, of that of the released cells.
     """
     cells = np.maximum(released.sum(axis=1, keepdims=True), 1.0)
-    share: Floats = start
+    share: FloatArray = start
     for _ in range(STEPS):
         seen = np.maximum(np.matmul(share[:, None], law)[:, 0], 1e-300)
         taken = share * np.matmul(law, (released / seen)[:, :, None])[:, :, 0]
@@ -252,11 +250,11 @@ def fit(law: Floats, start: Floats, released: Floats, held: float) -> Floats:
 
 def draw(
     board: Board,
-    chance: Floats,
-    shown: Floats,
-    stock: Sequence[Whole],
+    chance: FloatArray,
+    shown: FloatArray,
+    stock: Sequence[IntArray],
     random: np.random.Generator,
-) -> Whole:
+) -> IntArray:
     """Draw the true count of every cell given what was released of it: int64[n].
 
     Parameters

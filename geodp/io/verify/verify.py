@@ -30,7 +30,6 @@ from geodp.io.verify.readback import (
     BROKEN,
     counts_of,
     grid_of,
-    has_regions,
     index_of,
     open_map,
     parquet_files,
@@ -166,7 +165,7 @@ def _ask_counts(folder: Path, card: Card) -> str:
 def _ask_cells(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
     again, stated = StatedDomain.of(table.grid), card.domain
-    unknown = has_regions(card) and table.grid.domain.is_box
+    unknown = stated.lacks_table(table.grid)
     if unknown:
         again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
     elif stated.mask is not None:

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.grid.units import has_units
 from geodp.io.write.frame import crs_of
 from geodp.io.write.tables import chunks
 from geodp.table.released import ReleasedTable
@@ -32,15 +30,10 @@ OUTSIDE = -(1 << 31)
 """Fill value of whole numbers: no count is as far below 0."""
 
 
-def is_map(grid: Grid) -> bool:
-    """Whether a grid is one map without attributes."""
-    return len(grid.places) == 1 and not grid.attributes and not grid.extents
-
-
 def why_not(tables: Sequence[ReleasedTable]) -> str | None:
     """Why a series has no NetCDF; None where it has."""
     grid = tables[0].grid
-    if not is_map(grid) or has_units(grid):
+    if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
     if prod(grid.shape) * _dtype(tables).itemsize * len(tables) > MOST_BYTES:
         return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import format_codes
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
 from geodp.table.card import Card
-from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact piece of the map."""
@@ -32,7 +30,7 @@ def require_released(table: object) -> None:
         raise UsageError("Only released tables are written; geodp.publish makes one.")
 
 
-def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
     Yields
@@ -46,19 +44,12 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Cou
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
-def count_chunks(
-    table: ReleasedTable, what: str
-) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """`chunks`, counted for the operator's eyes."""
     progress.begin(what, table.key.size)
     for part, index, count in chunks(table):
         yield part, index, count
         progress.advance(count.size)
-
-
-def place_columns(grid: Grid) -> tuple[str, ...]:
-    """Names of the columns that hold codes."""
-    return ("origin", "destination") if len(grid.places) == 2 else ("code",) * len(grid.places)
 
 
 def centre_columns(grid: Grid) -> tuple[str, ...]:
@@ -68,15 +59,15 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
     """
     if any(place.system is not None or place.transform is None for place in grid.places):
         return ()
-    if len(grid.places) == 2:
-        return tuple(f"{end}_{axis}" for end in place_columns(grid) for axis in "xy")
-    return ("x", "y") * len(grid.places)
+    return grid.maps.name_columns("x", "y")
 
 
-def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
     """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
-    found = []
-    for number in range(len(grid.places) if centre_columns(grid) else 0):
+    found: list[FloatArray] = []
+    if not centre_columns(grid):
+        return found
+    for number, _ in enumerate(grid.places):
         west, south, east, north = _sides(grid, index, number)
         found += [(west + east) / 2, (south + north) / 2]
     return found
@@ -104,8 +95,8 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
 
     Raises UsageError where two columns would have one name.
     """
-    where = (*place_columns(grid), *centre_columns(grid))
-    names = (*where, *grid.axis_names[2 * len(grid.places) :], name)
+    where = (*grid.maps.codes, *centre_columns(grid))
+    names = (*where, *grid.axis_names[grid.plain_axes.start :], name)
     taken = [column.casefold() for column in (*names, *BESIDE, "geometry", "bbox")]
     twice = sorted({column for column in taken if taken.count(column) > 1})
     if twice:
@@ -121,7 +112,7 @@ def rows_of(table: ReleasedTable, name: str) -> Any:
     return arrow_columns(table, slice(None), table.grid.decode(table.key), name, None)
 
 
-def no_rows(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
+def no_rows(table: ReleasedTable) -> tuple[slice, IntArray]:
     """No rows, and the indices of no cell."""
     return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
@@ -129,20 +120,19 @@ def no_rows(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
 def arrow_columns(
     table: ReleasedTable,
     rows: slice,
-    index: NDArray[np.int64],
+    index: IntArray,
     name: str,
     errors: Errors | None,
 ) -> Any:
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
     arrays = []
-    for number in range(len(grid.places)):
-        arrays.append(pa.array(format_codes(grid, number, index), pa.string()))
+    for number, _ in enumerate(grid.places):
+        arrays.append(pa.array(grid.names.format(number, index), pa.string()))
     arrays += [pa.array(axis) for axis in centres(grid, index)]
-    plain = 2 * len(grid.places)
-    arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
-    for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
-        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
+    arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
+    for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
+        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(index[axis])))
     arrays.append(pa.array(table.count[rows]))
     if errors is not None:
         arrays += [pa.array(column) for column in errors.columns(key, rows)]

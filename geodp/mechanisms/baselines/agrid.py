@@ -19,8 +19,7 @@ from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
-
-Reals = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 
 def root_up(square: Fraction) -> int:
@@ -138,7 +137,7 @@ class AGrid(Mechanism):
         epsilon = (1 - self.share) / event.scale
         return max(LEAST, root_up(total * epsilon / self.c1 / 16))
 
-    def parts_per_axis(self, noisy: NDArray[np.int64], event: Measurement) -> NDArray[np.int64]:
+    def parts_per_axis(self, noisy: IntArray, event: Measurement) -> IntArray:
         """m2 of every block, from their noisy counts: int64[n], at least 1."""
         each = self.shares[2] / event.scale / self.c2
         different, place = np.unique(noisy, return_inverse=True)
@@ -174,7 +173,7 @@ class AGrid(Mechanism):
         return release_dense(np.where(inside, each[part], 0), grid, event)
 
 
-def squares(shape: tuple[int, ...], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def squares(shape: tuple[int, ...], m: int) -> tuple[IntArray, IntArray]:
     """Block of every row and of every column, from 0: about m x m squares of whole cells.
 
     Examples
@@ -187,9 +186,7 @@ def squares(shape: tuple[int, ...], m: int) -> tuple[NDArray[np.int64], NDArray[
     return row, col
 
 
-def cut(
-    row: NDArray[np.int64], col: NDArray[np.int64], parts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def cut(row: IntArray, col: IntArray, parts: IntArray) -> tuple[IntArray, IntArray]:
     """Cut every block of a grid into squares of whole cells, narrower at its far edges.
 
     Parameters
@@ -220,7 +217,7 @@ def cut(
     return first[:-1].reshape(area.shape)[at] + down * wide[at] + along, first
 
 
-def weights(parts: NDArray[np.int64], cells: NDArray[np.int64], ratio: float) -> Reals:
+def weights(parts: IntArray, cells: IntArray, ratio: float) -> FloatArray:
     """How much of a block's average its own count is, in 0 to 1: float64[blocks].
 
     Parameters
@@ -237,12 +234,12 @@ def weights(parts: NDArray[np.int64], cells: NDArray[np.int64], ratio: float) ->
 
 
 def excess(
-    noisy: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    noisy: IntArray,
+    cells: IntArray,
     scale: Fraction,
     step: Fraction,
     ratio: float,
-) -> Reals:
+) -> FloatArray:
     """Return what the weights add to the averages in the mean, without bias: float64[blocks].
 
     For noise z with ``P(z) = (1 - a) / (1 + a) a**|z|``, ``a = exp(-1 / scale)``, any bounded w
@@ -276,13 +273,13 @@ def excess(
 
 
 def consistent(
-    coarse: NDArray[np.int64],
-    fine: NDArray[np.int64],
-    owner: NDArray[np.int64],
+    coarse: IntArray,
+    fine: IntArray,
+    owner: IntArray,
     counts: NDArray[np.bool_],
-    weight: Reals,
-    less: Reals,
-) -> Reals:
+    weight: FloatArray,
+    less: FloatArray,
+) -> FloatArray:
     """Return counts of the parts that add up to their blocks' averages: float64[parts].
 
     Parameters

@@ -18,7 +18,7 @@ from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import LawName
-from geodp.privacy.noise.geometric import Geometric, Interval
+from geodp.privacy.noise.geometric import GeometricDraws, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import exp_interval
 from geodp.privacy.noise.node import NodeNoise
@@ -141,7 +141,7 @@ class Filter(Mechanism):
         rank = np.sort(domain.ranks_of_keys(table.key))
         passing = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
         empty = skip_ranks(rank, passing)
-        value = theta + Geometric(key, VALUES, *_excess(event.scale)).draws(0, empty.size)
+        value = theta + GeometricDraws(key, VALUES, *_excess(event.scale)).draws(0, empty.size)
         keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
         order = np.argsort(keys)
         values = np.concatenate([noisy[kept], value])
@@ -216,7 +216,7 @@ def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray
 
 
 def _passing(key: NoiseKey, scale: Fraction, theta: int, n: int) -> Iterator[NDArray[np.int64]]:
-    gaps = Geometric(key, SKIPS, *_gaps(scale, theta))
+    gaps = GeometricDraws(key, SKIPS, *_gaps(scale, theta))
     expected = n * passing_probability(scale, theta)
     batch = min(int(expected + 4 * math.sqrt(expected)) + 8, BATCH)
     first, last = 0, -1

@@ -16,7 +16,7 @@ from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
-    Tree,
+    EvenTree,
     block_variances,
     inside,
     run_variances,
@@ -103,10 +103,10 @@ class Hay(Mechanism):
             f"{self.sensitivity(grid)} levels of the tree"
         )
 
-    def tree(self, grid: Grid, sigma2: float) -> Tree:
+    def tree(self, grid: Grid, sigma2: float) -> EvenTree:
         """Return the tree, with noise of one variance."""
         height = self.height(grid)
-        return Tree((self.fanout,) * height, (sigma2,) * (height + 1))
+        return EvenTree((self.fanout,) * height, (sigma2,) * (height + 1))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Return counts of the nodes of every level, the root's first."""

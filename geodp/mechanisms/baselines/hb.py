@@ -18,7 +18,7 @@ from geodp.mechanisms.measure import release_dense, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
     MOST_UNALIGNED,
-    Tree,
+    EvenTree,
     axis_bits,
     box_variances,
     depths,
@@ -88,10 +88,10 @@ class Branching(Mechanism):
             f"{self.sensitivity(grid)} levels below the root"
         )
 
-    def tree(self, grid: Grid, sigma2: float) -> Tree:
+    def tree(self, grid: Grid, sigma2: float) -> EvenTree:
         """Return the tree, with noise of one variance below its root."""
         fanouts = tuple(prod(level) for level in self.splits(grid))
-        return Tree(fanouts, (inf,) + (sigma2,) * len(fanouts))
+        return EvenTree(fanouts, (inf,) + (sigma2,) * len(fanouts))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Return counts of the nodes of every level below the root."""

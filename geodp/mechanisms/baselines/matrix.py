@@ -13,20 +13,13 @@ from geodp.errors import UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.mechanisms.trees.strategies import (
-    QUANTUM,
-    WORKLOADS,
-    Real,
-    Whole,
-    gram_of,
-    optimise,
-    tree_rows,
-)
+from geodp.mechanisms.trees.strategies import QUANTUM, WORKLOADS, gram_of, optimise, tree_rows
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
 
 MOST_KEYS = 1024
 """Most keys of a domain: choosing a strategy for them takes seconds and 100 MiB."""
@@ -111,7 +104,7 @@ class Matrix(Mechanism):
             f"whole numbers add up to {self.sensitivity(grid)}"
         )
 
-    def measurements(self, grid: Grid) -> Whole:
+    def measurements(self, grid: Grid) -> IntArray:
         """Return the strategy: int64[rows, 2**bits], read-only, columns in key order."""
         return _strategy(self.workload, self.strategy, grid.bits)
 
@@ -121,18 +114,18 @@ class Matrix(Mechanism):
         sha256 = digest(strategy.astype("<i8"))
         return (stage_query(0, event.scale, "rows of a matrix", *strategy.shape, sha256),)
 
-    def variances(self, grid: Grid, event: Measurement) -> Real:
+    def variances(self, grid: Grid, event: Measurement) -> FloatArray:
         """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
         sizes = [1 << shift for shift in range(grid.bits, -1, -1)]
         return np.array([self._of_blocks(grid, event, size).max() for size in sizes])
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> Real:
+    ) -> FloatArray:
         """Exact."""
         return self._of_blocks(grid, event, stride)[block.astype(np.int64)]
 
-    def _of_blocks(self, grid: Grid, event: Measurement, stride: int) -> Real:
+    def _of_blocks(self, grid: Grid, event: Measurement, stride: int) -> FloatArray:
         """Of all blocks of ``stride`` keys, in key order; 0 of one outside the domain."""
         keys = np.arange(1 << grid.bits, dtype=np.uint64)
         inside = grid.contains_keys(keys).astype(np.float64)
@@ -154,14 +147,14 @@ class Matrix(Mechanism):
         return release_vector(values, table.grid, event)
 
 
-def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
+def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> FloatArray:
     """Return counts ``A+ y`` for a strategy of full column rank: float64[n]."""
     matrix = strategy.astype(np.float64)
     return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
 
 
 @lru_cache(maxsize=8)
-def _strategy(workload: str, strategy: str, bits: int) -> Whole:
+def _strategy(workload: str, strategy: str, bits: int) -> IntArray:
     """Return a strategy of whole numbers whose columns all add up to the same."""
     if strategy == "optimised":
         found = optimise(gram_of(workload, 1 << bits))
@@ -174,7 +167,7 @@ def _strategy(workload: str, strategy: str, bits: int) -> Whole:
 
 
 @lru_cache(maxsize=2)
-def _covariance(workload: str, strategy: str, bits: int) -> Real:
+def _covariance(workload: str, strategy: str, bits: int) -> FloatArray:
     """Return ``(A' A)**-1``, read-only."""
     matrix = _strategy(workload, strategy, bits).astype(np.float64)
     found = np.linalg.inv(matrix.T @ matrix)

@@ -149,7 +149,7 @@ class Mwem(Mechanism):
         n = cells.size // 2
         of_total, of_rounds = self.scales(int(query.sum()), event)
         people = add_noise(table.count.sum(keepdims=True), key, 0, of_total)[0]
-        estimate = Estimate(cells[n:], float(max(people, 1)))
+        estimate = BlockDensity(cells[n:], float(max(people, 1)))
         truth = sums(table.to_vector())
         mean = np.zeros(n)
         for turn, (select, measure) in enumerate(of_rounds):
@@ -194,7 +194,7 @@ def nodes(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     return cells, candidate
 
 
-class Estimate:
+class BlockDensity:
     """A density that is constant between the edges of the measured blocks.
 
     Parameters

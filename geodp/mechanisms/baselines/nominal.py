@@ -27,8 +27,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
-
-Reals = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class PriveletNominal(Mechanism):
             ),
         )
 
-    def variances(self, grid: Grid, event: Measurement) -> Reals | None:
+    def variances(self, grid: Grid, event: Measurement) -> FloatArray | None:
         """Return the largest variance of any block of a size; None on more than 2**20 keys."""
         if 1 << grid.bits > MOST_UNALIGNED:
             return None
@@ -112,7 +111,7 @@ class PriveletNominal(Mechanism):
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> Reals | None:
+    ) -> FloatArray | None:
         """Return exact variances; None on more than 2**20 keys.
 
         A part of a larger area with f parts deviates from ``1/f`` of it with the variance
@@ -191,7 +190,7 @@ class _Group:
     stage: int
     level: int
     parts: int
-    nodes: NDArray[np.int64]
+    nodes: IntArray
 
     def scale(self, event: Measurement) -> Fraction:
         """Return that of the noise of f times a deviation."""
@@ -218,7 +217,7 @@ class _Tree:
 
     fanouts: tuple[int, ...]
     inside: tuple[NDArray[np.bool_], ...]
-    parts: tuple[NDArray[np.int64], ...]
+    parts: tuple[IntArray, ...]
 
     @classmethod
     def of(cls, grid: Grid) -> _Tree:
@@ -226,14 +225,14 @@ class _Tree:
         radices = grid.order.radices
         fanouts = [1]
         digit = 0
-        for name, digits in grid.official_steps() or [("digit", 1)] * len(radices):
+        for name, digits in grid.areas.steps or [("digit", 1)] * len(radices):
             fanouts[-1] *= prod(radices[digit : digit + digits])
             digit += digits
             if name:  # others end at no area
                 fanouts.append(1)
         below = tuple(fanout for fanout in fanouts if fanout > 1)
         held = grid.contains_keys(np.arange(prod(radices), dtype=np.uint64))
-        inside, parts = [held], list[NDArray[np.int64]]()
+        inside, parts = [held], list[IntArray]()
         for fanout in reversed(below):
             parts.insert(0, sums_of_runs(inside[0].astype(np.int64), fanout))
             inside.insert(0, parts[0] > 0)

@@ -123,9 +123,7 @@ class PriveletAxes(Mechanism):
 
     def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""
-        if not grid.order.is_binary:
-            return "privelet-2d needs a grid whose order splits every node in two."
-        return super().unsupported(grid)
+        return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
     def sensitivity(self, grid: Grid) -> int:
         """Product of ``1 + bits`` over the axes."""

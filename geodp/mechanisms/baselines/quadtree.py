@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
-    Tree,
+    EvenTree,
     block_variances,
     inside,
     run_variances,
@@ -86,9 +86,7 @@ class Quadtree(Mechanism):
 
     def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""
-        if not grid.order.is_binary:
-            return "quadtree needs a grid whose order splits every node in two."
-        return super().unsupported(grid)
+        return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the root."""
@@ -114,12 +112,12 @@ class Quadtree(Mechanism):
         parts[-1] += SHARE - sum(parts)
         return tuple(Fraction(part, SHARE) for part in parts)
 
-    def plan(self, grid: Grid, scale: Fraction) -> tuple[Tree, list[Fraction]]:
+    def plan(self, grid: Grid, scale: Fraction) -> tuple[EvenTree, list[Fraction]]:
         """Return the tree, and the noise scale of each of its levels."""
         fanouts = self.fanouts(grid)
         scales = [scale / share for share in self.shares(len(fanouts) + 1)]
         noise = tuple(DiscreteLaplace.of_scale(s).variance for s in scales)
-        return Tree(fanouts, noise), scales
+        return EvenTree(fanouts, noise), scales
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Return counts of the nodes of every level, the root's first."""

@@ -28,7 +28,7 @@ from geodp.mechanisms.trees import (
     shrinkage,
     walk,
 )
-from geodp.mechanisms.trees.levels import Chain, preset, steps_of, trust_below, weights_of
+from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
@@ -136,21 +136,23 @@ class Pyramid(Mechanism):
     def unsupported(self, grid: Grid) -> str | None:
         """Any size; but an own chain must split all digits of a key."""
         digits = len(grid.order.radices)
-        if self.setting == "official" and not self.chain and grid.official_steps() is None:
+        if self.setting == "official" and not self.chain and not grid.areas.nested:
             return (
                 "pyramid:setting=official needs a grid in the order of its code system's areas "
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
                 "Grid.with_hierarchy)."
             )
-        if self.setting == "islands" and not self.chain and not grid.order.is_binary:
-            return "pyramid:setting=islands needs a grid whose keys are binary digits."
+        if self.setting == "islands" and not self.chain:
+            refusal = grid.order.why_no_halves("pyramid:setting=islands")
+            if refusal is not None:
+                return refusal
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):
             return f"A level of the pyramid may have at most {WIDEST} children a node."
         return None
 
-    def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
+    def levels(self, grid: Grid, *, gaussian: bool = False) -> LevelScheme:
         """Return the chain on a grid, with Laplace or Gaussian noise."""
         return _keep(_levels, self)(self, grid, gaussian)
 
@@ -159,7 +161,7 @@ class Pyramid(Mechanism):
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
         own = self.setting != "auto" or self.chain or gaussian
-        official = grid.official_steps() is not None or not grid.order.is_binary
+        official = grid.areas.nested or not grid.order.is_binary
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
@@ -221,7 +223,7 @@ class Pyramid(Mechanism):
         It is right within about 5 % for trees up to 2**40 cells.
         """
         steps = self.descent(grid, event)
-        run = walk.SharedLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
+        run = walk.SyntheticLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
         return shrinkage.block(run, grid)
 
     def label_totals(
@@ -230,10 +232,10 @@ class Pyramid(Mechanism):
         """Return what the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
 
-        def levels(top: int, last: int) -> walk.SharedLevels:
+        def levels(top: int, last: int) -> walk.SyntheticLevels:
             noisy = slice(top, last + 1)
             fanouts, laws, least = steps.fanouts[top:last], steps.laws[noisy], steps.least[noisy]
-            return walk.SharedLevels(fanouts, laws, least, steps.passes)
+            return walk.SyntheticLevels(fanouts, laws, least, steps.passes)
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
@@ -287,13 +289,13 @@ def _keep(function: Callable[..., Found], method: Pyramid) -> Callable[..., Foun
 
 
 @lru_cache(maxsize=8)
-def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
+def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
-    areas = grid.official_steps() if method.setting in ("auto", "official") else None
+    official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
-    elif method.setting == "official" or (areas is not None and not gaussian):
-        steps, weights = [step for _, step in areas or ()], []
+    elif method.setting == "official" or official:
+        steps, weights = [step for _, step in grid.areas.steps], []
     else:
         flat = gaussian and method.setting == "auto"
         line = sum(size > 1 for size in grid.shape) < 2
@@ -305,7 +307,7 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
         weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
         if method.setting == "informed" and len(weights) > 2:
             weights = trust_below(weights)
-    return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
+    return LevelScheme(fanouts, tuple(weight / sum(weights) for weight in weights))
 
 
 @lru_cache(maxsize=8)

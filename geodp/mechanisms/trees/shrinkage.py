@@ -25,8 +25,9 @@ from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
+from geodp.typing import KeyedCounts
 
-Trial = Callable[[CountTable, int, NoiseKey], tuple[NDArray[np.uint64], NDArray[np.int64]]]
+Trial = Callable[[CountTable, int, NoiseKey], KeyedCounts]
 """A mechanism on some levels of its tree: of a table of so many trees, the cells above 0 and their
 counts. Equal ones are one, so that what they show is kept."""
 

@@ -12,7 +12,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.features.audit.binomial import (
     SMALLEST,
-    Ratio,
+    SampleRatio,
     delta_bounds,
     exponent,
     least_certain,
@@ -141,7 +141,7 @@ def test_cells_of_every_size_stay_below_and_one_reaches_it():
     found = [suppression.divergence(laws[n], laws[n - 1], growth) for n in range(1, 41)]
     assert max(found) <= high < max(found) * (1 + Fraction(1, 10**40))
     # The cell that shows most is where the walk says, for every threshold.
-    g = Ratio(rate, epsilon, 64)
+    g = SampleRatio(rate, epsilon, 64)
     assert found.index(max(found)) + 1 in {g.divide(t - 1) + 1 for t in range(k, 20)}
 
 

@@ -28,7 +28,7 @@ from geodp.features.cluster import secret
 from geodp.features.cluster.api import publish
 from geodp.features.cluster.secret import KeyFile, key_file
 from geodp.mechanisms.trees.cut import Roots, Subtrees
-from geodp.mechanisms.trees.walk import Records
+from geodp.mechanisms.trees.walk import PassRecords
 from geodp.privacy.noise.draws import Draws
 from geodp.release.identity import release_digest
 from tests.bits import has_bits
@@ -277,7 +277,9 @@ def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
     assert repr(tasks.Job(split(town(), tmp_path, 2), None)) == "Job(Partitions(2 files))"
     roots = Roots.of_counts(town().key, town().count)
     assert repr(roots) == "Roots(noisy)"
-    assert repr(Subtrees(roots, (town().key, town().count), Records([], 0))) == "Subtrees(noisy)"
+    assert (
+        repr(Subtrees(roots, (town().key, town().count), PassRecords([], 0))) == "Subtrees(noisy)"
+    )
     with pytest.raises(TypeError, match="Could not serialize"):
         cluster(2).submit(repr, kept()).result()
 

@@ -6,14 +6,14 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from geodp.features.compare.tails import Noise, tail_of_difference, tail_of_sum
+from geodp.features.compare.tails import LatticeNoise, tail_of_difference, tail_of_sum
 
 PAIRS = [
-    (Noise(F(2), F(1)), Noise(F(2), F(1))),
-    (Noise(F(1, 3), F(1)), Noise(F(1, 3), F(1))),
-    (Noise(F(2), F(1)), Noise(F(3), F(1))),
-    (Noise(F(1), F(1, 4)), Noise(F(3), F(1, 2))),
-    (Noise(F(3), F(1, 2)), Noise(F(1), F(1, 4))),
+    (LatticeNoise(F(2), F(1)), LatticeNoise(F(2), F(1))),
+    (LatticeNoise(F(1, 3), F(1)), LatticeNoise(F(1, 3), F(1))),
+    (LatticeNoise(F(2), F(1)), LatticeNoise(F(3), F(1))),
+    (LatticeNoise(F(1), F(1, 4)), LatticeNoise(F(3), F(1, 2))),
+    (LatticeNoise(F(3), F(1, 2)), LatticeNoise(F(1), F(1, 4))),
 ]
 
 
@@ -48,7 +48,7 @@ def test_it_is_a_law(first, second):
 
 
 def test_far_tails_are_kept_and_end_at_a_bound():
-    one, other = Noise(F(10), F(1)), Noise(F(10) + F(1, 10**9), F(1))
+    one, other = LatticeNoise(F(10), F(1)), LatticeNoise(F(10) + F(1, 10**9), F(1))
     far = np.array([200.0, 600.0, 5000.0])
     equal, unlike = tail_of_difference(one, one, far), tail_of_difference(one, other, far)
     assert unlike == pytest.approx(equal, rel=1e-6)

@@ -115,8 +115,8 @@ def test_keys_of_areas_are_the_first_digits_of_the_cells(level):
     fine = Grid.mesh("inspire:1km", bounds=(4050000, 3020000, 4300000, 3210000))
     fine = fine.with_official_order()
     digits = next(
-        sum(step for _, step in fine.official_steps()[: i + 1])
-        for i, (name, _) in enumerate(fine.official_steps())
+        sum(step for _, step in fine.areas.steps[: i + 1])
+        for i, (name, _) in enumerate(fine.areas.steps)
         if name == level
     )
     coarse = Coarsening.by_digits(fine, digits)

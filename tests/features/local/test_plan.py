@@ -46,11 +46,11 @@ def test_no_level_is_finer_than_the_grid():
 @pytest.mark.parametrize("epsilon", [1, 3])
 def test_official_areas_are_levels(epsilon):
     found = plan(KANTO.with_official_order(), devices=10**7, epsilon=epsilon)
-    steps = [step for _, step in KANTO.with_official_order().official_steps()]
+    steps = [step for _, step in KANTO.with_official_order().areas.steps]
     depths = [sum(steps[: i + 1]) for i in range(len(steps))]
     assert found.depth in depths
     assert found.released.places[0].system is not None
-    assert found.released.official_steps() is not None
+    assert found.released.areas.nested
     names = [area["level"] for area in found.to_dict()["areas"]]
     assert names[0] == "jis:primary"
 

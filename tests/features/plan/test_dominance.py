@@ -12,7 +12,7 @@ from geodp.features.plan.api import dominate
 from geodp.features.plan.dominance import FAMILIES, Dominance
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import plan
-from geodp.features.plan.simulation import FRESH, Ratio, Simulation
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.table.proxy import Proxy
 
 pytestmark = pytest.mark.law
@@ -34,7 +34,7 @@ def test_every_method_is_simulated_and_the_ratios_are_those_of_new_releases(meth
     }  # fmt: skip
     assert bool(found.ratios) == bool(plan(GRID, method, epsilon=1).blocks)
     proxy = Proxy.make_up(GRID, 20_000.0)
-    simulation = Simulation(proxy, draw_families(FAMILIES, GRID, proxy))
+    simulation = PlanSimulation(proxy, draw_families(FAMILIES, GRID, proxy))
     both = [
         simulation.run(one.method, one.event, range(FRESH, FRESH + 2))
         for one in (found.plan, plan(GRID, method, epsilon=1))
@@ -58,7 +58,7 @@ def test_the_search_makes_the_largest_ratio_smaller(monkeypatch):
 
 
 def ratio(name, mae, rmse):
-    return Ratio(name, mae, 0.01, rmse, 0.02)
+    return ErrorRatio(name, mae, 0.01, rmse, 0.02)
 
 
 def test_sentences_say_by_how_much_and_where_it_fails():

@@ -9,7 +9,7 @@ from geodp.features.plan.api import Objective, Objectives, serve
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import plan
 from geodp.features.plan.regions import Settlements
-from geodp.features.plan.simulation import LEAST_LOSS, Simulation, public_key
+from geodp.features.plan.simulation import LEAST_LOSS, PlanSimulation, public_key
 from geodp.release.settled_map import settle_alone
 from geodp.table.proxy import Proxy
 
@@ -45,7 +45,7 @@ def test_what_settlements_lose_is_a_sum_on_a_map_of_their_own():
     prior = Proxy(Proxy.make_up(SEA, 5e5).table, "")
     families = draw_families(Objectives.parse("islands=1,cells=1"), SEA, prior)
     lone = families[0].groups
-    found = Simulation(prior, families).run(
+    found = PlanSimulation(prior, families).run(
         (one := plan(SEA, epsilon="1/10")).method, one.event, range(2)
     )
     for at, group in enumerate(lone):

@@ -12,10 +12,10 @@ from geodp.errors import UsageError
 from geodp.features.plan.api import Objective, Objectives, read_plan, serve
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import Planner, plan
-from geodp.features.plan.regions import MOST_DENSE, Blocks, Cells, Difference
+from geodp.features.plan.regions import MOST_DENSE, Blocks, CellSets, MapDifference
 from geodp.features.plan.search import Candidate, improve
 from geodp.features.plan.shares import least_product
-from geodp.features.plan.simulation import Simulation, public_key
+from geodp.features.plan.simulation import PlanSimulation, public_key
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
@@ -38,7 +38,7 @@ def keys_of(group, grid, number):
     if isinstance(group, Blocks):
         stride = int(np.prod(grid.order.radices[group.digits :]))
         return every[every // np.uint64(stride) == number]
-    if isinstance(group, Cells):
+    if isinstance(group, CellSets):
         return group.key[group.start[number] :][: np.diff([*group.start, group.key.size])[number]]
     row, col = grid.decode(every)[:2]
     low, high = group.low[:, number], group.high[:, number]
@@ -81,7 +81,7 @@ def test_sums_are_those_of_the_regions_cells(grid, monkeypatch):
     groups = groups_of(grid)
     for most in (MOST_DENSE, 0):
         monkeypatch.setattr("geodp.features.plan.regions.MOST_DENSE", most)
-        difference = Difference.of(table, released)
+        difference = MapDifference.of(table, released)
         for group in groups:
             people, error = group.sums(difference)
             if isinstance(group, Blocks):  # in whatever order, without those where nobody is
@@ -114,7 +114,7 @@ def test_squares_give_the_closed_form_of_regions(order):
     tree = found.method.tree_variance(grid, found.event)
     ends = np.cumsum([0, *[f.bit_length() - 1 for f in tree.fanouts]])
     if order == "official":
-        ends = np.cumsum([0, *(digits for _, digits in grid.official_steps())])
+        ends = np.cumsum([0, *(digits for _, digits in grid.areas.steps)])
     for group in groups_of(grid):
         squares = group.squares(grid)[ends]
         fine = squares[1:] - np.array(tree.fanouts) * squares[:-1]
@@ -179,7 +179,7 @@ def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     found = serve(SMALL, text, prior=prior, releases=2, epsilon=1)
     proxy = Proxy(prior, "")
     families = draw_families(Objectives.parse(text), SMALL, proxy)
-    simulation, request = Simulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1))
+    simulation, request = PlanSimulation(proxy, families), Planner(SMALL, Terms.of(epsilon=1))
     values = []
     for name in (found.name, "pyramid:setting=flat"):
         one = request.plan(name)

@@ -19,7 +19,7 @@ from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip
 from geodp.features.select.quantiles import count_along
 from geodp.features.select.resolution import Level, list_levels
-from geodp.features.select.selected import Prepared, prepare, selection_digest
+from geodp.features.select.selected import PreparedSelection, prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder.stopping import ask, begin, hold_stops
 from geodp.io.verify import verify_release
@@ -315,8 +315,8 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
         ask(KeyboardInterrupt())
         return released(self)
 
-    released = Prepared.release
-    monkeypatch.setattr(Prepared, "release", stopped)
+    released = PreparedSelection.release
+    monkeypatch.setattr(PreparedSelection, "release", stopped)
     begin()
     terms = Terms.of(epsilon="1/2", contribution=1)
     prepared = prepare(TABLE, Top(2), Request(terms=terms, ledger=ledger, dataset="census"))

@@ -8,7 +8,7 @@ import pytest
 from geodp import CountTable, select
 from geodp.errors import UsageError
 from geodp.features.select.resolution import Level, list_levels
-from geodp.grid.units import format_codes, grid_of_units, pairs_of_units
+from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.io.verify.verify import verify
 
 SURE = {"epsilon": 10**6, "contribution": 1}
@@ -29,7 +29,7 @@ def count_of(grid, seed=3):
     some = draw.permutation(index.shape[1])[: index.shape[1] // 3]
     table = CountTable.from_index(grid, index[:, some], draw.permutation(some.size) * 10 + 11)
     index = grid.decode(table.key)
-    ends = [format_codes(grid, end, index).tolist() for end in range(len(grid.places))]
+    ends = [grid.names.format(end, index).tolist() for end in range(len(grid.places))]
     return table, dict(zip(zip(*ends, strict=True), table.count.tolist(), strict=True))
 
 

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.series import smoothing
-from geodp.features.series.smoothing import WHOLE, Shares, Smoother, Smoothing
+from geodp.features.series.smoothing import WHOLE, CellShares, Smoother, Smoothing
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees import informed
 from geodp.privacy.key import NoiseKey
@@ -179,19 +179,19 @@ def test_the_best_is_none_where_a_method_cannot():
 
 def test_shares_are_exact_parts():
     key = np.array([1, 5, 9], np.uint64)
-    one = Shares.of(key, np.array([1, 2, 1], np.int64))
+    one = CellShares.of(key, np.array([1, 2, 1], np.int64))
     assert one.part.tolist() == [WHOLE // 4, WHOLE // 2, WHOLE // 4]
-    other = Shares.of(key[1:], np.array([3, 1], np.int64))
+    other = CellShares.of(key[1:], np.array([3, 1], np.int64))
     assert one.mix(other).part.tolist() == [WHOLE // 4, WHOLE * 5 // 4, WHOLE // 2]
     assert one.mix(other, 2).part.tolist() == [WHOLE // 2, WHOLE * 7 // 4, WHOLE * 3 // 4]
-    assert Shares.of(key[:0], np.empty(0, np.int64)).key.size == 0
-    assert Shares.of(key, np.array([2**59, 1, 1], np.int64)).key.tolist() == [1]
-    other = Shares(np.array([0, 5, 11], np.uint64), np.array([1, 1, 2**59], np.int64))
+    assert CellShares.of(key[:0], np.empty(0, np.int64)).key.size == 0
+    assert CellShares.of(key, np.array([2**59, 1, 1], np.int64)).key.tolist() == [1]
+    other = CellShares(np.array([0, 5, 11], np.uint64), np.array([1, 1, 2**59], np.int64))
     assert one.mix(other).key.tolist() == [1, 5, 9, 11]
 
 
 def test_priors_that_are_joined_count_alike():
-    cells = [Shares(np.array([n], np.uint64), np.array([7 * n + 1])) for n in range(4)]
+    cells = [CellShares(np.array([n], np.uint64), np.array([7 * n + 1])) for n in range(4)]
     found = smoothing._join([None, *cells])
     assert (found.part / found.part.sum()).tolist() == [0.25] * 4
     assert smoothing._join([None, None]) is None

@@ -26,7 +26,7 @@ from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import geometric as module
-from geodp.privacy.noise.geometric import LIMIT, Geometric
+from geodp.privacy.noise.geometric import LIMIT, GeometricDraws
 from geodp.privacy.noise.law import exp_interval
 from geodp.privacy.terms import Terms
 from geodp.release.publish import publish
@@ -79,7 +79,7 @@ def chi_square(observed: Counter, law: dict) -> float:
 @given(secrets, st.sampled_from([Fraction(1, 10), Fraction(2), Fraction(1, 10**6)]))
 @settings(max_examples=15)
 def test_a_draw_is_the_definitions(secret, x):
-    law = Geometric(NoiseKey(secret), 5, exponential(x))
+    law = GeometricDraws(NoiseKey(secret), 5, exponential(x))
     with localcontext(prec=120):
         ratio = (-Decimal(x.numerator) / Decimal(x.denominator)).exp()
     expected = [reference.geometric(secret, 5, ratio, law.digits, i) for i in range(3, 9)]
@@ -88,7 +88,7 @@ def test_a_draw_is_the_definitions(secret, x):
 
 
 def test_parts_of_a_list_do_not_show(monkeypatch):
-    law = Geometric(NoiseKey(bytes(32)), 5, exponential(Fraction(1, 7)))
+    law = GeometricDraws(NoiseKey(bytes(32)), 5, exponential(Fraction(1, 7)))
     whole = law.draws(0, 100)
     monkeypatch.setattr(module, "_TOGETHER", 9)
     assert (law.draws(0, 100) == whole).all()
@@ -98,7 +98,7 @@ def test_parts_of_a_list_do_not_show(monkeypatch):
 @pytest.mark.law
 @pytest.mark.parametrize("x", [Fraction(1, 19), Fraction(3), Fraction(1, 7)], ids=str)
 def test_draws_are_geometric(x):
-    drawn = Geometric(NoiseKey(bytes(32)), 5, exponential(x)).draws(0, 1 << 17)
+    drawn = GeometricDraws(NoiseKey(bytes(32)), 5, exponential(x)).draws(0, 1 << 17)
     law = {g: math.exp(-g * x) * -math.expm1(-x) for g in range(800)}
     law[800] = math.exp(-800 * x)
     assert chi_square(Counter(np.minimum(drawn, 800).tolist()), law) > SIGNIFICANCE
@@ -109,7 +109,7 @@ def test_draws_are_geometric(x):
 @pytest.mark.law
 def test_digits_beyond_those_drawn_together_follow_the_law_too(monkeypatch):
     monkeypatch.setattr(module, "_RARE", 1)
-    law = Geometric(NoiseKey(bytes(32)), 5, exponential(Fraction(1, 5)))
+    law = GeometricDraws(NoiseKey(bytes(32)), 5, exponential(Fraction(1, 5)))
     assert law.digits == 2
     drawn = law.draws(0, 1 << 12)
     expected = {g: math.exp(-g / 5) * -math.expm1(-1 / 5) for g in range(100)}
@@ -118,7 +118,7 @@ def test_digits_beyond_those_drawn_together_follow_the_law_too(monkeypatch):
 
 
 def test_thresholds_are_the_floors_of_exact_probabilities():
-    law = Geometric(NoiseKey(bytes(32)), 5, of_ratio(999, 1000))
+    law = GeometricDraws(NoiseKey(bytes(32)), 5, of_ratio(999, 1000))
     power = Fraction(999, 1000)
     for slot in range(9):
         assert int(law.threshold[slot]) == int(power / (1 + power) * 2**63)
@@ -126,13 +126,13 @@ def test_thresholds_are_the_floors_of_exact_probabilities():
         assert low <= power / (1 + power) * 2**100 <= high
         assert high - low < 16
         power *= power
-    half = Geometric(NoiseKey(bytes(32)), 5, of_ratio(1, 2))
+    half = GeometricDraws(NoiseKey(bytes(32)), 5, of_ratio(1, 2))
     assert int(half.threshold[0]) == 2**63 // 3
     assert int(half.threshold[-1]) == 2**63 >> (1 << half.digits)
 
 
 def test_a_tie_takes_further_digits():
-    law = Geometric(NoiseKey(bytes(32)), 5, of_ratio(1, 2))
+    law = GeometricDraws(NoiseKey(bytes(32)), 5, of_ratio(1, 2))
     tie = 2**63 // 3  # P = 1/3 = 0.010101...
     ones = (2**64 * 2**63 // 3) & (2**64 - 1)
     assert law.below(0, tie, 63, iter([ones - 1]))
@@ -144,7 +144,7 @@ def test_a_tie_takes_further_digits():
 
 
 def test_a_ratio_next_to_one_never_stops_within_the_limit():
-    law = Geometric(NoiseKey(bytes(32)), 5, lambda bits: ((1 << bits) - 1, 1 << bits))
+    law = GeometricDraws(NoiseKey(bytes(32)), 5, lambda bits: ((1 << bits) - 1, 1 << bits))
     assert law.digits == 62
     assert (law.threshold[:-1] == 2**62 - 1).all()
     assert int(law.threshold[-1]) == 2**63 - 1
@@ -275,13 +275,13 @@ def test_batches_do_not_show(monkeypatch):
 def test_work_does_not_grow_with_the_domain(monkeypatch):
     """The same number of passing cells is expected on 2**20 and on 2**60 cells."""
     draws = []
-    original = Geometric.draws
+    original = GeometricDraws.draws
 
     def counted(self, first, n):
         draws.append(n)
         return original(self, first, n)
 
-    monkeypatch.setattr(Geometric, "draws", counted)
+    monkeypatch.setattr(GeometricDraws, "draws", counted)
     made = {}
     for bits in (20, 60):
         draws.clear()
@@ -327,7 +327,7 @@ def test_nobody_outside_a_mask_and_every_cell_inside_may_pass():
 
 
 def test_too_low_a_threshold_is_refused_before_anything_is_drawn(monkeypatch):
-    monkeypatch.setattr(Geometric, "draws", None)
+    monkeypatch.setattr(GeometricDraws, "draws", None)
     grid = Grid.regular((1 << 40,))
     table = CountTable.from_keys(grid, np.array([5], np.uint64), np.array([9]))
     with pytest.raises(UsageError, match="raise its threshold from 3"):

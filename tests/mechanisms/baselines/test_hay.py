@@ -17,7 +17,7 @@ from geodp.mechanisms.baselines.hb import Branching, _average_error, _splits
 from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import (
     MOST_UNALIGNED,
-    Tree,
+    EvenTree,
     block_variances,
     prefix_sums,
     sums_of_runs,
@@ -82,7 +82,7 @@ def test_two_passes_are_least_squares(splits, data):
         None if v == inf else rng.integers(-50, 50, len(rows))
         for rows, v in zip(levels, variances, strict=True)
     ]
-    tree = Tree(splits, tuple(variances))
+    tree = EvenTree(splits, tuple(variances))
     found = tree.estimate(noisy)
     expected = reference.least_squares(levels, noisy, variances)
     for estimates, rows in zip(found, levels, strict=True):
@@ -95,7 +95,7 @@ def test_two_passes_are_least_squares(splits, data):
 def test_the_papers_example():
     """Hay et al. (2010), figure 2(b): noisy answers and what becomes of them."""
     noisy = [np.array([13]), np.array([3, 11]), np.array([4, 1, 12, 1])]
-    found = Tree((2, 2), (1.0, 1.0, 1.0)).estimate(noisy)
+    found = EvenTree((2, 2), (1.0, 1.0, 1.0)).estimate(noisy)
     assert found[0] == pytest.approx([14])
     assert found[1] == pytest.approx([3, 11])
     assert found[2] == pytest.approx([3, 0, 11, 0])
@@ -152,7 +152,7 @@ def test_hay_variances_by_propagating_unit_noise(fanout, grid):
 
 
 def test_both_ways_to_block_variances_agree():
-    tree = Tree((4, 2, 8, 4), (3.0, 1.0, 5.0, 2.0, 0.5)).best()
+    tree = EvenTree((4, 2, 8, 4), (3.0, 1.0, 5.0, 2.0, 0.5)).best()
     widths = [widths_of(tree.fanouts)]
     sizes = [(i,) for i in range(9)]
     for domain in (np.ones(256, bool), np.random.default_rng(1).random(256) < 0.7):

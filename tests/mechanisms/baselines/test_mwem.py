@@ -9,7 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
 from geodp.mechanisms.baselines import mwem as module
-from geodp.mechanisms.baselines.mwem import Estimate, Mwem, sums
+from geodp.mechanisms.baselines.mwem import BlockDensity, Mwem, sums
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.baselines.test_ugrid import maps, spent
@@ -88,7 +88,7 @@ def test_average_lies_between_the_rounds():
 
 
 def test_a_measured_block_gets_what_was_measured():
-    estimate = Estimate(np.ones(8, np.int64), 80.0)
+    estimate = BlockDensity(np.ones(8, np.int64), 80.0)
     estimate.learn(2, 60.0, 200)  # the left half
     estimate.learn(5, 15.0, 400)  # the second quarter
     found = estimate.density()
@@ -100,7 +100,7 @@ def test_a_measured_block_gets_what_was_measured():
 
 @pytest.mark.parametrize("measured", [-1e9, 0.0, 1e9])
 def test_absurd_measurements_leave_numbers(measured):
-    estimate = Estimate(np.array([1, 1, 0, 1, 1, 1, 0, 0]), 1.0)
+    estimate = BlockDensity(np.array([1, 1, 0, 1, 1, 1, 0, 0]), 1.0)
     estimate.learn(4, measured, 100)
     estimate.learn(3, measured, 100)
     found = estimate.density()

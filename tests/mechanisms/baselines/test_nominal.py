@@ -32,8 +32,8 @@ def spent(grid, epsilon="1/2", neighbours=NEIGHBOURS[0]):
 
 def levels_of(grid):
     """Numbers of parts on each level: of areas and attributes, else of every digit."""
-    radices, steps = grid.order.radices, grid.official_steps() or [("", 1)] * len(grid.order.axes)
-    if grid.official_steps() is None:
+    radices, steps = grid.order.radices, grid.areas.steps or [("", 1)] * len(grid.order.axes)
+    if not grid.areas.nested:
         return list(radices)
     found, at, width = [], 0, 1
     for name, digits in steps:

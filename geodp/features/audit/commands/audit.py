@@ -242,9 +242,9 @@ def _charge(found: Threshold, options: dict[str, Any]) -> dict[str, Any]:
     from geodp.privacy.ledger import Ledger
 
     ledger = Ledger.open(options["ledger"])
-    names = options["dataset"], options["sample"]
     charge = find_threshold_charge if options["resume"] else charge_threshold
-    return charge(found, ledger, *names, unit=options["unit"]).describe()
+    made = charge(found, ledger, options["dataset"], options["sample"], unit=options["unit"])
+    return made.describe()
 
 
 @contextmanager

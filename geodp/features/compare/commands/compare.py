@@ -142,7 +142,11 @@ def _require_fitting(context: click.Context) -> None:
     if options["ratio"] and (options["cells"] or given & {*RATED}):
         raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
-        raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
+        raise UsageError(
+            "Say what to compare: --area CODE, repeatable, or --regions FILE, with --conservative "
+            "where the releases have no negative counts; or --cells of two releases that have "
+            "them. geodp diff OLD NEW --cells estimates changes of cells of any two."
+        )
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")
     require_named(options)
@@ -151,14 +155,14 @@ def _require_fitting(context: click.Context) -> None:
 def _plan(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import power, sample_size
 
-    size = (options["difference"], options["maximum"], options["epsilon"])
     sides = 2 if options["alternative"] == "two-sided" else 1
-    more = {"share": options["share"], "alpha": options["alpha"], "sides": sides}
+    names = ("difference", "maximum", "epsilon", "share", "alpha")
+    asked = {"sides": sides, **{name: options[name] for name in names}}
     document = {"sides": sides, **{name: options[name] for name in ("alpha", *PLANNED)}}
     if options["devices"] is None:
-        document["devices"] = sample_size(*size, power=options["power"], **more)
+        document["devices"] = sample_size(power=options["power"], **asked)
     else:
-        document["power"] = power(options["devices"], *size, **more)
+        document["power"] = power(options["devices"], **asked)
     return document
 
 
@@ -304,10 +308,10 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
     chosen = found.adjusted <= options["alpha"]
     key = found.key[chosen]
     codes = [[int(part) for part in index] for index in first.grid.decode(key).T]
-    columns = (codes, *(a[chosen].tolist() for a in (found.difference, found.adjusted)))
+    differences, adjusted = found.difference[chosen].tolist(), found.adjusted[chosen].tolist()
     rows = [
-        dict(zip(("cell", "difference", "adjusted"), row, strict=True))
-        for row in zip(*columns, strict=True)
+        {"cell": cell, "difference": difference, "adjusted": chance}
+        for cell, difference, chance in zip(codes, differences, adjusted, strict=True)
     ]
     counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": found.basis}
     return {**asked, **counts, "found": rows}

@@ -210,8 +210,7 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: boo
         return
     click.echo("   share    truth  local epsilon  indicator (no guarantee)")
     for row in document["labels"]:
-        figures = (row["share"], row["truth"], row["ldp"], row["indicator"])
-        click.echo("{:8.4f} {:8.4f} {:14.4f} {:10.4f}".format(*figures))
+        click.echo("{share:8.4f} {truth:8.4f} {ldp:14.4f} {indicator:10.4f}".format(**row))
     click.echo(f"\nmixture: {found.mixture:.6g}, for those who never learn a label")
     if found.best_shares is not None:
         first, second = found.best_shares

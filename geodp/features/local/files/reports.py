@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
 from geodp.io.folder.whole import require_absent, write_whole
 from geodp.io.opening import open_parquet, parse_json, require_regular
+from geodp.typing import ReportArray
 
 SCHEMA = "geodp-reports-1"
 
@@ -33,10 +33,8 @@ LONGEST = 4096
 
 BROKEN = (OSError, ValueError, TypeError, KeyError, OverflowError, pa.ArrowException)
 
-Reports = NDArray[Any]
 
-
-def write_reports(path: Path, digest: str, reports: Reports) -> None:
+def write_reports(path: Path, digest: str, reports: ReportArray) -> None:
     """Write a new file of reports, whole or not at all, in the order that they have.
 
     Parameters
@@ -65,7 +63,7 @@ def write_reports(path: Path, digest: str, reports: Reports) -> None:
             file.writelines(_lines(digest, reports))
 
 
-def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
     """Yield the reports of a file, many at a time.
 
     Parameters
@@ -147,7 +145,7 @@ def _require_fields(same: bool, path: Path) -> None:
         raise InputError("The reports have other fields than those of the round.", file=path.name)
 
 
-def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
     file = open_parquet(path)
     said = (file.schema_arrow.metadata or {}).get(b"geodp", b"null")
     _require_head(parse_json(said), digest, path)
@@ -170,7 +168,7 @@ def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repo
         read += batch.num_rows
 
 
-def _lines(digest: str, reports: Reports) -> Iterator[bytes]:
+def _lines(digest: str, reports: ReportArray) -> Iterator[bytes]:
     """Yield the lines of a file: what it is, the reports, and how many they are."""
     yield json.dumps(_head(digest)).encode() + b"\n"
     names = reports.dtype.names or ()
@@ -179,7 +177,7 @@ def _lines(digest: str, reports: Reports) -> Iterator[bytes]:
     yield json.dumps({"reports": reports.size}).encode() + b"\n"
 
 
-def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
     most = {name: int(np.iinfo(kind[name]).max) for name in kind.names or ()}
     with path.open("rb") as file:
         _require_head(parse_json(file.readline(LONGEST)), digest, path)

@@ -11,16 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.features.local.kernels.oracles import (
-    TOGETHER,
-    Digits,
-    Units,
-    Values,
-    below,
-    flip,
-    parity,
-)
+from geodp.features.local.kernels.oracles import TOGETHER, Digits, Values, below, flip, parity
 from geodp.kernels.jit import inline, kernel
+from geodp.typing import IntArray, WordArray
 
 MOST_HASHES = 8
 """Hash functions that a row of a sketch or a cohort may have."""
@@ -60,7 +53,7 @@ def hash_value(
 @kernel
 def answer_hashed(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     value: Values,
     bound: int,
@@ -99,9 +92,7 @@ def answer_hashed(
 
 
 @kernel
-def agree(
-    word: Values, count: NDArray[np.int64], value: Values, bound: int, found: NDArray[np.int64]
-) -> None:
+def agree(word: Values, count: IntArray, value: Values, bound: int, found: IntArray) -> None:
     """How many reports tell the hash that their function has for each value.
 
     Parameters
@@ -150,7 +141,7 @@ def _place(
 
 
 @inline
-def _turn(unit: Units, at: int, digit: Digits, width: int, bits: NDArray[np.uint8]) -> int:
+def _turn(unit: WordArray, at: int, digit: Digits, width: int, bits: NDArray[np.uint8]) -> int:
     """Turn bits round in place, a 0 with chance 0 and a 1 with chance 1; where the next unit is."""
     for byte in range(bits.size):
         turned = np.uint64(0)
@@ -166,7 +157,7 @@ def _turn(unit: Units, at: int, digit: Digits, width: int, bits: NDArray[np.uint
 @kernel
 def mark(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     value: Values,
     shape: Values,
@@ -214,7 +205,7 @@ def mark(
 @kernel
 def turn(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     width: int,
     true: NDArray[np.uint8],
@@ -242,7 +233,7 @@ def turn(
 
 
 @kernel
-def add_bits(row: Values, bits: NDArray[np.uint8], width: int, total: NDArray[np.int64]) -> None:
+def add_bits(row: Values, bits: NDArray[np.uint8], width: int, total: IntArray) -> None:
     """Add the bits (uint8[n, b]) of reports to the totals (int64[rows * width]) of their rows."""
     for i in range(row.size):
         start = np.int64(row[i]) * width
@@ -255,7 +246,7 @@ def add_bits(row: Values, bits: NDArray[np.uint8], width: int, total: NDArray[np
 @kernel
 def project_hashed(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     value: Values,
     shape: Values,
@@ -292,7 +283,7 @@ def project_hashed(
 
 
 @kernel
-def ask(value: Values, shape: Values, total: NDArray[np.int64], found: NDArray[np.int64]) -> None:
+def ask(value: Values, shape: Values, total: IntArray, found: IntArray) -> None:
     """Sum the totals at the places of each value, over all rows.
 
     Parameters

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.features.local.kernels.oracles import Digits, Units, below, flip, parity
+from geodp.features.local.kernels.oracles import Digits, below, flip, parity
 from geodp.kernels.jit import inline, kernel
+from geodp.typing import IntArray, WordArray
 
 WORDS = 256
 """Words of reports that are looked at together: they and all their bits stay in the cache."""
@@ -31,7 +32,7 @@ def count_bits(word: np.uint64) -> np.uint64:
 @kernel
 def draw(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     key: NDArray[np.uint64],
     ends: NDArray[np.uint64],
@@ -77,7 +78,7 @@ def draw(
 
 @kernel
 def draw_levels(
-    first: int, unit: Units, digit: Digits, ends: NDArray[np.uint64], level: NDArray[np.uint8]
+    first: int, unit: WordArray, digit: Digits, ends: NDArray[np.uint64], level: NDArray[np.uint8]
 ) -> tuple[int, int]:
     """Draw levels by their weights, see :func:`draw`."""
     used = 0
@@ -100,7 +101,7 @@ def place_rows(
     bit: NDArray[np.uint8],
     bits: int,
     place: NDArray[np.uint64],
-    sign: NDArray[np.int64],
+    sign: IntArray,
 ) -> int:
     """Write ``2**level + row`` and the sign of reports; return how many are in range.
 
@@ -120,9 +121,7 @@ def place_rows(
 
 
 @kernel
-def slice_rows(
-    row: NDArray[np.uint64], total: NDArray[np.int64], planes: NDArray[np.uint64]
-) -> None:
+def slice_rows(row: NDArray[np.uint64], total: IntArray, planes: NDArray[np.uint64]) -> None:
     """Lay reports side by side, 64 in a word: a plane for every bit of a row, the last for signs.
 
     Parameters
@@ -146,7 +145,7 @@ def slice_rows(
 
 @kernel
 def look_up(
-    prefix: NDArray[np.uint64], planes: NDArray[np.uint64], reports: int, out: NDArray[np.int64]
+    prefix: NDArray[np.uint64], planes: NDArray[np.uint64], reports: int, out: IntArray
 ) -> None:
     """Return sums at some nodes of what :func:`slice_rows` laid out.
 
@@ -182,10 +181,10 @@ def look_up(
 @kernel
 def multiply(
     row: NDArray[np.uint64],
-    total: NDArray[np.int64],
+    total: IntArray,
     bits: int,
     value: NDArray[np.uint64],
-    out: NDArray[np.int64],
+    out: IntArray,
 ) -> None:
     """Write the sums at values of rows with a sum of signs each, 64 reports in a word.
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
+from geodp.typing import IntArray, WordArray
 
-Units = NDArray[np.uint32]
 Digits = NDArray[np.uint64]
 Values = NDArray[np.uint64]
 
@@ -25,7 +25,7 @@ TOGETHER = 1 << 11
 
 
 @inline
-def flip(unit: Units, at: int, digit: Digits) -> tuple[int, int]:
+def flip(unit: WordArray, at: int, digit: Digits) -> tuple[int, int]:
     """Whether a chance came true, 1 or 0, and where the next unit is.
 
     Parameters
@@ -49,7 +49,7 @@ def flip(unit: Units, at: int, digit: Digits) -> tuple[int, int]:
 
 
 @inline
-def below(unit: Units, at: int, bound: np.uint64) -> tuple[np.uint64, int]:
+def below(unit: WordArray, at: int, bound: np.uint64) -> tuple[np.uint64, int]:
     """Return a uniform number from 0 on, below a bound, and where the next unit is."""
     zero, one = np.uint64(0), np.uint64(1)
     if at < 0:
@@ -81,7 +81,7 @@ def parity(x: np.uint64) -> np.uint64:
 
 @kernel
 def answer(
-    first: int, unit: Units, digit: Digits, value: Values, cells: int, out: Values
+    first: int, unit: WordArray, digit: Digits, value: Values, cells: int, out: Values
 ) -> tuple[int, int]:
     """Randomised response: each value, or with chance 0 uniformly another one.
 
@@ -114,7 +114,7 @@ def answer(
 @kernel
 def project(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     value: Values,
     rows: int,
@@ -151,7 +151,7 @@ def project(
 
 @kernel
 def tell_mean(
-    first: int, unit: Units, digit: Digits, value: Values, most: int, bit: NDArray[np.uint8]
+    first: int, unit: WordArray, digit: Digits, value: Values, most: int, bit: NDArray[np.uint8]
 ) -> tuple[int, int]:
     """Round each value's part of the most to 1 or 0 at random, and turn that with chance 0.
 
@@ -176,14 +176,14 @@ def tell_mean(
 
 
 @kernel
-def add(key: Values, count: NDArray[np.int64], total: NDArray[np.int64]) -> None:
+def add(key: Values, count: IntArray, total: IntArray) -> None:
     """Add counts (int64[n]) to totals (int64[m], changed) at keys (uint64[n]) below m."""
     for i in range(key.size):
         total[key[i]] += count[i]
 
 
 @kernel
-def transform(x: NDArray[np.int64]) -> None:
+def transform(x: IntArray) -> None:
     """Multiply a vector by the Hadamard matrix, in place, in whole numbers.
 
     Parameters
@@ -198,7 +198,7 @@ def transform(x: NDArray[np.int64]) -> None:
 
 
 @inline
-def _butterflies(x: NDArray[np.int64], width: int) -> None:
+def _butterflies(x: IntArray, width: int) -> None:
     """Run the passes from one width on: sums and differences of entries that are so far apart."""
     while width < x.size:
         for start in range(0, x.size, 2 * width):
@@ -210,9 +210,7 @@ def _butterflies(x: NDArray[np.int64], width: int) -> None:
 
 
 @kernel
-def correlate(
-    row: Values, count: NDArray[np.int64], value: Values, found: NDArray[np.int64]
-) -> None:
+def correlate(row: Values, count: IntArray, value: Values, found: IntArray) -> None:
     """Entries of that product for listed values, from rows with a sum each.
 
     Parameters

@@ -9,10 +9,10 @@ number. ``(q**k - 1) / (q - 1)`` points have all but their last k digits 0.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from geodp.features.local.kernels.oracles import TOGETHER, Digits, Units, Values, below, flip
+from geodp.features.local.kernels.oracles import TOGETHER, Digits, Values, below, flip
 from geodp.kernels.jit import inline, kernel
+from geodp.typing import IntArray, WordArray
 
 
 @kernel
@@ -55,7 +55,7 @@ def _number_of(vector: Values, q: np.uint64, inverse: Values) -> np.uint64:
 @kernel
 def respond(
     first: int,
-    unit: Units,
+    unit: WordArray,
     digit: Digits,
     value: Values,
     size: Values,
@@ -108,10 +108,10 @@ def respond(
 @kernel
 def incident(
     point: Values,
-    count: NDArray[np.int64],
+    count: IntArray,
     value: Values,
     size: Values,
-    found: NDArray[np.int64],
+    found: IntArray,
 ) -> None:
     """How many reports are orthogonal to each value.
 
@@ -167,12 +167,12 @@ def multiples(q: int, inverse: Values, point: Values, scale: Values) -> None:
 @kernel
 def extend(
     q: int,
-    held: NDArray[np.int64],
-    whole: NDArray[np.int64],
+    held: IntArray,
+    whole: IntArray,
     point: Values,
     scale: Values,
-    out: NDArray[np.int64],
-    out_whole: NDArray[np.int64],
+    out: IntArray,
+    out_whole: IntArray,
 ) -> None:
     """One step of the transform: the digit before the last k of reports and values is summed over.
 

@@ -90,14 +90,13 @@ class Rappor(Oracle):
 
     def __post_init__(self) -> None:
         self._check_filter()
-        given = (self.f, self.p, self.q)
-        if [one is None for one in given] != [bool(self.epsilon)] * 3:
+        if [one is None for one in (self.f, self.p, self.q)] != [bool(self.epsilon)] * 3:
             raise UsageError("Give rappor either epsilon, or f, p and q.")
         if self.epsilon:
             super().__post_init__()
             chosen = _choose_chances(self.epsilon, self.hashes, self.one_time)
         else:
-            chosen = _check_chances(*given)
+            chosen = _check_chances(self.f, self.p, self.q)
         for name, value in zip("fpq", chosen, strict=True):
             object.__setattr__(self, name, value)
         if not self.epsilon:

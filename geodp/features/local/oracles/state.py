@@ -20,7 +20,7 @@ DENSE = 1 << 20
 """Most sums that a state holds one by one; of more, it holds those that are not 0."""
 
 
-class Summed(Protocol):
+class StateOwner(Protocol):
     """What a state asks of the oracle that it belongs to."""
 
     @property
@@ -68,7 +68,7 @@ class State:
 
     @classmethod
     def of_keys(
-        cls, oracle: Summed, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+        cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
         """Return the state of counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
@@ -78,7 +78,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
 
     @classmethod
-    def of_totals(cls, oracle: Summed, reports: int, total: NDArray[np.int64]) -> State:
+    def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
         """Return the state of all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
@@ -86,7 +86,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
 
     @classmethod
-    def of_arrays(cls, oracle: Summed, arrays: Mapping[str, NDArray[Any]]) -> State:
+    def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
         """Return what :meth:`arrays` wrote.
 
         Raises

@@ -13,7 +13,7 @@ from geodp.features.series.card import SeriesCard
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Released
-from geodp.io.write.netcdf import add_variable, is_map, why_not, write_counts, write_places
+from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
 from geodp.io.write.tables import name_of_counts
 
 __all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "check", "why_not", "write"]
@@ -28,7 +28,7 @@ WHAT = (
 
 def check(grid: Grid) -> None:
     """Raise UsageError where a series of a grid would lack its NetCDF for want of a library."""
-    if is_map(grid):
+    if grid.plain_map is not None:
         require_library("scipy", "The NetCDF file of a series")
 
 

@@ -84,9 +84,15 @@ def compose_series(periods: Periods, snapshots: Sequence[Released], card: Series
     write_foot(page, own, panels[:1])
     page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
     software = f"{card.software.name} {card.software.version}"
-    size = math.ceil(page.width), math.ceil(page.y + 24)
-    said = card.guarantee.in_words
-    return Sheet(*size, page.look.theme.paper, card.name, said, software, (*page.items,))
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=page.look.theme.paper,
+        title=card.name,
+        description=card.guarantee.in_words,
+        software=software,
+        items=(*page.items,),
+    )
 
 
 def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> None:

@@ -62,7 +62,7 @@ class Face:
 
 
 @dataclass(frozen=True)
-class Family:
+class FontFamily:
     """Two weights of one name, which may be the same."""
 
     name: str
@@ -71,7 +71,7 @@ class Family:
 
 
 _FOLDER = Path(__file__).parent / "dejavu"
-OWN = Family(
+OWN = FontFamily(
     "DejaVu Sans",
     Face(str(_FOLDER / "DejaVuSans.ttf")),
     Face(str(_FOLDER / "DejaVuSans-Bold.ttf")),
@@ -80,7 +80,7 @@ OWN = Family(
 
 
 @lru_cache(256)
-def families(text: str) -> tuple[Family, ...] | None:
+def families(text: str) -> tuple[FontFamily, ...] | None:
     """Return what `find_families` finds, and say what to do where it finds none.
 
     A process warns, by a LettersWarning, once for every text.
@@ -101,7 +101,7 @@ def families(text: str) -> tuple[Family, ...] | None:
 
 
 @lru_cache(256)
-def find_families(text: str) -> tuple[Family, ...] | None:
+def find_families(text: str) -> tuple[FontFamily, ...] | None:
     """Return font families that together have every letter of a text, the first tried first.
 
     None where no installed font has the letters that geodp's own lacks. Letters in other forms
@@ -184,14 +184,14 @@ def _folders() -> Iterator[Path]:
 
 
 @lru_cache(4)
-def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[Family, ...]:
+def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[FontFamily, ...]:
     """Return the families in font files: Japanese ones first, then by name."""
     styles: dict[str, dict[str, Face]] = {}
     for path in files:
         for name, style, face in _faces(path, shaped):
             styles.setdefault(name, {}).setdefault(style, face)
     found = [
-        Family(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
+        FontFamily(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
         for name, faces in sorted(styles.items())
         if not name.replace(" ", "").lstrip(".").startswith(LAST)
     ]
@@ -235,7 +235,7 @@ def _any(faces: dict[str, Face]) -> Face:
 
 
 @lru_cache(4096)
-def has_letter(family: Family, letter: str) -> bool:
+def has_letter(family: FontFamily, letter: str) -> bool:
     """Whether a family draws something for a letter, in both weights."""
     return all(_draws(face, letter) for face in (family.normal, family.bold))
 

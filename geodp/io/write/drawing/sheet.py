@@ -84,7 +84,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellRaster:
     """A raster of few colours, each of its cells a box.
 
     Attributes
@@ -135,4 +135,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Line | Cells, ...]
+    items: tuple[Words | Box | Line | CellRaster, ...]

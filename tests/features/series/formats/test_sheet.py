@@ -9,7 +9,7 @@ from PIL import Image
 import geodp
 from geodp.features.series.formats import sheet
 from geodp.features.series.periods import Periods
-from geodp.io.write.drawing.sheet import Cells, Words
+from geodp.io.write.drawing.sheet import CellRaster, Words
 from geodp.io.write.format import Released
 from geodp.io.write.map.look import FADED, SMALL_COUNT
 from tests.features.series.test_publish import publish, tables
@@ -25,7 +25,7 @@ def composed(series):
 def test_every_snapshot_is_drawn_once_with_its_time():
     series = publish()
     page = composed(series)
-    maps = [item for item in page.items if isinstance(item, Cells)]
+    maps = [item for item in page.items if isinstance(item, CellRaster)]
     words = [item.text for item in page.items if isinstance(item, Words)]
     assert len(maps) == 3
     assert [word for word in words if word.startswith("2024-0")] == list(series.periods.names)
@@ -42,14 +42,14 @@ def test_small_counts_of_every_snapshot_are_a_class_by_the_offices_rule():
     for page, shown in ((plain, False), (few, True)):
         words = [item.text for item in page.items if isinstance(item, Words)]
         assert ("count <40" in words) == shown
-        maps = [item for item in page.items if isinstance(item, Cells)]
+        maps = [item for item in page.items if isinstance(item, CellRaster)]
         assert any((item.number == SMALL_COUNT).any() for item in maps) == shown
 
 
 def test_of_a_long_series_every_third_hour_is_drawn():
     given = tables(1, geodp.Grid.regular((4, 4))) * 130
     page = composed(publish(given, times=LONG, epsilon=9000, contribution=1))
-    drawn = [item for item in page.items if isinstance(item, Cells)]
+    drawn = [item for item in page.items if isinstance(item, CellRaster)]
     assert len(drawn) == 44 <= sheet.MOST
     words = [item.text for item in page.items if isinstance(item, Words)]
     assert any("130 snapshots, of which one in 3 is drawn" in word for word in words)
@@ -59,7 +59,7 @@ def test_a_large_map_is_drawn_in_blocks_with_their_margin():
     grid = geodp.Grid.regular((600, 600))
     given = [geodp.CountTable.from_dense(np.full((600, 600), 50), grid)] * 2
     page = composed(publish(given, times=LONG[:2]))
-    maps = [item for item in page.items if isinstance(item, Cells)]
+    maps = [item for item in page.items if isinstance(item, CellRaster)]
     assert {item.number.shape for item in maps} == {(150, 150)}
     assert (maps[0].number < FADED).any()
     assert page.width <= sheet.MOST_WIDE + 200
@@ -89,5 +89,5 @@ def test_rows_are_years_of_months_and_weeks_of_days(step, columns):
     assert Periods.of(times).step == step
     given = tables(1, geodp.Grid.regular((4, 4))) * 14
     page = composed(publish(given, times=times, epsilon=900, contribution=1))
-    rows = [item.y for item in page.items if isinstance(item, Cells)]
+    rows = [item.y for item in page.items if isinstance(item, CellRaster)]
     assert rows.count(rows[0]) == columns

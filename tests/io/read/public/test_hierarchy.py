@@ -240,7 +240,7 @@ def test_a_release_on_official_areas_is_read_back(attributes, tmp_path: Path) ->
     table, _ = read_release_table(tmp_path / "out")
     assert table.grid == grid
     assert (table.key == release.table.key).all()
-    assert table.grid.official_steps() == grid.official_steps()
+    assert table.grid.areas.steps == grid.areas.steps
 
 
 def test_cells_outside_the_regions_are_outside_the_map(tmp_path: Path) -> None:
