@@ -78,12 +78,6 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
-    from geodp.io.read.layout.presets import (
-        OF_FILE,
-        RefusedLayoutError,
-        SeveralLayoutsError,
-        choose_of_file,
-    )
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
 
@@ -101,19 +95,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         found = _propose(context, options, by, chosen)
         settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
-        # What is named adds to the layout that is known, and takes nothing of it away. Of a file
-        # that has none of these only the header is looked at, but where levels of units may stand
-        # beside their codes. One that cannot be looked at is told
-        # of when it is read, after all options.
-        try:
-            own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
-            if own is not None or str(options["spec"]).startswith("units:"):
-                found = _propose(context, options, by, own)
-                settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
-        except (RefusedLayoutError, SeveralLayoutsError):
-            raise
-        except (GeodpError, OSError):
-            pass
+        found = _propose_more(context, options, by)
+        if found is not None:
+            settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
@@ -140,6 +124,33 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
                 err=True,
             )
     return True
+
+
+def _propose_more(
+    context: click.Context, options: dict[str, Any], by: Mapping[str, Any]
+) -> Proposal | None:
+    """Propose what the layout adds to a call that names all columns; None where there is none.
+
+    What is named adds to the layout that is known, and takes nothing of it away. Of a file without
+    a known one only the header is looked at, but where levels of units may stand beside their
+    codes. One that cannot be looked at is told of when it is read, after all options.
+    """
+    from geodp.io.read.layout.presets import (
+        OF_FILE,
+        RefusedLayoutError,
+        SeveralLayoutsError,
+        choose_of_file,
+    )
+
+    try:
+        own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+        if own is not None or str(options["spec"]).startswith("units:"):
+            return _propose(context, options, by, own)
+    except (RefusedLayoutError, SeveralLayoutsError):
+        raise
+    except (GeodpError, OSError):
+        pass
+    return None
 
 
 def _find_preset(context: click.Context, name: str | None) -> Preset | None:
