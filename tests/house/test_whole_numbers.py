@@ -59,7 +59,6 @@ DRAWING = {
     "chain.py",  # to whole counts of parts
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts
-    "made_up.py",  # the same
 }
 """Sources that draw noise themselves; every other method calls ``add_noise``."""
 

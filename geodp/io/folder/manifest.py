@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from geodp.io.folder.whole import is_draft
+from geodp.table.card import drop_written
 
 SUMS = "SHA256SUMS"
 BESIDE = "formats"
@@ -29,6 +32,21 @@ def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
+    """Return what identifies a release: 16 hexadecimal digits of the digest of its table and card.
+
+    Parameters
+    ----------
+    csv_file : Path
+    plain : dict
+        A card as :meth:`geodp.table.card.Card.to_json` gives it, with or without files.
+    """
+    with csv_file.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    digest.update(json.dumps(drop_written(plain), sort_keys=True).encode())
+    return digest.hexdigest()[:16]
 
 
 def sums_text(digests: Mapping[str, str]) -> str:

@@ -15,8 +15,8 @@ from geodp.accuracy.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
-from geodp.io.folder.digest import release_id
 from geodp.io.folder.kinds import Check, find_kind
+from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_table_card, require

@@ -25,7 +25,6 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
-    made_up,
     shrinkage,
     walk,
 )
@@ -224,7 +223,7 @@ class Pyramid(Mechanism):
         It is right within about 5 % for trees up to 2**40 cells.
         """
         steps = self.descent(grid, event)
-        run = made_up.SyntheticLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
+        run = walk.SyntheticLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
         return shrinkage.block(run, grid)
 
     def label_totals(
@@ -233,10 +232,10 @@ class Pyramid(Mechanism):
         """Return what the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
 
-        def levels(top: int, last: int) -> made_up.SyntheticLevels:
+        def levels(top: int, last: int) -> walk.SyntheticLevels:
             noisy = slice(top, last + 1)
             fanouts, laws, least = steps.fanouts[top:last], steps.laws[noisy], steps.least[noisy]
-            return made_up.SyntheticLevels(fanouts, laws, least, steps.passes)
+            return walk.SyntheticLevels(fanouts, laws, least, steps.passes)
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 

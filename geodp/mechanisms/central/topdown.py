@@ -13,7 +13,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import worst_paths
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.trees import attributes, halving, made_up, refinement, shrinkage
+from geodp.mechanisms.trees import attributes, halving, refinement, shrinkage
 from geodp.mechanisms.trees.refinement import RefinementNoise, binary, refine
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
@@ -123,13 +123,13 @@ class TopDown(Mechanism):
 
         It is right within about 5 % for trees up to 2**40 cells.
         """
-        return shrinkage.block(made_up.Halving(event.law()), grid)
+        return shrinkage.block(refinement.Halving(event.law()), grid)
 
     def label_totals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
         """Return what the clamp adds to the total of a small label of every attribute."""
-        run = made_up.Halving(event.law())
+        run = refinement.Halving(event.law())
         tree = self.tree_variance(grid, event)
         return attributes.totals(grid, tree, lambda top, last: run, people)
 

@@ -17,8 +17,10 @@ from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, expose
+from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
+from geodp.typing import KeyedCounts
 
 ROOT = np.array([1], np.uint64)
 
@@ -229,6 +231,20 @@ def refine(
     cuts = partition(top[1], parts or runs)
     key, count = concat(parallel.map_items(finished, cuts, threads))
     return key.view(np.uint64), count, visited + sum(found)
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Some levels of ``topdown``, for made-up people; the trees stand under more of its levels."""
+
+    law: Law
+
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
+        """Release a table of so many trees."""
+        streams = (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
+        noise = RefinementNoise(*(NodeNoise(key, stream, self.law) for stream in streams))
+        cells, counts, _ = refine(table, noise, threads=1)
+        return cells, counts
 
 
 def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]:

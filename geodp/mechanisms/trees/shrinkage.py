@@ -7,6 +7,7 @@ under one key that everybody knows, so the figures are the same everywhere, and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod, sqrt
 from typing import Any
@@ -19,12 +20,16 @@ from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels.pyramid import shares as kernels
 from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees.descent import Descent, variance_of
-from geodp.mechanisms.trees.made_up import Halving, SyntheticLevels
 from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
+from geodp.typing import KeyedCounts
+
+Trial = Callable[[CountTable, int, NoiseKey], KeyedCounts]
+"""A mechanism on some levels of its tree: of a table of so many trees, the cells above 0 and their
+counts. Equal ones are one, so that what they show is kept."""
 
 PEOPLE = 1 << 32
 """In the cell: far more than the clamp can take away."""
@@ -83,7 +88,7 @@ def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[
     return error, nodes
 
 
-def block(run: SyntheticLevels | Halving, grid: Grid) -> dict[str, Any] | None:
+def block(run: Trial, grid: Grid) -> dict[str, Any] | None:
     """``meaning``, ``cells``, ``bias`` and ``rmse`` of the sum of a lone settlement, in counts.
 
     None in an order of regions, where nothing tells which cells lie side by side.
@@ -108,9 +113,7 @@ def _sides(shape: tuple[int, ...]) -> list[int]:
 
 
 @lru_cache(maxsize=256)
-def _losses(
-    run: SyntheticLevels | Halving, order: Order, shape: tuple[int, ...]
-) -> NDArray[np.float64]:
+def _losses(run: Trial, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Released minus true sums of settlements at many places: float64[n]."""
     bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - order.bits))
     trees, keys = 1 << bits, prod(order.radices)

@@ -6,6 +6,7 @@ import mmap
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
 from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.draws import Draw
+from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
@@ -360,6 +362,24 @@ class PassRun:
         rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0).reshape(ROWS, -1)
         pitch = -(-rows.shape[1] // edges.STEP) * edges.STEP
         desk.far[: ROWS * pitch].reshape(ROWS, pitch)[:, : rows.shape[1]] = rows
+
+
+@dataclass(frozen=True)
+class SyntheticLevels:
+    """Some levels of a pyramid, for made-up people; parameters are those of :class:`Descent`."""
+
+    fanouts: tuple[int, ...]
+    laws: tuple[Law, ...]
+    least: tuple[float, ...]
+    passes: int
+
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
+        """Release a table of so many trees."""
+        above = tuple(accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1))
+        descent = Descent(self.fanouts, above[::-1], self.laws, self.least, self.passes)
+        roots = np.arange(trees, dtype=np.uint64)
+        cells, counts, _ = descend(table, descent, key, roots, threads=1)
+        return cells, counts
 
 
 def prefix_sums(table: Cells) -> IntArray:

@@ -14,8 +14,7 @@ from geodp.cli.inputs import grid_of
 from geodp.cli.readers import require_known
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.features.evaluate.commands.evaluate import evaluate
-from geodp.io.folder.digest import release_id
-from geodp.io.folder.manifest import sha256
+from geodp.io.folder.manifest import release_id, sha256
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
