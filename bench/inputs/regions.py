@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.analysis.plan.families import Objective, Objectives, draw_families
-from geodp.analysis.plan.regions import Boxes, CellSets
+from geodp.features.plan.families import Objective, Objectives, draw_families
+from geodp.features.plan.regions import Boxes, CellSets
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable

@@ -17,10 +17,10 @@ from bench.inputs import derived
 from bench.suites import auto_bound
 from bench.suites.auto_bound import FIRST_LARGE, LARGE, PAPER, SMALL, TABLES
 from bench.tables import fill, markdown, table
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.shares import PARTS, chains, least_product
-from geodp.analysis.plan.simulation import FRESH, ErrorRatio, PlanSimulation
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.shares import PARTS, chains, least_product
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms

@@ -12,10 +12,10 @@ import geodp
 from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan.dominance import FAMILIES, FEW, dominate
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.simulation import ErrorRatio, PlanSimulation
 from geodp.errors import UsageError
+from geodp.features.plan.dominance import FAMILIES, FEW, dominate
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.simulation import ErrorRatio, PlanSimulation
 from geodp.table.proxy import Proxy
 
 TITLE = """\

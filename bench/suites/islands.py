@@ -16,10 +16,10 @@ from bench.suites.methods import names
 from bench.suites.settlements import DOCUMENT
 from bench.suites.sparsest import by_family
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan import serve
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.islands import FEW
-from geodp.analysis.plan.simulation import FRESH, PlanSimulation, public_key
+from geodp.features.plan.api import serve
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.islands import FEW
+from geodp.features.plan.simulation import FRESH, PlanSimulation, public_key
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms

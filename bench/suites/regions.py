@@ -15,8 +15,8 @@ from bench.baselines import libraries
 from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table, text
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.regions import MapDifference
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.regions import MapDifference
 from geodp.table.proxy import Proxy
 
 TITLE = """\

@@ -17,9 +17,9 @@ from bench.suites.auto_bound import ENOUGH, FIRST_LARGE, LARGE, PAPER, SMALL
 from bench.suites.methods import names
 from bench.suites.sparsest import by_family
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.simulation import FRESH, ErrorRatio, PlanSimulation
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.auto import plan_of

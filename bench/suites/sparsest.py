@@ -16,11 +16,11 @@ from bench.suites.auto import ASKED, DOCUMENT
 from bench.suites.auto_bound import FIRST_LARGE, KNOWN, PAPER
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan import serve
-from geodp.analysis.plan.families import Family, Objectives, draw_families
-from geodp.analysis.plan.regions import MapDifference
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
+from geodp.features.plan.api import serve
+from geodp.features.plan.families import Family, Objectives, draw_families
+from geodp.features.plan.regions import MapDifference
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational

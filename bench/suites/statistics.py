@@ -13,14 +13,14 @@ import numpy as np
 import geodp
 from bench.inputs import public
 from bench.tables import fill, markdown, paragraph, table
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.regions import CellSets, MapDifference
-from geodp.analysis.statistics.estimate import (
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.regions import CellSets, MapDifference
+from geodp.features.statistics.estimate import (
     MEASURED,
     estimate_statistics,
     square_kilometres,
 )
-from geodp.analysis.statistics.figures import list_figures
+from geodp.features.statistics.figures import list_figures
 from geodp.grid.region import Region
 from geodp.table.proxy import Proxy
 

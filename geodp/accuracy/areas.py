@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -14,8 +14,6 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
-from geodp.grid.pairs import ENDS
-from geodp.grid.units import has_units
 from geodp.privacy.event import Spent
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -50,22 +48,6 @@ class Areas:
     texts: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
 
-def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
-    """Names of areas that are runs of more than one key, and digits of a key that name one.
-
-    Empty for a grid in another order than one of official areas or regions.
-    """
-    attributes = {attribute.name for attribute in grid.attributes}
-    if grid.hierarchy is not None:
-        attributes.add(CELL)  # above attributes a cell is a run of keys too, but no region
-    found, digits = [], 0
-    for name, step in grid.official_steps() or ():
-        digits += step
-        if name and name not in attributes and digits < len(grid.order.radices):
-            found.append((name, digits))
-    return tuple(found)
-
-
 def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
     """Return sums of the areas of every level, the coarsest first.
 
@@ -76,7 +58,7 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         Without it no area has a standard error.
     """
     grid = table.grid
-    for level, digits in levels_above(grid):
+    for level, digits in grid.areas.above_cells:
         stride = prod(grid.order.radices[digits:])
         node = table.key // np.uint64(stride)
         first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
@@ -85,13 +67,13 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         node = node[first]
         found = None if variances is None else variances(stride, node)
         error = None if found is None else np.sqrt(np.maximum(found, 0.0))
-        if grid.hierarchy is None or level == CELL:
-            own = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
-            yield Areas(level, table.event, count, error, own)
-        else:
+        if grid.areas.tables:
             index = grid.decode(node * np.uint64(stride))
             names = _names_of(grid, level, digits, index)
             yield Areas(level, table.event, count, error, None, names)
+        else:
+            own = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
+            yield Areas(level, table.event, count, error, own)
 
 
 def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | None:
@@ -106,17 +88,15 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
         First digits of a key that name a node.
     node : uint64[n]
     """
-    radices, names = grid.order.radices, {n: name for name, n in levels_above(grid)}
-    if grid.hierarchy is not None and has_units(grid):
-        names[len(radices)] = grid.hierarchy.levels[-1]
+    radices, names = grid.order.radices, {n: name for name, n in grid.areas.above_cells}
+    names[len(radices)] = grid.names.level
     index = grid.decode(node * np.uint64(prod(radices[digits:])))
-    if names.get(digits, CELL if digits == len(radices) else None) == CELL:
-        if len(grid.places) != 1:
-            return None
-        return list(grid.places[0].format(index[0], index[1]))
+    if names.get(digits) == CELL:
+        place = grid.maps.one
+        return None if place is None else list(place.format(index[0], index[1]))
     if digits not in names:
         return None
-    if grid.hierarchy is not None:
+    if grid.areas.tables:
         texts = _names_of(grid, names[digits], digits, index)
         return ["/".join(path) for path in zip(*_regions(grid, texts), strict=True)]
     own = _grid_of(grid, names[digits], digits)
@@ -126,22 +106,9 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
 
 def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
     """Return the codes by level, without the labels of attributes."""
-    assert grid.hierarchy is not None
-    names = [column(level) for column in region_columns(grid) for level in grid.hierarchy.levels]
+    (regions,) = grid.areas.tables
+    names = grid.maps.name_columns(*regions.levels)
     return [texts[name] for name in names if name in texts]
-
-
-def region_columns(grid: Grid) -> list[Callable[[str], str]]:
-    """Return names of columns of a level's codes: its own, of pairs after that of each end.
-
-    Examples
-    --------
-    >>> [column("tract") for column in region_columns(Grid.regular((1, 4)).pairs())]
-    ['origin_tract', 'destination_tract']
-    """
-    if len(grid.places) != len(ENDS):
-        return [str]
-    return [f"{end}_{{}}".format for end in ENDS]
 
 
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
@@ -149,11 +116,7 @@ def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
 
     Their order is the same.
     """
-    place = grid.places[0]
-    if grid.hierarchy is not None:  # cells, all attributes under them together
-        return Grid((place,)).with_hierarchy(grid.hierarchy)
-    assert place.system is not None
-    side = dict(place.system.areas)[level]
+    side = dict(grid.maps.areas)[level]
     axes, radices = grid.order.axes[:digits], grid.order.radices[:digits]
     spatial = len(grid.shape) - len(grid.attributes)
     above = [i for i in range(len(grid.attributes)) if spatial + i in axes]
@@ -161,19 +124,18 @@ def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     offset = [first // side for first in grid.order.offset[:2]] + [0] * len(above)
     order = Order(tuple(number[axis] for axis in axes), radices, tuple(offset))
     attributes = tuple(grid.attributes[i] for i in above)
-    return Grid((coarser_lattice(place, side),), attributes, order=order)
+    return Grid((coarser_lattice(grid.places[0], side),), attributes, order=order)
 
 
 def _names_of(grid: Grid, level: str, digits: int, index: IntArray) -> dict[str, list[str]]:
     """Codes and labels of regions, from the indices of a cell in each."""
-    regions = grid.hierarchy
-    assert regions is not None
+    (regions,) = grid.areas.tables
     found: dict[str, list[str]] = {}
-    for end, column in enumerate(region_columns(grid)):
+    for end, prefix in enumerate(grid.maps.prefixes):
         at = np.searchsorted(regions.number, regions.number_of(index[2 * end : 2 * end + 2]))
         for number in range(regions.levels.index(level) + 1):
             texts = np.array(regions.codes[number])
-            found[column(regions.levels[number])] = texts[regions.region[number, at]].tolist()
+            found[prefix + regions.levels[number]] = texts[regions.region[number, at]].tolist()
     spatial = len(grid.shape) - len(grid.attributes)
     for i, attribute in enumerate(grid.attributes):
         if spatial + i in grid.order.axes[:digits]:

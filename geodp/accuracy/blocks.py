@@ -15,7 +15,6 @@ from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.interval import Z
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.tree import cells_of_box
 
 MOST_PAIRS = 1 << 16
@@ -48,21 +47,19 @@ def block_variances(
     nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
     if not grid.order.follows_map and stride not in nodes:
         return None
-    uneven = None
-    if isinstance(tree, IrregularTree) and isinstance(grid.order, HierarchyOrder):
-        uneven = tree.nodes_of(grid.order)
+    uneven = tree.nodes_of(grid) if isinstance(tree, IrregularTree) else []
     size = prod(tree.fanouts)
-    root = tree.variances[0] if uneven is None else float(uneven[0].variance[0])
+    root = float(uneven[0].variance[0]) if uneven else tree.variances[0]
     found = np.full(block.size, root)
     for level, (fanout, own) in enumerate(zip(tree.fanouts, tree.variances[1:], strict=True)):
         if size <= stride:
             break
         below = size // fanout
         node = block * np.uint64(stride) // np.uint64(size)
-        if uneven is not None:
+        if uneven:
             child = block * np.uint64(stride) // np.uint64(below)
-            variance = uneven[level + 1].variance_of(grid, child, below)
-            part = variance / uneven[level].below_of(grid, node, size)
+            variance = uneven[level + 1].variance_of(child, below)
+            part = variance / uneven[level].below_of(node, size)
             found = variance * (1 - part) + part**2 * found
         else:
             k = _children(node, fanout, below, grid)

@@ -14,6 +14,7 @@ and the two are uncorrelated, so that node v adds ``sum a(c)**2 V_c - (sum a(c) 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -49,20 +50,20 @@ class IrregularTree(TreeVariance):
         grid : Grid, optional
             As for :meth:`TreeVariance.region`.
         """
-        if grid is None or not isinstance(grid.order, HierarchyOrder):
+        nodes = [] if grid is None else self.nodes_of(grid)
+        if not nodes:
             return super().region(key, grid)
-        nodes = self.nodes_of(grid.order)
         node, part, stride, found = key, np.ones(key.size), 1, 0.0
         for level in range(len(self.fanouts), 0, -1):
             fanout = self.fanouts[level - 1]
-            own = nodes[level].variance_of(grid, node, stride)
+            own = nodes[level].variance_of(node, stride)
             node, stride = node // np.uint64(fanout), stride * fanout
             first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
             node = node[first]
             if not node.size:
                 return 0.0
             shared = np.add.reduceat(part * own, first)
-            below = nodes[level - 1].below_of(grid, node, stride)
+            below = nodes[level - 1].below_of(node, stride)
             found += float((np.add.reduceat(part**2 * own, first) - shared**2 / below).sum())
             part = shared / below
         return found + float(nodes[0].variance[0] * part[0] ** 2)
@@ -73,9 +74,9 @@ class IrregularTree(TreeVariance):
         On an office's regions it is the variance of some such block.
         """
         order = grid.order
-        if not isinstance(order, HierarchyOrder):
+        nodes = self.nodes_of(grid)
+        if not nodes:
             return super().largest(grid)
-        nodes = self.nodes_of(order)
         whole = nodes[0].variance
         found, digit = [float(whole[0])], 0
         for above, level in pairwise(nodes):
@@ -98,21 +99,33 @@ class IrregularTree(TreeVariance):
                 whole, digit = variance, last
         return np.array(found)
 
-    def nodes_of(self, order: HierarchyOrder) -> list[_Nodes]:
-        """All nodes of every level, the root's first, but for attributes: they are alike."""
+    def nodes_of(self, grid: Grid) -> list[_Nodes]:
+        """Return all nodes of every level, the root's first, but for attributes: they are alike.
+
+        Empty on a grid that is not one map in the order of regions, where all are alike.
+        """
+        order, ndim = grid.order, len(grid.shape)
+        if not isinstance(order, HierarchyOrder):
+            return []
+
+        def place_of(key: NDArray[np.uint64]) -> NDArray[np.int64]:
+            return order.numbers(key, ndim)
+
         place = order.hierarchy.number
-        found = [_Nodes(1, 1, place, np.full(place.size, self.own[-1]), np.zeros(place.size))]
+        found = [
+            _Nodes(place_of, 1, 1, place, np.full(place.size, self.own[-1]), np.zeros(place.size))
+        ]
         digits = len(order.radices)
-        for fanout, own in zip(reversed(self.fanouts), reversed(self.own[:-1]), strict=True):
+        for fanout, noise in zip(reversed(self.fanouts), reversed(self.own[:-1]), strict=True):
             last, digits = digits, _digits_above(order.radices, digits, fanout)
             step = [order.radices[i] for i in range(digits, last) if order.axes[i] == 0]
             place = found[-1].place // prod(step)
             first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
             below = fanout // prod(step) * np.add.reduceat(found[-1].variance, first)
-            variance = own * below / (own + below)
+            variance = noise * below / (noise + below)
             stride = found[-1].stride * prod(step)
             keys = found[-1].keys * fanout
-            found.append(_Nodes(keys, stride, place[first], variance, below))
+            found.append(_Nodes(place_of, keys, stride, place[first], variance, below))
         return found[::-1]
 
 
@@ -122,6 +135,8 @@ class _Nodes:
 
     Attributes
     ----------
+    place_of : callable
+        Numbers of the places of keys.
     keys : int
         That a node covers.
     stride : int
@@ -134,24 +149,24 @@ class _Nodes:
         Sum of its children's.
     """
 
+    place_of: Callable[[NDArray[np.uint64]], NDArray[np.int64]]
     keys: int
     stride: int
     place: NDArray[np.int64]
     variance: NDArray[np.float64]
     below: NDArray[np.float64]
 
-    def _at(self, grid: Grid, node: NDArray[np.uint64], keys: int) -> NDArray[np.int64]:
-        assert isinstance(grid.order, HierarchyOrder)
-        number = grid.order.numbers(node * np.uint64(keys), len(grid.shape))
+    def _at(self, node: NDArray[np.uint64], keys: int) -> NDArray[np.int64]:
+        number = self.place_of(node * np.uint64(keys))
         return np.searchsorted(self.place, number // self.stride)
 
-    def variance_of(self, grid: Grid, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
-        """Of nodes that cover so many keys each."""
-        return self.variance[self._at(grid, node, keys)]
+    def variance_of(self, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
+        """Return the variance of nodes that cover so many keys each."""
+        return self.variance[self._at(node, keys)]
 
-    def below_of(self, grid: Grid, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
-        """Return the same of their children's sum."""
-        return self.below[self._at(grid, node, keys)]
+    def below_of(self, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
+        """Return the variance of their children's sum."""
+        return self.below[self._at(node, keys)]
 
 
 def _digits_above(radices: tuple[int, ...], last: int, fanout: int) -> int:

@@ -201,8 +201,8 @@ class NodeSums:
         """Of nodes that cover ``stride`` keys each."""
         key, sums, stride = self._at(stride)
         first = prefix * np.uint64(stride)
-        ends = find(key, first), find(key, first + np.uint64(stride))
-        found: FloatArray = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
+        begin, end = np.split(find(key, np.concatenate([first, first + np.uint64(stride)])), 2)
+        found: FloatArray = (sums[end] - sums[begin]).astype(np.float64)
         return found
 
     def listed(self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0) -> IntArray:

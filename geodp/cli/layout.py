@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import option
-from geodp.cli.inputs import FACTS, read_named, resolve_attributes
-from geodp.cli.options import BoundsType, add_options
+from geodp.cli.help import Command, add_options, option
+from geodp.cli.inputs import (
+    FACTS,
+    ask_sources,
+    read_named,
+    require_system,
+    resolve_attributes,
+)
+from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
@@ -23,16 +29,23 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
     from geodp.table.source import Fact
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 RECIPE = "recipe.toml"
 OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
+INPUTS = "geodp.inputs"
+"""Under which a context has the words of inputs that are not their paths."""
+
 ASKS = "asks"
 """Under which what is still asked stands beside options; no option has this name."""
+
+ASK_BY = (
+    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
+    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
+    "them (--where COLUMN=VALUE)"
+)
 
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
@@ -65,8 +78,12 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
-    from geodp.io.read.layout.presets import SeveralLayoutsError
-    from geodp.io.read.layout.propose import RefusedLayoutError
+    from geodp.io.read.layout.presets import (
+        OF_FILE,
+        RefusedLayoutError,
+        SeveralLayoutsError,
+        choose_of_file,
+    )
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
 
@@ -74,30 +91,38 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
+    require_system(options)
     asks: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
         settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
-        # What is named adds to the layout that is known, and takes nothing of it away. A file
-        # that cannot be looked at is told of when it is read, after all options.
+        # What is named adds to the layout that is known, and takes nothing of it away. Of a file
+        # that has none of these only the header is looked at, but where levels of units may stand
+        # beside their codes. One that cannot be looked at is told
+        # of when it is read, after all options.
         try:
-            found = _propose(context, options, by, None)
-            settled, facts = {**settled, **found.options}, found.facts
+            own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+            if own is not None or str(options["spec"]).startswith("units:"):
+                found = _propose(context, options, by, own)
+                settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
         except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):
             pass
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
-    asks = (*asks, *by.pop(ASKS, ()))
+    asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
     options[FACTS] = (*facts, *by.pop(FACTS, ()))
     if by:
         _replace(context, options, {**by, "by": (), "labels": ()})
     settled |= by
+    if asks and found is not None and found.by and not options["axis"]:
+        asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
@@ -190,7 +215,8 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
-    words = [context.command_path, *(quote(str(path)) for path in options["inputs"])]
+    inputs = context.meta.get(INPUTS, options["inputs"])
+    words = [context.command_path, *(quote(str(path)) for path in inputs)]
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
         if isinstance(one, click.Option) and _is_set(context, one, value):
@@ -249,12 +275,13 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
         return True
     from geodp.cli.readers import choose_reader
 
-    if choose_reader(options).name not in ("table", "points"):
+    reader = choose_reader(options).name
+    if reader not in ("table", "points"):
         return False
     half = (options["x"] is None) != (options["y"] is None)
     places = {**options, "column": _columns_of_places(options)}
     named = any(places[name] for name in PLACES) and not half
-    return not named or (_is_table(options) and not options["value"])
+    return not named or (reader == "table" and not options["value"])
 
 
 def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,16 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import ALL, HELP_ALL, Option, group_options
-from geodp.cli.inputs import CELLS, GRIDS, NEEDS, is_input, options_of_grid, read_named
+from geodp.cli.inputs import (
+    CELLS,
+    GRIDS,
+    NEEDS,
+    is_input,
+    open_labels,
+    opening_of_public,
+    options_of_grid,
+    read_named,
+)
 from geodp.cli.options import GridCommand
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -103,6 +112,9 @@ def _readers() -> Mapping[str, type[Reader]]:
     from geodp.io.read import READERS, own
 
     found = dict(own())
+    others = sorted(READERS.keys() - found.keys())
+    if not others:
+        return found
     taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
@@ -111,7 +123,7 @@ def _readers() -> Mapping[str, type[Reader]]:
             )
     for reader in found.values():
         taken |= _options_of(reader)
-    for name in sorted(READERS.keys() - found.keys()):
+    for name in others:
         reader = READERS[name]
         if flag := _refused_flag(reader, taken):
             warnings.warn(
@@ -164,19 +176,19 @@ def _works(option: Field, default: Any) -> bool:
         return False
 
 
-def reader_options() -> list[click.Parameter]:
-    """Every option of every reader, once; those that all readers have come last."""
+@cache
+def reader_options() -> tuple[click.Parameter, ...]:
+    """Return every option of every reader, once; those that all readers have come last."""
     from geodp.io.read.reader import Reader
 
-    found: dict[str, click.Parameter] = {}
+    asked: dict[str, tuple[Field, Any]] = {}
     for reader in _readers().values():
         if reader.flag:
-            found[_flag_of(reader).name] = _option(_flag_of(reader), False)
-        for asked in _own(reader):
-            found.setdefault(asked.option.name, _option(asked.option, asked.default))
-    for asked in Reader.asks():
-        found[asked.option.name] = _option(asked.option, asked.default)
-    return list(found.values())
+            asked[_flag_of(reader).name] = (_flag_of(reader), False)
+        for one in _own(reader):
+            asked.setdefault(one.option.name, (one.option, one.default))
+    asked |= {one.option.name: (one.option, one.default) for one in Reader.asks()}
+    return tuple(_option(field, default) for field, default in asked.values())
 
 
 def _option(field: Field, default: Any) -> Option:
@@ -201,6 +213,7 @@ def _option(field: Field, default: Any) -> Option:
     )
 
 
+@cache
 def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that asks for a reader."""
     from geodp.io.read.reader import Option as Field
@@ -208,6 +221,7 @@ def _flag_of(reader: type[Reader]) -> Field:
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 
 
+@cache
 def _own(reader: type[Reader]) -> list[Asked]:
     """Return what a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
@@ -250,8 +264,14 @@ def require_known(context: click.Context) -> None:
         some = {name for allowed in table.values() for name in allowed}
         extra = [name for name in given if name in some and name not in table.get(key, some)]
         if extra:
+            given_extra = ", ".join(names[name] for name in extra)
+            if table is kinds and (other := _other_reader(extra)) is not None:
+                flag = _flag_of(other).flag
+                raise UsageError(
+                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}."
+                )
             raise UsageError(
-                f"Not for {words}: {', '.join(names[name] for name in extra)}. "
+                f"Not for {words}: {given_extra}. "
                 f"These take {', '.join(names[name] for name in table[key])}."
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
@@ -261,6 +281,12 @@ def require_known(context: click.Context) -> None:
     for asked in chosen.asks():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
+
+
+def _other_reader(extra: Sequence[str]) -> type[Reader] | None:
+    """Return the reader with a flag that takes all these options; None where none does."""
+    asked_for = [one for one in _readers().values() if one.flag]
+    return next((one for one in asked_for if {*extra} <= {*_flags(one)}), None)
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
@@ -279,6 +305,8 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     values = {asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.asks()}
     if "outside" in values:
         values["outside"] = values["outside"] or _ask_cropping(options)
+    if values.get("labels"):
+        values["labels"] = open_labels(options)
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
@@ -301,7 +329,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         released, card = read_release_table(path)
         return Prior.of(grid, released, source or describe_charge(card.budget))
     value = options["prior_value"] or options["value"]
-    given = {**options, "inputs": (path,), "value": value}
+    given = {**options, "inputs": (path,), "value": value, **opening_of_public(options, "prior")}
     own, kind = choose_reader(given), choose_reader(options)
     try:
         cells = read(given, grid, None)
@@ -319,7 +347,10 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
 def _type_of(asked: Asked, value: Any) -> Any:
     """Return what a field takes."""
     option = asked.option
-    value = asked.convert(read_named(value, option.flag) if option.pairs else value)
+    if option.pairs:
+        value = read_named(value, option.flag)
+    if asked.convert is not None:
+        value = asked.convert(value)
     if asked.required and value is None:
         raise UsageError(f"{option.flag} is needed here.")
     return value

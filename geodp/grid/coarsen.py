@@ -60,7 +60,7 @@ class Coarsening:
         >>> Coarsening.of(kanto, "basic").grid.shape
         (256, 256)
         """
-        if not fine.places or fine.hierarchy is not None:
+        if not fine.places or not fine.order.follows_map:
             raise UsageError("Coarser cells need a map whose cells are in no order of regions.")
         sides = {_side(place, level) for place in fine.places}
         if len(sides) != 1:
@@ -96,15 +96,15 @@ class Coarsening:
         >>> Coarsening.by_digits(Grid.regular((100, 60)), 7).grid.shape
         (13, 8)
         """
-        one = len(fine.places) == 1 and len(fine.shape) == 2
-        if not one or fine.mask is not None or fine.hierarchy is not None:
+        place = fine.plain_map
+        if place is None or not fine.domain.is_box:
             raise UsageError("Such blocks are those of one map without a mask and regions.")
         if not 0 <= digits <= len(fine.order.radices):
             raise UsageError(f"A key of this grid has {len(fine.order.radices)} digits.")
-        (place,), (rows, cols) = fine.places, fine.order.sides(digits, 2).tolist()
+        rows, cols = fine.order.sides(digits, 2).tolist()
         if rows != cols:
             raise UsageError("Blocks of so many digits are no squares; choose another number.")
-        if fine.official_steps() is not None:
+        if fine.areas.nested:
             return cls.of(fine, rows)
         if fine.order != Grid(fine.places).order:
             raise UsageError("Blocks are those of Morton order or of official areas.")
@@ -214,7 +214,7 @@ def _side(place: Lattice, level: str | int) -> int:
 
 def _order_like(fine: Grid, coarse: Grid) -> Grid:
     """Return the coarser grid in the same kind of order."""
-    official = fine.official_steps() is not None
+    official = fine.areas.nested
     base = coarse.with_official_order() if official else coarse
     if not fine.attributes:
         return base

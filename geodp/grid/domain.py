@@ -8,7 +8,7 @@ them, and never what kind of domain it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -23,6 +23,16 @@ from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
 from geodp.kernels.searching import find
+
+OUTSIDE = (
+    "The cell lies outside the public domain; choose a domain that holds all cells, "
+    "or have cells outside dropped (--outside drop, outside='drop')."
+)
+
+FAR = (
+    "It lies farther from the coastline than the mask of land reaches; a larger distance, such as "
+    "--mask land:world:30km, may hold it."
+)
 
 MOST_KEYS = 1 << 26
 """Most cells of a domain that are numbered one by one."""
@@ -42,6 +52,8 @@ class Domain(ABC):
         Whether the domain is the whole box, so that its edges are those of the axes.
     kind : str
         What limits it, in words; empty for the whole box.
+    cut : str
+        What cuts it down within its bounds, in a word.
     """
 
     order: Order
@@ -49,6 +61,7 @@ class Domain(ABC):
 
     is_box: ClassVar[bool] = False
     kind: ClassVar[str]
+    cut: ClassVar[str] = "mask"
 
     @property
     @abstractmethod
@@ -59,6 +72,23 @@ class Domain(ABC):
     @abstractmethod
     def digest(self) -> str:
         """SHA-256 of what limits the domain, in hexadecimal digits; empty for the whole box."""
+
+    @property
+    def outside_rule(self) -> str:
+        """What to do about a cell outside the domain, in sentences."""
+        return OUTSIDE
+
+    def describe_mask(self) -> dict[str, str] | None:
+        """Return what a release card states of the mask; None where there is none."""
+        return None
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """Ranges [start, stop) of keys that a mask leaves of the box: uint64[r, 2], a copy.
+
+        Empty where no mask cuts the box.
+        """
+        return np.empty((0, 2), np.uint64)
 
     @cached_property
     @abstractmethod
@@ -112,6 +142,33 @@ class Domain(ABC):
         blocks = [key >> np.uint64(shift) for shift in shifts]
         return [1 + int((block[1:] != block[:-1]).sum()) for block in blocks]
 
+    def count_nodes(self, digits: int) -> int:
+        """Count blocks of keys that share their first digits and hold a cell."""
+        radices = self.order.radices
+        if digits == len(radices):
+            return self.cells
+        if self.order.is_binary:
+            return self.count_blocks([self.order.bits - digits])[0]
+        stride = prod(radices[digits:])
+        first = np.arange(prod(radices) // stride, dtype=np.uint64) * np.uint64(stride)
+        return int(self.overlaps(first, digits).sum())
+
+    def count_label_blocks(self, digits: int, axis: int) -> int:
+        """Count blocks of keys that share first digits and hold a cell with label 0 of an axis.
+
+        Parameters
+        ----------
+        digits : int
+            How many digits the keys of a block share.
+        axis : int
+            Of an attribute.
+        """
+        return self._count_prefixes(digits, (i for i in range(len(self.shape)) if i != axis))
+
+    def _count_prefixes(self, digits: int, axes: Iterable[int]) -> int:
+        """Count combinations of parts of axes that the first digits of a key tell apart."""
+        return prod(self.order.count_prefixes(digits, axis, self.shape[axis]) for axis in axes)
+
     def to_dense(self) -> NDArray[np.bool_]:
         """Which cells of the box belong to the domain: bool[shape]."""
         index = np.indices(self.shape, dtype=np.int64).reshape(len(self.shape), -1)
@@ -139,15 +196,8 @@ class Box(Domain):
     is_box: ClassVar[bool] = True
     kind: ClassVar[str] = ""
 
-    @property
-    def source(self) -> str:
-        """Nobody names one: the axes say it all."""
-        return ""
-
-    @property
-    def digest(self) -> str:
-        """There is nothing beside the axes."""
-        return ""
+    source: ClassVar[str] = ""
+    digest: ClassVar[str] = ""
 
     @cached_property
     def cells(self) -> int:
@@ -195,6 +245,20 @@ class Masked(Domain):
     def source(self) -> str:
         """Where the mask comes from."""
         return self.mask.source
+
+    @property
+    def outside_rule(self) -> str:
+        """Name a larger distance too, where the mask is one of land."""
+        return f"{OUTSIDE} {FAR}" if self.source.startswith("land:") else OUTSIDE
+
+    def describe_mask(self) -> dict[str, str]:
+        """Return the source and the digest of the mask."""
+        return {"source": self.source, "sha256": self.digest}
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """Those of the mask."""
+        return self.mask.ranges.copy()
 
     @property
     def digest(self) -> str:
@@ -269,6 +333,11 @@ class Masked(Domain):
         labels = self.order.decode(key, len(self.shape))[2:]
         return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
 
+    def count_label_blocks(self, digits: int, axis: int) -> int:
+        """Count blocks with any label; each label of the axis has equally many."""
+        (blocks,) = self.count_blocks([self.order.bits - digits])
+        return blocks // self._count_prefixes(digits, (axis,))
+
     def count_blocks(self, shifts: Sequence[int]) -> list[int]:
         """From the ranges: neighbouring ones share at most one block."""
         found = []
@@ -295,6 +364,7 @@ class Hierarchical(Domain):
     order: HierarchyOrder | PairOrder
 
     kind: ClassVar[str] = "table of regions"
+    cut: ClassVar[str] = "regions"
 
     @property
     def source(self) -> str:
@@ -323,6 +393,12 @@ class Hierarchical(Domain):
         for end in range(self.order.ends):
             found &= self.order.hierarchy.number_of(within[2 * end : 2 * end + 2]) >= 0
         return found
+
+    def count_label_blocks(self, digits: int, axis: int) -> int:
+        """Count blocks of places, times those of other attributes."""
+        places = np.unique(self.order.hierarchy.number // self.order.width(digits, 0)).size
+        others = (i for i in range(2 * self.order.ends, len(self.shape)) if i != axis)
+        return places * self._count_prefixes(digits, others)
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
         """As the regions number them, the attributes of each in index order."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
@@ -26,8 +27,9 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
+from geodp.grid.maps import KINDS, Maps
+from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
-from geodp.grid.pairs import ENDS, PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +66,18 @@ class Grid:
     order: Order = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if self.places[len(KINDS) - 1 :]:
+            raise UsageError("A grid has at most two places, an origin and a destination.")
         if self.order is None:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
             raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
         self.order.require_fit(self.shape)
-        if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
-            raise UsageError("A mask needs a grid of one map in Morton order.")
+        if self.mask is not None:
+            refusal = "A mask needs a grid of one map in Morton order."
+            self.require_map(refusal)
+            if self.order != self._morton():
+                raise UsageError(refusal)
 
     @classmethod
     def regular(
@@ -152,10 +159,16 @@ class Grid:
 
     def pairs(self) -> Grid:
         """Origins times destinations, both on this grid."""
-        if len(self.places) != 1 or self.mask is not None:
-            raise UsageError("Pairs are made of one map without a mask.")
+        self._require_unmasked("Pairs are made of one map without a mask.")
         self._require_morton()
         return Grid(self.places * 2, self.attributes)
+
+    def _require_unmasked(self, refusal: str) -> Lattice:
+        """Return the only map of a grid without a mask; else raise UsageError."""
+        place = self.require_map(refusal)
+        if self.mask is not None:
+            raise UsageError(refusal)
+        return place
 
     def _require_morton(self) -> None:
         if self.order != self._morton():
@@ -190,11 +203,11 @@ class Grid:
 
     def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
         """Names and sides in cells of the published areas, and the map."""
-        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
-            raise UsageError("Official areas need one map of a code system, without a mask.")
-        (place,) = self.places
-        assert place.system is not None
-        names, sides = zip(*place.system.areas, strict=True)
+        refusal = "Official areas need one map of a code system, without a mask."
+        place = self._require_unmasked(refusal)
+        if not self.maps.areas:
+            raise UsageError(refusal)
+        names, sides = zip(*self.maps.areas, strict=True)
         return names, sides, place
 
     def with_hierarchy(self, regions: Hierarchy, attributes: str = "below") -> Grid:
@@ -208,8 +221,7 @@ class Grid:
         attributes : str
             ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
         """
-        if len(self.places) != 1 or self.mask is not None:
-            raise UsageError("Regions need one map, without a mask.")
+        self._require_unmasked("Regions need one map, without a mask.")
         if attributes not in ("below", "above", *regions.levels):
             raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
         if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
@@ -233,7 +245,7 @@ class Grid:
         """
         if self.hierarchy is not None:
             return self.with_hierarchy(self.hierarchy, attributes)
-        if self.official_steps() is not None:
+        if self.areas.nested:
             return self.with_official_order(attributes)
         spatial = len(self.shape) - len(self.attributes)
         orders = {
@@ -248,32 +260,26 @@ class Grid:
             )
         return replace(self, order=orders[attributes])
 
-    def official_steps(self) -> tuple[tuple[str, int], ...] | None:
-        """Digits of a key that lead from each published area or region to the next finer one.
+    @cached_property
+    def areas(self) -> AreaLevels:
+        """The levels of areas or regions that the order of cells puts one under the other."""
+        labelled, digits = tuple(one.name for one in self.attributes), len(self.order.axes)
+        if (table := self.hierarchy) is not None:
+            return RegionLevels(self._among_attributes(self.order.steps), labelled, digits, table)
+        if not self.maps.areas or self.mask is not None:
+            return NoAreaLevels()
+        names, sides, place = self._official()
+        where = ("below", "above", *names)
+        if all(self.order != self.with_official_order(at).order for at in where):
+            return NoAreaLevels()
+        parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
+        count = [sum(radix > 1 for _, radix in part) for part in parts]
+        steps = [step for step in zip(names, count, strict=True) if step[1]]
+        return AreaLevels(self._among_attributes(steps), labelled, digits)
 
-        Names of the areas (or attributes) that a step ends at, and its number of digits; ""
-        where it ends at none. None where the order is not one of official areas or regions.
-        """
-        if isinstance(self.order, PairOrder):
-            return self.order.steps
-        if self.hierarchy is not None:
-            areas = self.hierarchy.steps
-        elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
-            return None
-        else:
-            names, sides, place = self._official()
-            where = ("below", "above", *names)
-            if all(self.order != self.with_official_order(at).order for at in where):
-                return None
-            parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
-            count = [sum(radix > 1 for _, radix in part) for part in parts]
-            areas = tuple(step for step in zip(names, count, strict=True) if step[1])
-        left, steps, at = iter(areas), list[tuple[str, int]](), 0
-        while at < len(self.order.axes):
-            axis = self.order.axes[at]
-            steps.append(next(left) if axis < 2 else (self.axis_names[axis], 1))
-            at += steps[-1][1]
-        return tuple(steps)
+    def _among_attributes(self, steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+        """Return the steps of areas with those of attributes where the order has them."""
+        return insert_attributes(steps, self.order.axes, self.axis_names, len(self.maps.axes))
 
     @property
     def hierarchy(self) -> Hierarchy | None:
@@ -297,13 +303,59 @@ class Grid:
         return spatial + self.extents + tuple(len(a.labels) for a in self.attributes)
 
     @cached_property
+    def maps(self) -> Maps:
+        """The maps that the cells lie on: none, one, or those of origin and destination."""
+        return KINDS[len(self.places)](self.places)
+
+    @cached_property
+    def names(self) -> CellNames:
+        """What the cells are called: by their maps, or as units of a public table."""
+        return names_of(self.places, self.hierarchy)
+
+    def require_map(self, refusal: str) -> Lattice:
+        """Return the grid's only map; raise UsageError with a sentence where there is not one."""
+        return self.maps.require_one(refusal)
+
+    @property
+    def plain_map(self) -> Lattice | None:
+        """The only map of a grid without attributes; None of any other grid."""
+        return self.maps.one if len(self.shape) == len(self.maps.axes) else None
+
+    @property
+    def raster_map(self) -> Lattice | None:
+        """The only map of a grid without plain axes: each combination of labels has a raster."""
+        return None if self.extents else self.maps.one
+
+    def require_plain_map(self, refusal: str) -> Lattice:
+        """Return the only map of a grid without attributes; else raise UsageError."""
+        place = self.require_map(refusal)
+        if self.attributes or self.extents:
+            raise UsageError(refusal)
+        return place
+
+    def require_whole_map(self, refusal: str) -> Lattice:
+        """Return the grid's only map, all of whose cells are in the domain; else UsageError."""
+        place = self.require_map(refusal)
+        if not self.domain.is_box:
+            raise UsageError(refusal)
+        return place
+
+    @property
+    def plain_axes(self) -> range:
+        """Numbers of the plain axes, which come after those of the maps."""
+        first = len(self.maps.axes)
+        return range(first, first + len(self.extents))
+
+    @property
+    def attribute_axes(self) -> range:
+        """Numbers of the attributes' axes, which come last."""
+        return range(self.plain_axes.stop, len(self.shape))
+
+    @cached_property
     def axis_names(self) -> tuple[str, ...]:
         """Names of all axes."""
-        spatial = ["row", "col"][: 2 * len(self.places)]
-        if len(self.places) == len(ENDS):
-            spatial = [f"{end}_{axis}" for end in ENDS for axis in spatial]
         plain = [f"axis{i}" for i in range(len(self.extents))]
-        return (*spatial, *plain, *(a.name for a in self.attributes))
+        return (*self.maps.axes, *plain, *(a.name for a in self.attributes))
 
     def _morton(self) -> Order:
         spatial = len(self.shape) - len(self.attributes)
@@ -324,12 +376,6 @@ class Grid:
         """Cells of the domain; padding and cells outside mask or regions do not count."""
         return self.domain.cells
 
-    @property
-    def outside_rule(self) -> str:
-        """What to do about a cell outside the domain."""
-        is_land = self.mask is not None and self.mask.source.startswith("land:")
-        return f"{OUTSIDE} {FAR}" if is_land else OUTSIDE
-
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
 
@@ -342,7 +388,7 @@ class Grid:
         index = np.atleast_2d(np.asarray(given, np.int64))
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
-            raise CodeError(int(outside[0]), self.outside_rule)
+            raise CodeError(int(outside[0]), self.domain.outside_rule)
         return self.order.encode(index)
 
     def decode(self, key: ArrayLike) -> NDArray[np.int64]:
@@ -353,6 +399,15 @@ class Grid:
         """Whether indices (int64[d, n]) lie inside the axes' sizes: bool[n]."""
         self._require_axes(index)
         return in_box(index, self.shape)
+
+    def explain_outside(
+        self, index: NDArray[np.int64], inside: NDArray[np.bool_]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
+
+        "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
+        """
+        return self.names.explain_outside(inside, ~self.in_extent(index), self.domain.cut)
 
     def _require_axes(self, index: NDArray[np.int64]) -> None:
         if index.shape[0] != len(self.shape):
@@ -379,8 +434,7 @@ class Grid:
         """
         masks = self.order.axis_masks()
         last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
-        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges.copy()
-        return masks, masks & last[0], ranges
+        return masks, masks & last[0], self.domain.ranges
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the grid again but for the mask."""
@@ -391,9 +445,7 @@ class Grid:
             "cells": self.size,
             "key_bits": self.bits,
             "order": "Morton" if self.order == self._morton() else self.order.describe(),
-            "mask": None
-            if self.mask is None
-            else {"source": self.mask.source, "sha256": self.mask.sha256},
+            "mask": self.domain.describe_mask(),
         }
 
     @cached_property
@@ -406,14 +458,3 @@ class Grid:
 
     def __hash__(self) -> int:
         return hash(self.identity)
-
-
-OUTSIDE = (
-    "The cell lies outside the public domain; choose a domain that holds all cells, "
-    "or have cells outside dropped (--outside drop, outside='drop')."
-)
-
-FAR = (
-    "It lies farther from the coastline than the mask of land reaches; a larger distance, such as "
-    "--mask land:world:30km, may hold it."
-)

@@ -311,6 +311,15 @@ class HierarchyOrder(Order):
         """Never: regions have any form, and unequal numbers of parts."""
         return False
 
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Levels of the table and how many digits lead to them; one named "" is no region."""
+        return self.hierarchy.steps
+
+    def without_attributes(self, digits: int, ndim: int) -> HierarchyOrder:
+        """Return the order of the cells alone."""
+        return HierarchyOrder.of(self.hierarchy)
+
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
         """Return the places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
         return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)

@@ -10,9 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
-from geodp.grid.order import Order
-from geodp.grid.pairs import PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +69,7 @@ def split_grid(grid: Grid) -> Joint | None:
         return None
     width = prod(order.radices[digits:])
     labels = tuple(len(attribute.labels) for attribute in grid.attributes)
-    if isinstance(order, PairOrder):  # without attributes
-        own: Order = order
-    elif isinstance(order, HierarchyOrder):
-        own = HierarchyOrder.of(order.hierarchy)
-    else:
-        own = Order(order.axes[:digits], order.radices[:digits], order.offset[:spatial])
+    own = order.without_attributes(digits, spatial)
     mask = grid.mask
     if mask is not None:
         mask = replace(mask, ranges=mask.ranges // np.uint64(width))

@@ -112,9 +112,7 @@ def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
         Where the mask comes from, in words; published with every release. By naming it you vouch
         that the mask is public and was not made from the data.
     """
-    if len(grid.places) != 1:
-        raise UsageError("A mask needs a grid of one map.")
-    place = grid.places[0]
+    place = grid.require_map("A mask needs a grid of one map.")
     low = np.maximum(blocks[:2], 0)
     high = np.minimum(blocks[:2] + blocks[2:], np.array([[place.rows], [place.cols]]))
     kept = (low < high).all(axis=0)

@@ -162,10 +162,25 @@ class Order:
         """Whether every digit is a bit, as the binary tree of `topdown` needs."""
         return all(radix == 2 for radix in self.radices) and not any(self.offset)
 
+    def why_no_halves(self, method: str, remedy: str = "") -> str | None:
+        """Return why a method cannot split every node in two, as one sentence; None if it can."""
+        if self.is_binary:
+            return None
+        return f"{method} needs a grid whose order splits every node in two{remedy}."
+
     @property
     def follows_map(self) -> bool:
         """Whether blocks of keys are boxes of the map, equally large but for its edges."""
         return True
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Names of regions and how many digits lead to each; empty where there are none."""
+        return ()
+
+    def without_attributes(self, digits: int, ndim: int) -> Order:
+        """Return the order of the cells of maps alone, whose first digits and axes these are."""
+        return Order(self.axes[:digits], self.radices[:digits], self.offset[:ndim])
 
     def sides(self, digits: int, ndim: int) -> NDArray[np.int64]:
         """Cells on each axis of a block of keys that share their first digits: int64[ndim]."""
@@ -173,6 +188,16 @@ class Order:
         for axis, radix in zip(self.axes[digits:], self.radices[digits:], strict=True):
             side[axis] *= radix
         return side
+
+    def width(self, digits: int, axis: int) -> int:
+        """Return how many indices of an axis a block spans whose keys share their first digits."""
+        owners = zip(self.axes[digits:], self.radices[digits:], strict=True)
+        return prod(radix for owner, radix in owners if owner == axis)
+
+    def count_prefixes(self, digits: int, axis: int, size: int) -> int:
+        """Count parts of an axis of a size that the first digits of a key tell apart."""
+        width, first = self.width(digits, axis), self.offset[axis] if self.offset else 0
+        return (first + size - 1) // width - first // width + 1
 
     def digits_above(self, stride: int) -> int:
         """Return how many first digits the keys of a block of so many keys share.

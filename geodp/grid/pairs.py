@@ -82,6 +82,10 @@ class PairOrder(Order):
                 found += [("", 1)] * (2 * len(radices) - 1) + [(name, 1)] * bool(radices)
         return tuple(found)
 
+    def without_attributes(self, digits: int, ndim: int) -> PairOrder:
+        """Return this order: pairs of units have no attributes."""
+        return self
+
     def _inner(self) -> Order:
         """Return the same digits, the origin's on axis 0 and the destination's on axis 1."""
         return Order(tuple(axis // 2 for axis in self.axes), self.radices)

@@ -391,9 +391,7 @@ def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] |
 
 
 def _map_of(grid: Grid) -> Lattice:
-    if len(grid.places) != 1:
-        raise UsageError("Places need a grid of one map; give cell indices or keys.")
-    return grid.places[0]
+    return grid.require_map("Places need a grid of one map; give cell indices or keys.")
 
 
 def _require_few(cells: int) -> None:

@@ -47,13 +47,12 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
     worst = [start]
     edge = frozenset(range(len(grid.shape)))
     whole = np.ones(1, np.bool_)
-    if grid.mask is not None:
+    if domain.size:
         kernels.cover(np.zeros(1, np.int64), grid.bits, domain, whole)
     alike: dict[frozenset[int], float] = {edge: start} if whole[0] else {}
     prefix = np.zeros(0 if whole[0] else 1, np.int64)
     value = np.full(prefix.size, start)
     seen = [0] * len(grid.shape)
-    places = 2 * len(grid.places)
     for level, axis in enumerate(grid.order.axes):
         seen[axis] += 1
         left = sum(1 for a in grid.order.axes if a == axis) - seen[axis]
@@ -70,7 +69,7 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
             inside = np.empty(prefix.size, np.bool_)
             kernels.cover(prefix, height - 1, domain, inside)
             if inside.any():  # from here on only the attributes have an edge
-                below = edge - frozenset(range(places))
+                below = edge - frozenset(range(grid.plain_axes.start))
                 alike[below] = max(alike.get(below, -np.inf), float(value[inside].max()))
                 prefix, value = prefix[~inside], value[~inside]
         worst.append(max([*alike.values(), *value.tolist()]))
@@ -144,13 +143,12 @@ def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
             step[:, axes[d]] = np.arange(radices[d]) * weight[d]
             one = (one[:, None] + step).reshape(-1, low.size)
         delta.append(one)
-    ranges = np.empty((0, 2), np.uint64) if grid.mask is None else grid.mask.ranges.copy()
     return Edges(
         np.array([radices, axes, weight], np.int64),
         np.array(level, np.int64),
         np.array([low, high]),
         np.concatenate(delta),
-        ranges,
+        grid.domain.ranges,
         number.copy(),
     )
 

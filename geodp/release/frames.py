@@ -101,13 +101,12 @@ class InMemory:
         xarray.
         """
         grid = self.table.grid
-        if len(grid.places) != 1:
-            raise UsageError("Arrays of x and y need a grid of one map; use to_pandas().")
+        place = grid.require_map("Arrays of x and y need a grid of one map; use to_pandas().")
         try:
             import xarray
         except ModuleNotFoundError:
             raise UsageError("xarray is not installed: pip install xarray.") from None
-        dense, place = self.table.to_dense(), grid.places[0]
+        dense = self.table.to_dense()
         if not grid.domain.is_box:
             inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
             dense = np.where(inside.reshape(grid.shape), dense, np.nan)
@@ -151,14 +150,12 @@ class InMemory:
         Raises UsageError on a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
-        if len(grid.places) != 1:
-            raise UsageError("A plot needs a grid of one map; use to_pandas().")
+        place, block = grid.require_map("A plot needs a grid of one map; use to_pandas()."), 1
         try:
             import matplotlib.pyplot as plt
             from matplotlib.colors import LogNorm
         except ModuleNotFoundError:
             raise UsageError("Matplotlib is not installed: pip install geodp[plots].") from None
-        place, block = grid.places[0], 1
         while max(place.rows, place.cols) > block * MOST_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))

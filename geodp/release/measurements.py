@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import levels_above
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS
@@ -193,7 +192,7 @@ NO_LEVELS = Mechanism.list_levels
 
 def _cells_of(grid: Grid, named: str | int) -> int:
     """Return the keys of an area of a level, of a cell, or of a block that is given in cells."""
-    named_levels = {name: stride_of(grid, digits) for name, digits in levels_above(grid)}
+    named_levels = {name: stride_of(grid, digits) for name, digits in grid.areas.above_cells}
     short = {name.partition(":")[2]: size for name, size in named_levels.items() if ":" in name}
     known = {"cell": 1, **short, **named_levels}
     text = str(named).strip()

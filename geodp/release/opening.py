@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
+from geodp.io.folder.kinds import find_kind
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
 from geodp.io.verify.totals import read_own_totals
+from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
 from geodp.release.release import Release
@@ -125,6 +127,22 @@ class WrittenRelease(Release):
             else:
                 found.append(ExportSheet(self.table, self.written, errors, areas.level, areas))
         return found
+
+
+def open_written(path: str | Path) -> WrittenRelease | Any:
+    """Open whatever geodp has written, as ``geodp.open``: what comes back depends on its kind.
+
+    Of a release of a table a :class:`WrittenRelease`, as :func:`open_release` says; of a series a
+    dict of these by time; of a selection its card, whose ``chosen`` are the codes.
+
+    Raises VerificationError where there is no release at ``path``.
+    """
+    folder = public_folder(path)
+    kind = find_kind(folder)
+    if kind is None:
+        return open_release(path)
+    warn_if_withdrawn(folder)
+    return kind.open(folder)
 
 
 def open_release(path: str | Path) -> WrittenRelease:

@@ -27,7 +27,6 @@ from geodp.release.outline import outline, warn_of
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
-from geodp.release.simulated_cells import require_simulated, simulate_cells
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -196,7 +195,11 @@ def publish(
     prepared = prepare(table, request)
     warn_of(prepared.outline)
     release = prepared.release()
-    return simulate_cells(release, simulate) if simulate else release
+    if not simulate:
+        return release
+    from geodp.release.simulated_cells import simulate_cells  # loaded by those who simulate alone
+
+    return simulate_cells(release, simulate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,6 +303,8 @@ def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, reques
     """Raise UsageError where no releases can be simulated of what is asked for."""
     if not request.simulate:
         return
+    from geodp.release.simulated_cells import require_simulated
+
     require_simulated(method, grid, event, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"

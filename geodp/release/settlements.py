@@ -37,7 +37,7 @@ def simulate_settlements(simulation: Simulation) -> StatedSettlements | None:
         Of whose release the domain, the method and the sum of all counts are taken.
     """
     grid = simulation.table.grid
-    if len(grid.places) != 1 or len(grid.shape) != 2:
+    if grid.plain_map is None:
         return None
     people = max(1.0, float(simulation.table.count.sum()))
     maps, by_coast = make_maps(grid, people, simulation.releases // LEAST)

@@ -17,7 +17,7 @@ from geodp.accuracy.tally import ErrorTally, largest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.verify.intervals import CellErrors
-from geodp.mechanisms import METHODS, PROTOCOLS, Mechanism
+from geodp.mechanisms import Mechanism, is_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Measurement, Spent
 from geodp.release.card import state_cells
@@ -114,7 +114,7 @@ def errors_of(
     closed_form : bool
         As the card says: whether margins of the closed form stand.
     """
-    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
+    if not is_method(table.event.mechanism):
         return None
     known = UNKNOWN if closed_form else None
     release = simulate_cells(Release(table, margins=known), simulated)

@@ -82,8 +82,7 @@ class Proxy:
         around each its people lie in a cloud that is the wider the more they are; labels of
         attributes have shares in proportion to 1, 1/2, 1/3 ...
         """
-        if len(grid.places) != 1:
-            raise UsageError("A map is made up on grids of one map only; give a prior map.")
+        grid.require_map("A map is made up on grids of one map only; give a prior map.")
         random = np.random.default_rng(SEED)
         rows, cols = grid.shape[:2]
         labels = prod(grid.shape[2:])

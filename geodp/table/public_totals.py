@@ -80,10 +80,7 @@ class PublicTotals:
             No source, or a grid without such areas.
         """
         names = tuple((n,) if isinstance(n, str) else tuple(n) for n in totals)
-        columns: tuple[str, ...] = ("code",)
-        if grid.hierarchy is not None:
-            depth = max((len(name) for name in names), default=1)
-            columns = grid.hierarchy.levels[:depth]
+        columns = grid.areas.name_codes(max((len(name) for name in names), default=1))
         return cls.of_areas(grid, names, columns, list(totals.values()), source)
 
     @classmethod
@@ -98,8 +95,7 @@ class PublicTotals:
         """Return the same of areas and totals one by one; see :meth:`of`."""
         if not source.strip() or not source.isprintable():
             raise UsageError("Public totals need their public source in words; it is published.")
-        if len(grid.places) != 1:
-            raise UsageError("Public totals need a grid of one map.")
+        grid.require_map("Public totals need a grid of one map.")
         if not names:
             raise UsageError("There is no area with a public total.")
         places = list(_places_of(grid, names))

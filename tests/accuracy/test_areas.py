@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from geodp import CountTable, Grid, NoiseKey, publish
-from geodp.accuracy.areas import areas_of, levels_above
+from geodp.accuracy.areas import areas_of
 from geodp.errors import UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io.verify.verify import verify
@@ -63,7 +63,7 @@ def _all(grid):
 def test_every_level_adds_up(grid):
     release = released(grid)
     found = list(release.areas())
-    assert [areas.level for areas in found] == [name for name, _ in levels_above(grid)]
+    assert [areas.level for areas in found] == [name for name, _ in grid.areas.above_cells]
     for areas in found:
         assert areas.count.sum() == release.table.total
         index = grid.decode(release.table.key)
@@ -96,7 +96,7 @@ def test_the_error_of_an_area_is_that_of_its_region(grid, method):
     release = released(grid, method)
     tree = release.method.tree_variance(grid, release.event)
     cells = grid.encode(_all(grid))
-    for areas, (_, digits) in zip(release.areas(), levels_above(grid), strict=True):
+    for areas, (_, digits) in zip(release.areas(), grid.areas.above_cells, strict=True):
         stride = int(np.prod(grid.order.radices[digits:], dtype=np.int64))
         node = np.unique(release.table.key // np.uint64(stride))
         for at in np.random.default_rng(1).choice(node.size, min(5, node.size), replace=False):
@@ -124,7 +124,7 @@ def test_the_largest_error_is_that_of_some_block(name):
 
 def test_no_levels_in_morton_order():
     grid = Grid.mesh("jis:half", bounds=EDGES)
-    assert levels_above(grid) == ()
+    assert grid.areas.above_cells == ()
     assert list(areas_of(released(grid).table, None)) == []
 
 
@@ -137,7 +137,7 @@ def test_a_written_release_has_a_table_for_every_level(grid, tmp_path):
     checks = verify(tmp_path / "out")
     assert [check for check in checks if not check.ok] == []
     stems = file_names(grid, "population")
-    assert set(stems) == {name for name, _ in levels_above(grid)}
+    assert set(stems) == {name for name, _ in grid.areas.above_cells}
     for areas, stated in zip(release.areas(), card.expected_error.areas, strict=True):
         rows = pandas.read_csv(public / f"{stems[areas.level]}.csv")
         assert rows["population"].tolist() == areas.count.tolist()
@@ -166,7 +166,7 @@ def test_two_levels_with_one_file_are_refused():
     half = Grid.mesh("jis:half", bounds=EDGES)
     codes = ["1"] * 4
     regions = Hierarchy.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], {"a b": codes, "a/b": codes}, "x")
-    assert levels_above(half.with_hierarchy(regions)) == ()  # one region of each is the total
+    assert half.with_hierarchy(regions).areas.above_cells == ()  # one region of each is the total
     regions = Hierarchy.of_cells(
         [[0, 0, 1, 1, 2], [0, 1, 0, 1, 0]], {"a b": list("11222"), "a/b": list("12233")}, "x"
     )

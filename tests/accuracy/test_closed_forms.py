@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.areas import levels_above
 from geodp.errors import UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism
@@ -148,9 +147,9 @@ def test_the_card_and_the_plan_say_the_same_before_any_noise(spec, name):
     )
     card = release.card().expected_error
     planned = geodp.plan(grid, spec, epsilon=20, contribution=1)
-    assert [area.level for area in card.areas] == [level for level, _ in levels_above(grid)]
+    assert [area.level for area in card.areas] == [level for level, _ in grid.areas.above_cells]
     errors = [block.standard_error for block in reversed(planned.blocks)]
-    for area, (_, digits) in zip(card.areas, levels_above(grid), strict=True):
+    for area, (_, digits) in zip(card.areas, grid.areas.above_cells, strict=True):
         assert area.standard_error == pytest.approx(errors[digits], rel=1e-5)
     assert card.blocks[0].standard_error == pytest.approx(errors[-1], rel=1e-5)
     named = {area.name: area for area in planned.areas}
@@ -169,4 +168,6 @@ def test_only_errors_that_depend_on_the_data_have_no_closed_form(spec):
     table = geodp.CountTable.from_index(grid, cells_of(grid)[:, :4], [5, 6, 7, 8])
     release = geodp.publish(table, method=spec, epsilon=1, contribution=1, key=NoiseKey(bytes(32)))
     assert release.card().expected_error.blocks is None
-    assert [areas.standard_error for areas in release.areas()] == [None] * len(levels_above(grid))
+    assert [areas.standard_error for areas in release.areas()] == [None] * len(
+        grid.areas.above_cells
+    )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.mask import mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.region import Region
 from tests.grids import FORMS, cells_of, in_regions, masked
@@ -85,6 +86,36 @@ def test_blocks_of_any_digits_hold_a_cell_or_none(grid):
         first = np.arange(0, prod(radices), stride, dtype=np.uint64)
         held = {key // stride for key in cells_of(grid)}
         assert np.flatnonzero(grid.domain.overlaps(first, digits)).tolist() == sorted(held)
+
+
+@every_form
+def test_blocks_of_digits_are_counted_exactly_and_those_with_the_first_label(grid):
+    radices, cells = grid.order.radices, cells_of(grid)
+    for digits in range(len(radices) + 1):
+        stride = prod(radices[digits:])
+        assert grid.domain.count_nodes(digits) == len({key // stride for key in cells})
+        for axis in grid.attribute_axes:
+            first = {key // stride for key, index in cells.items() if index[axis] == 0}
+            assert grid.domain.count_label_blocks(digits, axis) == len(first)
+
+
+@every_form
+def test_ranges_of_keys_are_those_of_the_mask_and_may_be_written(grid):
+    domain = grid.domain
+    assert domain.describe_mask() == grid.describe()["mask"]
+    assert domain.ranges.flags.writeable
+    if grid.mask is None:
+        assert domain.ranges.shape == (0, 2)
+    else:
+        assert np.array_equal(domain.ranges, grid.mask.ranges)
+
+
+def test_a_cell_outside_a_mask_of_land_is_told_of_larger_distances():
+    grid = Grid.regular((2, 2))
+    land = grid.with_mask(mask_of_blocks(grid, np.array([[0], [0], [1], [1]]), "land:world:10km"))
+    assert "land:world:30km" in land.domain.outside_rule
+    for other in (grid, FORMS["mask"], FORMS["regions"]):
+        assert "land:" not in other.domain.outside_rule
 
 
 @every_form

@@ -209,7 +209,7 @@ def test_official_order_makes_every_published_area_a_run_of_keys():
     codes = grid.places[0].format(*index)
     stride = np.prod([float(r) for r in grid.order.radices])
     ends = [4, 6, None, 8, 9]  # digits of a code; the 5 km mesh has none of its own here
-    for (name, digits), length in zip(grid.official_steps(), ends, strict=True):
+    for (name, digits), length in zip(grid.areas.steps, ends, strict=True):
         first = ends.index(length) * 2
         stride /= np.prod(grid.order.radices[first : first + digits])
         if length is not None:
@@ -221,12 +221,12 @@ def test_official_order_makes_every_published_area_a_run_of_keys():
 def test_official_order_of_europe_and_with_attributes():
     grid = Grid.mesh("inspire:1km").with_attribute("sex", ["f", "m"]).with_official_order()
     assert grid.order.radices == (46, 65, 10, 10, 10, 10, 2)
-    assert [name for name, _ in grid.official_steps()][-2:] == ["inspire:1km", "sex"]
+    assert [name for name, _ in grid.areas.steps][-2:] == ["inspire:1km", "sex"]
 
 
 def test_official_order_is_refused_where_there_are_no_areas():
     for grid in (Grid.regular((8, 8)), Grid.mesh("inspire:100km").pairs()):
         with pytest.raises(UsageError, match="Official areas"):
             grid.with_official_order()
-    assert Grid.regular((8, 8)).official_steps() is None
-    assert Grid.mesh("jis:basic").official_steps() is None
+    assert Grid.regular((8, 8)).areas.nested is False
+    assert Grid.mesh("jis:basic").areas.nested is False

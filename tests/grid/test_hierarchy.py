@@ -43,7 +43,7 @@ def test_a_small_table_is_numbered_by_hand():
     assert TABLE.number[:4].tolist() == [0, 1, 2, 24]
     grid = grid_of()
     assert (grid.size, grid.order.radices) == (19, (3, 3, 2, 2, 2))
-    assert grid.official_steps() == (("prefecture", 1), ("city", 1), ("cell", 3))
+    assert grid.areas.steps == (("prefecture", 1), ("city", 1), ("cell", 3))
     assert TABLE.cells_in("B", "1").tolist() == [[0], [3]]
     assert TABLE.cells_in("C").shape == (2, 9)
     with pytest.raises(UsageError, match="prefecture, city"):
@@ -86,14 +86,14 @@ def test_numbers_are_those_of_the_definition(drawn):
 @pytest.mark.parametrize("attributes", ["below", "above", "prefecture", "city"])
 def test_every_region_is_a_run_of_keys_below_its_attributes(attributes):
     grid = grid_of(attributes, SEX_AGE)
-    names = [name for name, _ in grid.official_steps()]
+    names = [name for name, _ in grid.areas.steps]
     at = {"below": 3, "above": 0, "prefecture": 1, "city": 2}[attributes]
     expected = ["prefecture", "city", "cell"]
     assert names == [*expected[:at], "sex", "age", *expected[at:]]
     stride = int(np.prod(grid.order.radices))
     key = np.sort(grid.encode(np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]))
     digits = 0
-    for name, count in grid.official_steps():
+    for name, count in grid.areas.steps:
         stride //= int(np.prod(grid.order.radices[digits : digits + count]))
         digits += count
         node = np.unique(key // np.uint64(stride))

@@ -50,7 +50,7 @@ def test_bits_of_attributes_below_above_and_among():
         assert grid.order.is_binary
         for place in ("below", "above", "interleaved"):
             assert grid.with_attribute_order(place) == SMALL.with_attribute_order(place)
-        assert (grid.size, grid.shape, grid.official_steps()) == (72, (3, 4, 2, 3), None)
+        assert (grid.size, grid.shape, grid.areas.nested) == (72, (3, 4, 2, 3), False)
         index = np.argwhere(np.ones(grid.shape)).T
         assert (grid.decode(grid.encode(index)) == index).all()
 
@@ -66,7 +66,7 @@ def test_bits_of_attributes_below_above_and_among():
 def test_attributes_under_official_areas(place, steps):
     grid = OFFICIAL.with_official_order(place)
     assert grid == OFFICIAL.with_official_order().with_attribute_order(place)
-    assert [name for name, _ in grid.official_steps()] == steps
+    assert [name for name, _ in grid.areas.steps] == steps
     index = np.argwhere(np.ones(grid.shape)).T
     key = grid.encode(index)
     assert (grid.decode(key) == index).all()
@@ -240,7 +240,7 @@ class TestCommandLine:
         call += ["--order", "official", "--attribute-order", "jis:basic", "--outside", "crop"]
         release, card = self.publish(tmp_path, *call)
         assert release.grid.attributes[0].labels == ("人口総数　男", "人口総数　女")
-        names = [name for name, _ in release.grid.official_steps()]
+        names = [name for name, _ in release.grid.areas.steps]
         assert names[-3:] == ["jis:basic", "sex", "jis:half"]
         additive(release, [Region.of(release.grid, "51324356")])
         assert card.domain.cells == 2 * 160 * 240

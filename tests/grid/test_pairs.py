@@ -12,7 +12,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.pairs import MOST_PARTS, PairOrder
 from geodp.grid.tree import overlaps
-from geodp.grid.units import grid_of_units, index_of_units, pairs_of_units
+from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.privacy.key import NoiseKey
 
 UNITS = {
@@ -30,7 +30,7 @@ def grid() -> Grid:
 
 def index_of(grid: Grid, pairs: list[tuple[str, str]]):
     ends = zip(*pairs, strict=True)
-    return np.concatenate([index_of_units(grid, list(end)) for end in ends])
+    return np.concatenate([grid.names.find(list(end)) for end in ends])
 
 
 def pairs_within(level: str, origin: str, destination: str) -> list[tuple[str, str]]:
@@ -56,7 +56,7 @@ def test_every_pair_of_units_is_a_cell_and_nothing_else(grid: Grid) -> None:
 
 @pytest.mark.parametrize("level", ["block", "tract", "county"])
 def test_pairs_of_every_level_are_runs_of_keys(level: str, grid: Grid) -> None:
-    steps = grid.official_steps() or ()
+    steps = grid.areas.steps or ()
     digits = sum(step for _, step in steps[: [name for name, _ in steps].index(level) + 1])
     stride = np.uint64(prod(grid.order.radices[digits:]))
     nodes = {}
@@ -74,7 +74,7 @@ def test_a_level_of_many_parts_is_split_by_origin_first() -> None:
     many = int(MOST_PARTS**0.5) + 1
     blocks = [f"{i:03}" for i in range(many)]
     wide = pairs_of_units(grid_of_units({"block": blocks, "county": ["1"] * many}, "a test"))
-    assert wide.official_steps() == (("", 1), ("block", 1))
+    assert wide.areas.steps == (("", 1), ("block", 1))
     assert wide.order.axes == (0, 2)
 
 

@@ -7,11 +7,7 @@ import pytest
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.units import (
-    format_codes,
     grid_of_units,
-    has_units,
-    index_of_units,
-    parse_codes,
 )
 from geodp.io.verify.verify import verify
 
@@ -29,8 +25,8 @@ def test_cells_are_units_in_the_order_of_their_codes_whatever_the_order_of_rows(
     assert grid.hierarchy is not None
     assert grid.hierarchy.levels == ("county", "tract", "block")
     expected = np.argsort(np.argsort(UNITS["block"]))
-    assert (index_of_units(grid, UNITS["block"])[1] == expected).all()
-    assert (np.diff(grid.encode(index_of_units(grid, sorted(UNITS["block"])))) > 0).all()
+    assert (grid.names.find(UNITS["block"])[1] == expected).all()
+    assert (np.diff(grid.encode(grid.names.find(sorted(UNITS["block"])))) > 0).all()
 
 
 def test_codes_of_units_are_part_of_the_grid_s_identity() -> None:
@@ -39,11 +35,11 @@ def test_codes_of_units_are_part_of_the_grid_s_identity() -> None:
 
 
 def test_only_grids_of_units_have_units() -> None:
-    assert has_units(grid_of_units(UNITS, "a test"))
+    assert not grid_of_units(UNITS, "a test").names.on_map
     plain = geodp.Grid.regular((1, 4))
-    assert not has_units(plain)
+    assert plain.names.on_map
     with pytest.raises(UsageError, match="no units"):
-        index_of_units(plain, ["0011"])
+        plain.names.find(["0011"])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,7 @@ def test_no_unit_no_level_or_uneven_levels_are_refused(units) -> None:
 def test_a_code_that_is_no_unit_is_refused_without_its_value() -> None:
     grid = grid_of_units(UNITS, "a test")
     with pytest.raises(CodeError, match="no unit") as refused:
-        index_of_units(grid, ["0011", "98765"])
+        grid.names.find(["0011", "98765"])
     assert refused.value.position == 1
     assert "98765" not in str(refused.value)
 
@@ -79,11 +75,11 @@ def test_a_code_that_is_no_unit_is_refused_without_its_value() -> None:
 def test_attributes_come_under_the_cells_and_elsewhere_when_asked() -> None:
     grid = grid_of_units(UNITS, "a test")
     ages = grid.with_attribute("sex", ["f", "m"]).with_attribute("age", ["young", "old"])
-    assert ages.official_steps() == (*grid.official_steps(), ("sex", 1), ("age", 1))
+    assert ages.areas.steps == (*grid.areas.steps, ("sex", 1), ("age", 1))
     assert ages.size == 4 * grid.size
     assert ages.hierarchy == grid.hierarchy
     above = ages.with_attribute_order("above")
-    assert above.official_steps() == (("sex", 1), ("age", 1), *grid.official_steps())
+    assert above.areas.steps == (("sex", 1), ("age", 1), *grid.areas.steps)
     with pytest.raises(UsageError, match="order last"):
         above.with_attribute("kind", ["one", "other"])
 
@@ -92,7 +88,7 @@ def test_frames_are_read_by_the_codes_of_units() -> None:
     grid = grid_of_units(UNITS, "a test")
     frame = pd.DataFrame({"unit": ["0111", "0011", "0111"], "n": [3, 4, 5]})
     table = geodp.read_table(frame, grid=grid, code="unit", value="n", duplicates="sum")
-    wanted = geodp.CountTable.from_index(grid, index_of_units(grid, ["0011", "0111"]), [4, 8])
+    wanted = geodp.CountTable.from_index(grid, grid.names.find(["0011", "0111"]), [4, 8])
     assert table.to_dense().tolist() == wanted.to_dense().tolist()
     with pytest.raises(InputError, match="no unit"):
         geodp.read_table(frame.replace("0011", "5"), grid=grid, code="unit", value="n")
@@ -101,10 +97,10 @@ def test_frames_are_read_by_the_codes_of_units() -> None:
 def test_written_codes_are_read_again_whatever_is_in_them(tmp_path) -> None:
     names = ["a,b", 'c"d', "it's", "府中市", "two\nlines"]
     grid = grid_of_units({"town": names, "county": list("11122")}, "a test")
-    codes = format_codes(grid, 0, index_of_units(grid, names))
+    codes = grid.names.format(0, grid.names.find(names))
     assert codes.tolist() == names
-    assert (parse_codes(grid, 0, codes) == index_of_units(grid, names)).all()
-    table = geodp.CountTable.from_index(grid, index_of_units(grid, names), [100] * 5)
+    assert (grid.names.parse(0, codes) == grid.names.find(names)).all()
+    table = geodp.CountTable.from_index(grid, grid.names.find(names), [100] * 5)
     geodp.publish(table, epsilon=1, contribution=1).write(tmp_path / "out")
     verify(tmp_path / "out")
     found = pd.read_csv(tmp_path / "out" / "public" / "population.csv")

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.analysis.plan import plan, shares
+from geodp.features.cluster import partitioned, run
+from geodp.features.plan import plan, shares
 from geodp.io import opening
 from geodp.io.write import geotiff, tiles
-from geodp.mechanisms.central import partitioned
-from geodp.release.cluster import run
 from geodp.table import counts
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 TESTS = Path(__file__).parents[1]
 
-ABOVE = {"analysis", "cli/commands/plan"}
+ABOVE: set[str] = set()
 """Folders with a file of what is tested one folder below or above."""
 
 

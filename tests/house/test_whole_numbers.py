@@ -17,15 +17,14 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.features.local.kernels import hashing, oracles, projective
+from geodp.features.local.oracles import ORACLES
 from geodp.kernels import (
     coo,
     haar,
-    hashing,
     jit,
     multiplicative_weights,
     noise,
-    oracles,
-    projective,
     rectangles,
     topdown,
 )
@@ -43,7 +42,6 @@ from geodp.kernels.pyramid import (
     spare,
 )
 from geodp.kernels.pyramid.edges import STEP
-from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import RefinementNoise
 from geodp.privacy.key import NoiseKey

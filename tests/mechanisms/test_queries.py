@@ -12,7 +12,7 @@ import geodp
 from geodp.errors import GeodpError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
-from geodp.mechanisms.central import matrix
+from geodp.mechanisms.baselines import matrix
 from geodp.mechanisms.trees import strategies
 from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import GeometricDraws

@@ -35,8 +35,7 @@ def grid_of_cells(
     """Return the grid whose cells are all those of a level of H3 or S2 in a public area.
 
     Codes are H3's indices as texts of 15 digits, or S2's tokens. Levels are named ``h3_7``,
-    ``h3_6``, ..., up to the first of at most seven cells. :func:`geodp.grid.units.index_of_units`
-    reads codes.
+    ``h3_6``, ..., up to the first of at most seven cells. ``grid.names.find`` reads codes.
 
     Parameters
     ----------

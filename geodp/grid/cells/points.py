@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike
 
 from geodp.errors import CodeError
 from geodp.grid.cells.area import box_around, radii
-from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
-from geodp.grid.units import has_units
 from geodp.typing import IntArray, KeyArray
 
 OUTSIDE = (
@@ -48,11 +46,10 @@ class CellMap(Lattice):
     @classmethod
     def of(cls, grid: Grid, drops: bool) -> Self | None:
         """Return the map of a grid's cells; None where its cells are no such units."""
-        table = grid.hierarchy
-        found = None if table is None or not has_units(grid) else cells_of(table)
-        if found is None or table is None or len(grid.places) != 1:
+        found = grid.names.cells
+        if found is None or grid.maps.one is None:
             return None
-        system, level = found
+        table, system, level = found
         system.require_library()
         rows, cols = grid.shape[:2]
         return cls(rows, cols, crs="EPSG:4326", cells=system, level=level, table=table, drops=drops)

@@ -120,9 +120,9 @@ class PartsFolder:
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
                 path.unlink()  # of a worker that died while it wrote
-        if self.grid.hierarchy is not None:
+        for regions in self.grid.areas.tables:
             table = self.public / hierarchy_file(self.name)
-            write_hierarchy(self.grid.hierarchy, self.grid, table)
+            write_hierarchy(regions, self.grid, table)
             what = "the public table of regions: the code of each cell, and of its regions"
             files.append(File(name=table.name, what=what, sha256=sha256(table)))
         left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]

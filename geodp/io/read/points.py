@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.layout.by import Named
-    from geodp.io.read.layout.labels import Lists
+    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -84,16 +83,17 @@ class Points(Reader):
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
     header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
     last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=asks(reader.MEMBER))
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
-        from geodp.io.read.layout.by import resolve
-
         tables, named = self._open(paths), self.named()
         if not named.asks:
             return self._read(tables)
+        from geodp.io.read.layout.by import resolve
+
         first = next(tables)
         found = resolve(first, named)
         columns = {**self.columns, **found.columns}
@@ -102,7 +102,7 @@ class Points(Reader):
 
     def named(self) -> Named:
         """Return what the call says of attributes, without a look at the table."""
-        from geodp.io.read.layout.by import Named
+        from geodp.io.read.layout.named import Named
 
         taken = tuple(one for one in (self.x, self.y, self.person) if one is not None)
         grid = self.grid.attributes
@@ -118,6 +118,7 @@ class Points(Reader):
             encoding=self.encoding,
             layer=self.layer,
             header_row=self.header_row,
+            first_row=self.first_row,
             last_row=self.last_row,
             member=self.member,
             scratch=self.scratch,
@@ -174,7 +175,7 @@ class Points(Reader):
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import describe_columns, locate
-        from geodp.io.read.rows.tally import place, reasons_outside
+        from geodp.io.read.rows.tally import place
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
@@ -192,7 +193,7 @@ class Points(Reader):
                         arrays[column] = decimal_points(arrays[column], self.decimal, False)
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                reasons = reasons_outside(self.grid, index, inside)
+                reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
@@ -225,9 +226,9 @@ class Points(Reader):
         """Return the map that points are located on; None where the grid has none."""
         from geodp.grid.cells.points import CellMap
 
-        places = self.grid.places
-        if len(places) == 1 and places[0].transform is not None:
-            return places[0]
+        place = self.grid.maps.one
+        if place is not None and place.transform is not None:
+            return place
         return CellMap.of(self.grid, self.outside == "drop")
 
     def _columns(self) -> Locator:
@@ -311,6 +312,7 @@ def read_points(
     decimal: Decimal | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     memory: int | str | None = None,
@@ -352,7 +354,7 @@ def read_points(
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
-    where, outside, delimiter, encoding, decimal, layer, header_row, last_row, member
+    where, outside, delimiter, encoding, decimal, layer, header_row, first_row, last_row, member
     memory, scratch
     """
     from geodp.grid.grid import Grid
@@ -378,6 +380,7 @@ def read_points(
         decimal=decimal,
         layer=layer,
         header_row=header_row,
+        first_row=first_row,
         last_row=last_row,
         member=member,
         memory=memory,

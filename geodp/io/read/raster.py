@@ -73,8 +73,7 @@ class Raster(Reader):
         from geodp.io.read.rows.tally import Tally
         from geodp.table.stated.reading import describe_facts
 
-        if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
-            raise UsageError("A raster needs a grid of one map without attributes.")
+        place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
         tally = Tally(
             self.grid,
             self.outside or "error",
@@ -89,7 +88,6 @@ class Raster(Reader):
             (path, *others) = list_paths(given)
             if others:
                 raise UsageError("Give one raster at a time.")
-            place = self.grid.places[0]
             here = held.enter_context(unpack(path, self.scratch, self.member))
             for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.layout.by import Named
-    from geodp.io.read.layout.labels import Lists
+    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -98,6 +97,7 @@ class Table(Reader):
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
     header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
     last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=asks(reader.MEMBER))
     rounding: Rounding | None = field(default=None, metadata=asks(reader.ROUND))
@@ -121,11 +121,11 @@ class Table(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Read the places and the counts of every table in the files."""
-        from geodp.io.read.layout.by import resolve
-
         tables, named = self._open(paths), self.named()
         if not named.asks:
             return self._read(tables)
+        from geodp.io.read.layout.by import resolve
+
         first = next(tables)
         found = resolve(first, named)
         values: Any = self.value if found.values is None else found.values
@@ -136,7 +136,7 @@ class Table(Reader):
 
     def named(self) -> Named:
         """Return what the call says of attributes, without a look at the table."""
-        from geodp.io.read.layout.by import Named
+        from geodp.io.read.layout.named import Named
 
         taken = (self.code, self.x, self.y)
         return Named(
@@ -242,7 +242,7 @@ class Table(Reader):
         """Whether what a layout states of its table holds of what is read of it."""
         # What is added up may be other dates, and a rounded share may be several persons'.
         counted_once = self.duplicates == "error" and self.rounding is None
-        return counted_once and not grid.attributes and len(grid.places) == 1
+        return counted_once and grid.plain_map is not None
 
     def _open(self, paths: Given) -> Iterator[Columns]:
         """Open the tables; a second header row is a property of the file."""
@@ -255,6 +255,7 @@ class Table(Reader):
             labelled=True,
             layer=self.layer,
             header_row=self.header_row,
+            first_row=self.first_row,
             last_row=self.last_row,
             member=self.member,
             scratch=self.scratch,
@@ -262,12 +263,11 @@ class Table(Reader):
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return where counts are gathered; an official file lists a cell once, sum or not."""
-        from geodp.grid.units import index_of_units
         from geodp.io.read.rows.tally import Tally
 
         other = None
         if self.other is not None:
-            other = index_of_units(grid, [self.other], other=self.other)[:, 0]
+            other = grid.names.find([self.other], other=self.other)[:, 0]
         return Tally(
             grid,
             self.outside or "error",
@@ -355,9 +355,9 @@ class Table(Reader):
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
         from geodp.io.read.rows.locators import axis_locators
 
-        if len(grid.places) != 1:
+        if (place := grid.maps.one) is None:
             return self._locators(grid, wide)  # which says what is missing
-        found = [geometry_cells(grid.places[0], find_geometry(table), table.name)]
+        found = [geometry_cells(place, find_geometry(table), table.name)]
         return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
 
     def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
@@ -447,6 +447,7 @@ def read_table(
     decimal: Decimal | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     rounding: Rounding | None = None,
@@ -499,8 +500,8 @@ def read_table(
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, last_row
-    member, rounding, secret, memory, scratch
+    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
+    last_row, member, rounding, secret, memory, scratch
     """
     return Table(
         grid=_grid_of(grid),
@@ -525,6 +526,7 @@ def read_table(
         decimal=decimal,
         layer=layer,
         header_row=header_row,
+        first_row=first_row,
         last_row=last_row,
         member=member,
         rounding=rounding,

@@ -22,12 +22,9 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.grid.pairs import PairOrder
-from geodp.grid.units import parse_codes
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
@@ -98,7 +95,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         rows = parquet_rows(folder, card, tables.column_names(grid, card.name, ()))
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
-        if has_regions(card) and grid.domain.is_box:  # nothing tells their order
+        if card.domain.lacks_table(grid):  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
     except MemoryError:
@@ -218,19 +215,14 @@ def index_of(rows: Any, grid: Grid) -> IntArray:
 
 
 def _axes(rows: Any, grid: Grid) -> Iterator[IntArray]:
-    for number in range(len(grid.places)):
-        yield from parse_codes(grid, number, texts_of(rows.column(number)))
-    for axis in range(len(grid.extents)):
-        yield rows[f"axis{axis}"].to_numpy()
+    for number, _ in enumerate(grid.places):
+        yield from grid.names.parse(number, texts_of(rows.column(number)))
+    for axis in grid.plain_axes:
+        yield rows[grid.axis_names[axis]].to_numpy()
     for attribute in grid.attributes:
         at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
         require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
         yield at.to_numpy().astype(np.int64)
-
-
-def has_regions(card: Card) -> bool:
-    """Whether the cells are in the order of an office's regions."""
-    return isinstance(card.domain.order, StatedHierarchy)
 
 
 def order_grid_of(folder: Path, card: Card) -> Grid:
@@ -246,9 +238,8 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
     one = Grid(grid.places[:1])
     found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
     require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
-    if len(grid.places) == PairOrder.ends:
-        return grid.with_order(PairOrder(order.axes, order.radices, hierarchy=found))
-    return grid.with_order(HierarchyOrder(order.axes, order.radices, hierarchy=found))
+    own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
+    return grid.with_order(own)
 
 
 def grid_of(domain: StatedDomain) -> Grid:
@@ -256,7 +247,8 @@ def grid_of(domain: StatedDomain) -> Grid:
     places = tuple(_lattice(place) for place in domain.places)
     attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
     sizes = list(domain.axes.values())
-    extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
+    spatial = [size for place in places for size in (place.rows, place.cols)]
+    extents = tuple(sizes[len(spatial) : len(sizes) - len(attributes)])
     grid = Grid(places, attributes, extents)
     if isinstance(domain.order, str | StatedHierarchy):
         return grid

@@ -9,7 +9,7 @@ import numpy as np
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
 from geodp.io.verify.card import public_folder, read_table_card, require
-from geodp.io.verify.readback import has_regions, read_table
+from geodp.io.verify.readback import read_table
 from geodp.io.write.totals import totals_file
 from geodp.table.card import Card
 from geodp.table.public_totals import PublicTotals
@@ -32,7 +32,7 @@ def read_own_totals(path: str | Path, grid: Grid) -> PublicTotals | None:
 def ask_totals(folder: Path, card: Card) -> str:
     """Ask whether the cells of each area add up to its total."""
     table = read_table(folder, card, masked=False)
-    if has_regions(card) and table.grid.hierarchy is None:
+    if card.domain.lacks_table(table.grid):
         return "not asked: there is no table of the regions"
     found = read_totals(folder / totals_file(card.name), table.grid, source="the release")
     require(np.array_equal(found.sums(table), found.total), "An area has another total.")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from geodp import progress
-from geodp.accuracy.areas import Areas, levels_above, region_columns
+from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write import csv, parquet, tables
@@ -64,13 +64,17 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
 
     Raises UsageError where two levels would share a file, or two columns a name.
     """
-    levels = [level for level, _ in levels_above(grid)]
+    levels = [level for level, _ in grid.areas.above_cells]
     found = {level: f"{name}-{_word(level)}" for level in levels}
     if len(set(found.values())) < len(found):
         raise UsageError("Two levels of regions would be written to one file; rename a level.")
-    if grid.hierarchy is not None:
-        ends = [column(level) for column in region_columns(grid) for level in levels]
-        columns = [*ends, *(a.name for a in grid.attributes), name, ERROR]
+    if grid.areas.tables:
+        columns = [
+            *grid.maps.name_columns(*levels),
+            *(a.name for a in grid.attributes),
+            name,
+            ERROR,
+        ]
         if len({column.casefold() for column in columns}) < len(columns):
             raise UsageError("A level of regions has the name of another column; rename it.")
     return found

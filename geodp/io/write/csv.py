@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from geodp.grid.grid import Grid
-from geodp.grid.units import has_units
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.tables import (
     arrow_columns,
@@ -145,8 +144,7 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     require_released(table)
     grid = table.grid
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
-    if grid.hierarchy is not None and has_units(grid):
-        labels += "".join(grid.hierarchy.codes[-1])
+    labels += grid.names.texts
     rows = (
         arrow_columns(table, part, index, name, errors)
         for part, index, _ in count_chunks(table, "Writing the CSV")

@@ -64,11 +64,11 @@ class Frame:
     @classmethod
     def of(cls, grid: Grid, number: int) -> Frame:
         """Of a grid's place."""
-        return cls.of_place(grid.places[number], len(grid.places), LONG_SIDE)
+        return cls.of_place(grid.places[number], grid.maps.share(LONG_SIDE))
 
     @classmethod
-    def of_place(cls, place: Lattice, places: int, side: int, most: int = 0) -> Frame:
-        """Of one of so many maps, whose longer side together is about ``side`` pixels.
+    def of_place(cls, place: Lattice, side: Fraction, most: int = 0) -> Frame:
+        """Of a map whose longer side is about ``side`` pixels.
 
         ``most``: blocks along a side; 0: as many as a page has.
         """
@@ -78,7 +78,7 @@ class Frame:
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
         longest = max(high, wide)
-        scale = Fraction(max(1, round(Fraction(side, places) / longest)))
+        scale = Fraction(max(1, round(side / longest)))
         scale = min(scale, MOST_PIXELS / longest)
         known = None if place.crs is None or place.transform is None else width
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
@@ -216,7 +216,7 @@ def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[
         Closed-form standard error of what a pixel sums; None where there is none.
     """
     found = []
-    for number in range(len(grid.places)):
+    for number, _ in enumerate(grid.places):
         pixel = Pixel.of(grid, number)
         error = error_of(pixel)
         stated = None if error is None else float(f"{error:.6g}")

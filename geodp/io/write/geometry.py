@@ -59,7 +59,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         For which `has_geometry` is true.
     index : int64[d, n]
     """
-    boxes = [_sides(grid, index, number) for number in range(len(grid.places))]
+    boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
     n = index.shape[1]
     if len(boxes) == 1:
         box = boxes[0]
@@ -97,7 +97,7 @@ def geo_metadata(grid: Grid) -> dict[str, Any]:
         "columns": {
             "geometry": {
                 "encoding": "WKB",
-                "geometry_types": ["Polygon" if len(grid.places) == 1 else "LineString"],
+                "geometry_types": [grid.maps.geometry],
                 "crs": projjson(grid.places[0].crs),
                 "orientation": "counterclockwise",
                 "edges": "planar",

@@ -42,6 +42,9 @@ from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
+OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
+"""What each kind of geometry shows."""
+
 MOST_ROWS = 1_000_000
 """Of a file that every release has: a quarter of a gigabyte."""
 
@@ -146,7 +149,7 @@ class GeoPackage(Format):
         kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
         style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
         write_geopackage(table, path, layer=GeoPackageLayer(card.name, style, about), errors=errors)
-        what = "outlines of the cells" if len(table.grid.places) == 1 else "lines between the cells"
+        what = OUTLINES[table.grid.maps.geometry]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
             **values_in_words(card),
@@ -300,7 +303,7 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     edges = np.array([place.bounds for place in grid.places])
     box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
     spec = "http://www.geopackage.org/spec130/#extension"
-    shape = "POLYGON" if len(grid.places) == 1 else "LINESTRING"
+    shape = grid.maps.geometry.upper()
     contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     words = str(layer.about.get("guarantee", ""))
     row = (layer.name, "features", layer.name, words, UNCHANGED, *box, srs)

@@ -103,7 +103,7 @@ def tags_of(card: Card, event: Spent) -> dict[str, str]:
 def why_no_raster(table: ReleasedTable) -> str | None:
     """Why a release is written without a raster; None where there is one."""
     grid = table.grid
-    if len(grid.places) != 1 or grid.extents:
+    if grid.raster_map is None:
         return "only a grid of one map has a raster"
     if band_count(grid) > MOST_BANDS:
         return f"a raster has at most {MOST_BANDS} combinations of attributes"

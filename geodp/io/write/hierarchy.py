@@ -23,15 +23,14 @@ class HierarchyTable(Format):
     def write(self, released: Released, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
         grid, file = released.table.grid, hierarchy_file(released.card.name)
-        if grid.hierarchy is None:
-            return
-        write_hierarchy(grid.hierarchy, grid, folder / file)
-        yield Entry(
-            file,
-            MEDIA_TYPE,
-            "the public table of regions: the code of each cell of the domain, and of the regions "
-            "that hold it, the finest level first",
-        )
+        for table in grid.areas.tables:
+            write_hierarchy(table, grid, folder / file)
+            yield Entry(
+                file,
+                MEDIA_TYPE,
+                "the public table of regions: the code of each cell of the domain, and of the "
+                "regions that hold it, the finest level first",
+            )
 
 
 def hierarchy_file(name: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from geodp.accuracy.areas import codes_of, levels_above
+from geodp.accuracy.areas import codes_of
 from geodp.grid.grid import Grid
 from geodp.io.write import parquet
 from geodp.io.write.format import Entry, Format, Released
@@ -94,7 +94,7 @@ def codebook(
     grid: Grid, levels: tuple[MeasuredLevel, ...], event: Spent, about: dict[str, Any]
 ) -> dict[str, Any]:
     """Return all that there is to know of the file, as plain values."""
-    names = {digits: name for name, digits in levels_above(grid)}
+    names = {digits: name for name, digits in grid.areas.above_cells}
     names[len(grid.order.radices)] = "cell"
     firsts = {
         f"first_{axis}": f"first index of the node on the axis {axis}" for axis in _axes(grid)

@@ -34,6 +34,14 @@ from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "application/vnd.apache.parquet"
 
+OUTLINES = {
+    "Polygon": "the counts with the cells' outlines",
+    "LineString": (
+        "the counts with lines from origins to destinations, of length 0 for those who stay"
+    ),
+}
+"""What a file with each kind of geometry holds."""
+
 
 class GeoParquet(Format):
     """The counts, with the cells' outlines where the grid lies on the Earth."""
@@ -58,10 +66,7 @@ class GeoParquet(Format):
         located = has_geometry(grid)
         about = describe_release(table.event, card.schema, name, card.release_id)
         write_parquet(table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about)
-        what = "the counts with the cells' outlines" if located else "the counts"
-        if located and len(grid.places) == 2:
-            what = "the counts with lines from origins to destinations, "
-            what += "of length 0 for those who stay"
+        what = OUTLINES[grid.maps.geometry] if located else "the counts"
         columns = column_names(grid, name, names_of(errors))
         said = {
             "columns": [*columns, *(("geometry", "bbox") if located else ())],

@@ -50,7 +50,7 @@ def qml(
         Counts above 0 and below it are one class, "<k".
     """
     area = area_of(place)
-    classes = list(fit_classes(area, whole=whole, below=below))
+    classes = fit_classes(area, whole=whole, below=below)
     known = area is not None
     last = float(classes[-1].first)
     items = "\n".join(
@@ -92,6 +92,13 @@ def qml(
 """
 
 
+SYMBOLS: dict[str, tuple[str, str, str, dict[str, str]]] = {
+    "Polygon": ("fill", "SimpleFill", "color", {"style": "solid", "outline_style": "no"}),
+    "LineString": ("line", "SimpleLine", "line_color", {"line_width": "0.3"}),
+}
+"""How each kind of geometry is drawn: symbol, its layer, the name of its colour, and the rest."""
+
+
 def vector_qml(
     grid: Grid,
     column: str,
@@ -115,9 +122,9 @@ def vector_qml(
     below : int, optional
         As for :func:`qml`.
     """
-    is_map = len(grid.places) == 1
-    area = area_of(grid.places[0]) if is_map else None
-    classes = list(fit_classes(area, whole=whole, below=below))
+    place = grid.maps.one
+    area = None if place is None else area_of(place)
+    classes = fit_classes(area, whole=whole, below=below)
     rows = [
         (float(each.first), each.end, _label(each, whole, area is not None), each.number)
         for each in classes
@@ -130,7 +137,7 @@ def vector_qml(
             f'label="{label}" render="true"/>'
         )
     symbols = [
-        _symbol(number, DARK_IS_MANY[colour], is_map)
+        _symbol(number, DARK_IS_MANY[colour], grid.maps.geometry)
         for number, (_, _, _, colour) in enumerate(rows)
     ]
     if below is not None:
@@ -139,14 +146,14 @@ def vector_qml(
             f'<range lower="{int(whole)}" upper="{below - whole}" symbol="{len(symbols)}" '
             f'label={quoteattr(show_limit(below))} render="true"/>',
         )
-        symbols.append(_symbol(len(symbols), FEW, is_map))
+        symbols.append(_symbol(len(symbols), FEW, grid.maps.geometry))
     if not nonnegative:
         ranges.insert(
             0,
             f'<range lower="{-LARGEST:.12g}" upper="{ALMOST_0:g}" symbol="{len(symbols)}" '
             'label="below 0" render="true"/>',
         )
-        symbols.append(_symbol(len(symbols), BELOW, is_map))
+        symbols.append(_symbol(len(symbols), BELOW, grid.maps.geometry))
     new_line = "\n      "
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
@@ -168,12 +175,11 @@ def quote_name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _symbol(number: int, colour: str, is_map: bool) -> str:
+def _symbol(number: int, colour: str, geometry: str) -> str:
     """Return how a class is drawn: an outline filled without a border, or a line."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    kind, layer = ("fill", "SimpleFill") if is_map else ("line", "SimpleLine")
-    said = {"color" if is_map else "line_color": f"{red},{green},{blue},255"}
-    said |= {"style": "solid", "outline_style": "no"} if is_map else {"line_width": "0.3"}
+    kind, layer, key, style = SYMBOLS[geometry]
+    said = {key: f"{red},{green},{blue},255", **style}
     options = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in said.items())
     return (
         f'<symbol type="{kind}" name="{number}" alpha="1" clip_to_extent="1" force_rhr="0">'

@@ -11,7 +11,6 @@ import pyarrow as pa
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import format_codes
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
 from geodp.table.card import Card
@@ -53,11 +52,6 @@ def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntAr
         progress.advance(count.size)
 
 
-def place_columns(grid: Grid) -> tuple[str, ...]:
-    """Names of the columns that hold codes."""
-    return ("origin", "destination") if len(grid.places) == 2 else ("code",) * len(grid.places)
-
-
 def centre_columns(grid: Grid) -> tuple[str, ...]:
     """Names of the columns that hold coordinates: x and y of every place, or none.
 
@@ -65,15 +59,15 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
     """
     if any(place.system is not None or place.transform is None for place in grid.places):
         return ()
-    if len(grid.places) == 2:
-        return tuple(f"{end}_{axis}" for end in place_columns(grid) for axis in "xy")
-    return ("x", "y") * len(grid.places)
+    return grid.maps.name_columns("x", "y")
 
 
 def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
     """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
-    found = []
-    for number in range(len(grid.places) if centre_columns(grid) else 0):
+    found: list[FloatArray] = []
+    if not centre_columns(grid):
+        return found
+    for number, _ in enumerate(grid.places):
         west, south, east, north = _sides(grid, index, number)
         found += [(west + east) / 2, (south + north) / 2]
     return found
@@ -101,8 +95,8 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
 
     Raises UsageError where two columns would have one name.
     """
-    where = (*place_columns(grid), *centre_columns(grid))
-    names = (*where, *grid.axis_names[2 * len(grid.places) :], name)
+    where = (*grid.maps.codes, *centre_columns(grid))
+    names = (*where, *grid.axis_names[grid.plain_axes.start :], name)
     taken = [column.casefold() for column in (*names, *BESIDE, "geometry", "bbox")]
     twice = sorted({column for column in taken if taken.count(column) > 1})
     if twice:
@@ -133,13 +127,12 @@ def arrow_columns(
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
     arrays = []
-    for number in range(len(grid.places)):
-        arrays.append(pa.array(format_codes(grid, number, index), pa.string()))
+    for number, _ in enumerate(grid.places):
+        arrays.append(pa.array(grid.names.format(number, index), pa.string()))
     arrays += [pa.array(axis) for axis in centres(grid, index)]
-    plain = 2 * len(grid.places)
-    arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
-    for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
-        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
+    arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
+    for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
+        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(index[axis])))
     arrays.append(pa.array(table.count[rows]))
     if errors is not None:
         arrays += [pa.array(column) for column in errors.columns(key, rows)]

@@ -74,7 +74,7 @@ class Tiling:
 
 def why_no_mosaic(grid: Grid, side: int) -> str | None:
     """Why a release in parts is written without a raster; None where there is one."""
-    if len(grid.places) != 1 or grid.extents:
+    if grid.raster_map is None:
         return "only a grid of one map has a raster"
     if geotiff.band_count(grid) > geotiff.MOST_BANDS:
         return f"a raster has at most {geotiff.MOST_BANDS} combinations of attributes"

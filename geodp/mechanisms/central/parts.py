@@ -200,8 +200,7 @@ class Parts(Mechanism):
     def schedule(self, grid: Grid) -> Schedule:
         """Return the levels at which parts can be measured, and the share of each vector."""
         joint = _joint(grid)
-        official = joint.map.official_steps() is not None
-        levels = Pyramid(setting="official" if official else "R").levels(joint.map)
+        levels = Pyramid(setting="official" if joint.map.areas.nested else "R").levels(joint.map)
         share = (1 - self.share) / max(self.count_vectors(grid), 1)
         return Schedule.of(levels, share, self.last)
 

@@ -25,7 +25,6 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
-    informed,
     made_up,
     shrinkage,
     walk,
@@ -138,14 +137,16 @@ class Pyramid(Mechanism):
     def unsupported(self, grid: Grid) -> str | None:
         """Any size; but an own chain must split all digits of a key."""
         digits = len(grid.order.radices)
-        if self.setting == "official" and not self.chain and grid.official_steps() is None:
+        if self.setting == "official" and not self.chain and not grid.areas.nested:
             return (
                 "pyramid:setting=official needs a grid in the order of its code system's areas "
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
                 "Grid.with_hierarchy)."
             )
-        if self.setting == "islands" and not self.chain and not grid.order.is_binary:
-            return "pyramid:setting=islands needs a grid whose keys are binary digits."
+        if self.setting == "islands" and not self.chain:
+            refusal = grid.order.why_no_halves("pyramid:setting=islands")
+            if refusal is not None:
+                return refusal
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):
@@ -161,7 +162,7 @@ class Pyramid(Mechanism):
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
         own = self.setting != "auto" or self.chain or gaussian
-        official = grid.official_steps() is not None or not grid.order.is_binary
+        official = grid.areas.nested or not grid.order.is_binary
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
@@ -259,6 +260,8 @@ class Pyramid(Mechanism):
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
         """Return the same measurements' counts with a prior; open nodes of all levels are held."""
+        from geodp.mechanisms.trees import informed  # its kernels are those of priors alone
+
         found = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, event)
@@ -289,11 +292,11 @@ def _keep(function: Callable[..., Found], method: Pyramid) -> Callable[..., Foun
 @lru_cache(maxsize=8)
 def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
-    areas = grid.official_steps() if method.setting in ("auto", "official") else None
+    official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
-    elif method.setting == "official" or (areas is not None and not gaussian):
-        steps, weights = [step for _, step in areas or ()], []
+    elif method.setting == "official" or official:
+        steps, weights = [step for _, step in grid.areas.steps], []
     else:
         flat = gaussian and method.setting == "auto"
         line = sum(size > 1 for size in grid.shape) < 2

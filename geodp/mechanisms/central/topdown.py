@@ -62,7 +62,7 @@ class TopDown(Mechanism):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Any size; but every node must split in two."""
-        return None if grid.order.is_binary else refinement.REFUSAL
+        return grid.order.why_no_halves(self.name)
 
     def sensitivity(self, grid: Grid) -> int:
         """``1 + k``: the total, and one detail on each of the k levels.

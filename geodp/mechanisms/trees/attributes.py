@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.mechanisms.trees.made_up import Halving, SyntheticLevels
 from geodp.privacy.key import NoiseKey
@@ -130,11 +129,11 @@ class Window:
             top -= 1
         start, stop = ends[top], ends[last]
         inside = sorted(set(order.axes[start:stop]))
-        labelled = range(len(grid.shape) - len(grid.attributes), len(grid.shape))
-        sizes = [_width(order, start, owner) // _width(order, stop, owner) for owner in inside]
+        labelled = grid.attribute_axes
+        sizes = [order.width(start, owner) // order.width(stop, owner) for owner in inside]
         for i, owner in enumerate(inside):
             if owner in labelled:
-                sizes[i] = min(sizes[i], _prefixes(grid, stop, owner))
+                sizes[i] = min(sizes[i], order.count_prefixes(stop, owner, grid.shape[owner]))
         places = [owner for owner in range(len(grid.shape)) if owner not in labelled]
         return cls(
             (top, last),
@@ -143,11 +142,15 @@ class Window:
             radices[start:stop],
             tuple(sizes),
             (
-                prod(_width(order, start, owner) for owner in places),
-                prod(_width(order, stop, owner) for owner in places),
+                prod(order.width(start, owner) for owner in places),
+                prod(order.width(stop, owner) for owner in places),
             ),
-            prod(_prefixes(grid, stop, owner) for owner in labelled),
-            prod(_prefixes(grid, start, owner) for owner in labelled if owner != axis),
+            prod(order.count_prefixes(stop, owner, grid.shape[owner]) for owner in labelled),
+            prod(
+                order.count_prefixes(start, owner, grid.shape[owner])
+                for owner in labelled
+                if owner != axis
+            ),
         )
 
     @property
@@ -291,42 +294,13 @@ def _variance(grid: Grid, tree: TreeVariance, ends: list[int], axis: int) -> flo
     """
     size, found, part = grid.shape[axis], 0.0, 1.0
     for i in range(len(ends) - 1, 0, -1):
-        above = min(_width(grid.order, ends[i - 1], axis), size)
-        apart = -(-above // _width(grid.order, ends[i], axis))
+        above = min(grid.order.width(ends[i - 1], axis), size)
+        apart = -(-above // grid.order.width(ends[i], axis))
         if apart > 1:
-            nodes = _nodes(grid, ends[i], axis)
+            nodes = grid.domain.count_label_blocks(ends[i], axis)
             found += tree.variances[i] * nodes * part**2 * (1 - 1 / apart)
             part /= apart
     return found + tree.variances[0] * part**2
-
-
-def _nodes(grid: Grid, digits: int, axis: int) -> int:
-    """Blocks of keys that share so many digits and hold a cell with label 0 of an attribute."""
-    order = grid.order
-    if grid.mask is not None:
-        (blocks,) = grid.domain.count_blocks([order.bits - digits])
-        return blocks // _prefixes(grid, digits, axis)
-    found, spatial = 1, len(grid.shape) - len(grid.attributes)
-    if isinstance(order, HierarchyOrder):
-        found = np.unique(order.hierarchy.number // _width(order, digits, 0)).size
-        spatial = 0
-    for other in range(len(grid.shape)):
-        if other != axis and (other < spatial or other >= len(grid.shape) - len(grid.attributes)):
-            found *= _prefixes(grid, digits, other)
-    return found
-
-
-def _prefixes(grid: Grid, digits: int, axis: int) -> int:
-    """Parts of an axis that are told apart by the first digits of a key."""
-    width = _width(grid.order, digits, axis)
-    first = grid.order.offset[axis] if grid.order.offset else 0
-    return (first + grid.shape[axis] - 1) // width - first // width + 1
-
-
-def _width(order: Order, digits: int, axis: int) -> int:
-    """Return indices of an axis that a block of keys that share so many digits spans."""
-    owners = zip(order.axes[digits:], order.radices[digits:], strict=True)
-    return prod(radix for owner, radix in owners if owner == axis)
 
 
 def _ends(radices: tuple[int, ...], fanouts: tuple[int, ...]) -> list[int]:

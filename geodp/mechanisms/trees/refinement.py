@@ -31,8 +31,6 @@ PIECE = 1 << 16
 FEW_SPLIT = 1 << 18
 """Nodes, about, up to which one thread has split them before several have begun."""
 
-REFUSAL = "topdown needs a grid whose order splits every node in two."
-
 
 @dataclass(frozen=True)
 class RefinementNoise:
@@ -265,8 +263,8 @@ def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]
 
 def binary(grid: Grid) -> Grid:
     """Return the grid, or raise UsageError."""
-    if not grid.order.is_binary:
-        raise UsageError(REFUSAL)
+    if (refusal := grid.order.why_no_halves("topdown")) is not None:
+        raise UsageError(refusal)
     return grid
 
 

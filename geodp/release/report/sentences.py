@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
-from geodp.table.stated.domain import StatedDomain, StatedHierarchy
+from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 TIMING = (
@@ -102,9 +102,8 @@ def domain_in_words(domain: StatedDomain) -> str:
 
 def mask_in_words(domain: StatedDomain) -> str:
     """Return where the domain comes from."""
-    mask, order = domain.mask, domain.order
-    if isinstance(order, StatedHierarchy):
-        regions = order.regions
+    mask, regions = domain.mask, domain.regions
+    if regions is not None:
         levels = ", ".join(f"{name}: {parts}" for name, parts in regions.levels.items())
         return (
             "Cells that no region of a public table holds do not belong to the domain; regions on "

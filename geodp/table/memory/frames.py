@@ -80,9 +80,7 @@ class FromFrames:
             Counts outside the domain, or a count that is negative, fractional or too large for a
             floating-point number.
         """
-        if len(grid.places) != 1:
-            raise UsageError("Arrays of x and y need a grid of one map.")
-        place = grid.places[0]
+        place = grid.require_map("Arrays of x and y need a grid of one map.")
         names = (y, x, *(attribute.name for attribute in grid.attributes))
         if set(getattr(array, "dims", ())) != set(names) or not {*names} <= {*array.coords}:
             rule = f"The array must have the dimensions {', '.join(names)}, with coordinates."

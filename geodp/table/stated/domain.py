@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StatedLetters:
+    """A table of letters of squares: the side of one, and rows from the north."""
+
+    side: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StatedCodes:
     """The description of the codes of a grid, as its TOML file gave it; numbers are exact texts.
 
@@ -32,6 +40,7 @@ class StatedCodes:
     areas: tuple[str, ...]
     codes: Mapping[str, tuple[str, ...]]
     examples: Mapping[str, tuple[str, str]]
+    letters: Mapping[str, StatedLetters] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,13 +130,28 @@ class StatedDomain:
     mask: StatedMask | None
 
     @property
+    def regions(self) -> StatedTable | None:
+        """The public table of regions that orders the cells, if one does."""
+        return self.order.regions if isinstance(self.order, StatedHierarchy) else None
+
+    @property
+    def source(self) -> str | None:
+        """Where what limits the domain comes from, in words; None for a whole box."""
+        limit = self.regions or self.mask
+        return None if limit is None else limit.source
+
+    def lacks_table(self, grid: Grid) -> bool:
+        """Whether the cells are ordered by a table of regions that a grid of this card has not."""
+        return self.regions is not None and not grid.areas.tables
+
+    @property
     def has_units(self) -> bool:
         """Whether the cells are units of a public table, which gives them codes, and no map."""
-        if not isinstance(self.order, StatedHierarchy):
+        if self.regions is None:
             return False
         if any(one.rows != 1 or one.code or one.crs for one in self.places):
             return False
-        finest = [*self.order.regions.levels.values()][-1]
+        finest = [*self.regions.levels.values()][-1]
         labels = prod(len(one.labels) for one in self.attributes)
         return bool(finest ** len(self.places) * labels == self.cells)
 

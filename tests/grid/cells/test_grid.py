@@ -15,7 +15,6 @@ from geodp.errors import CodeError, UsageError
 from geodp.grid.cells.area import MOST_CELLS, Mask
 from geodp.grid.cells.choose import cells_of, find_cells
 from geodp.grid.cells.grid import grid_of_cells
-from geodp.grid.units import has_units, index_of_units
 from tests.command import geodp as command
 from tests.grid.cells.libraries import NEEDS, need_h3
 
@@ -32,7 +31,7 @@ def spec(request):
 def test_levels_are_parents_up_to_a_few(spec):
     grid = grid_of_cells(spec, BOX)
     table, (system, level) = grid.hierarchy, find_cells(spec)
-    assert has_units(grid)
+    assert not grid.names.on_map
     assert cells_of(table) == (system, level)
     assert len(table.codes[0]) <= 7 < len(table.codes[1])
     assert table.levels[-1] == spec.replace(":", "_")
@@ -51,18 +50,18 @@ def test_pentagons_are_units_as_others_are():
     pentagon = h3.get_pentagons(5)[3]
     y, x = h3.cell_to_latlng(pentagon)
     grid = grid_of_cells("h3:5", (x - 1, y - 1, x + 1, y + 1))
-    assert (index_of_units(grid, [pentagon]) >= 0).all()
+    assert (grid.names.find([pentagon]) >= 0).all()
 
 
 def test_an_area_across_180_degrees_and_one_at_a_pole_are_whole(spec):
     system, level = find_cells(spec)
     near = grid_of_cells(spec, (179.8, -17.2, -179.8, -16.8))
     both = system.locate([179.9, -179.9], [-17, -17], level)
-    assert (index_of_units(near, system.format(both)) >= 0).all()
+    assert (near.names.find(system.format(both)) >= 0).all()
     assert "179.8 -17.2 -179.8 -16.8" in near.hierarchy.source
     coarse = spec[:2] + ":4"
     pole = grid_of_cells(coarse, (-180, 80, 180, 90))
-    assert (index_of_units(pole, system.format(system.locate([0.0], [90.0], 4))) >= 0).all()
+    assert (pole.names.find(system.format(system.locate([0.0], [90.0], 4))) >= 0).all()
 
 
 def test_areas_with_no_cell_or_too_many_are_refused(spec):
@@ -101,9 +100,9 @@ def test_codes_in_every_spelling_are_the_same_cells(spec, box):
     grid = grid_of_cells(spec, box)
     system, _ = find_cells(spec)
     own = np.array(grid.hierarchy.codes[-1])
-    expected = index_of_units(grid, own)
+    expected = grid.names.find(own)
     for codes in spellings(system, system.read(own)[0]):
-        assert np.array_equal(index_of_units(grid, codes), expected)
+        assert np.array_equal(grid.names.find(codes), expected)
 
 
 def test_cells_of_other_levels_are_refused_whatever_is_left_out(spec):
@@ -115,7 +114,7 @@ def test_cells_of_other_levels_are_refused_whatever_is_left_out(spec):
     for code, words in ((finer, "finer than"), (coarser, "coarser than")):
         for more in ({}, {"drops": True}, {"other": "elsewhere"}):
             with pytest.raises(CodeError, match=words) as caught:
-                index_of_units(grid, [known, code], **more)
+                grid.names.find([known, code], **more)
             assert caught.value.position == 1
             assert code not in str(caught.value)
 
@@ -124,16 +123,16 @@ def test_cells_outside_and_other_codes_are_refused_dropped_or_counted_elsewhere(
     grid, (system, level) = grid_of_cells(spec, BOX, other="elsewhere"), find_cells(spec)
     far = system.format(system.locate([0.0], [51.0], level))[0]
     with pytest.raises(CodeError, match="outside of the grid's public area"):
-        index_of_units(grid, [far])
-    assert (index_of_units(grid, [far], drops=True) == -1).all()
-    home = index_of_units(grid, ["elsewhere"])
-    assert np.array_equal(index_of_units(grid, [far], other="elsewhere"), home)
+        grid.names.find([far])
+    assert (grid.names.find([far], drops=True) == -1).all()
+    home = grid.names.find(["elsewhere"])
+    assert np.array_equal(grid.names.find([far], other="elsewhere"), home)
     for more in ({}, {"drops": True}):  # what is no cell at all is no cell outside
         with pytest.raises(CodeError, match=f"no cell of {system.title}"):
-            index_of_units(grid, ["abroad"], **more)
-    assert np.array_equal(index_of_units(grid, ["abroad"], other="elsewhere"), home)
+            grid.names.find(["abroad"], **more)
+    assert np.array_equal(grid.names.find(["abroad"], other="elsewhere"), home)
     with pytest.raises(CodeError, match="missing"):
-        index_of_units(grid, [" "], other="elsewhere")
+        grid.names.find([" "], other="elsewhere")
     with pytest.raises(UsageError, match="otherwise than every unit"):
         grid_of_cells(spec, BOX, other=grid.hierarchy.codes[-1][0])
 
@@ -143,10 +142,10 @@ def test_tokens_of_digits_alone_are_no_ids():
     grid = grid_of_cells("s2:3", (-180, -90, 180, 90))
     digits = [code for code in grid.hierarchy.codes[-1] if code.isdecimal()]
     assert digits
-    assert (index_of_units(grid, digits) >= 0).all()
+    assert (grid.names.find(digits) >= 0).all()
     for codes in ([int(digits[0])], np.array([int(digits[0])])):
         with pytest.raises(CodeError, match="cell"):
-            index_of_units(grid, codes)
+            grid.names.find(codes)
 
 
 def test_a_list_of_cells_needs_no_bounds(spec):

@@ -11,7 +11,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.cells.points import CellMap
-from geodp.grid.units import grid_of_units, index_of_units
+from geodp.grid.units import grid_of_units
 from tests.command import geodp as command
 from tests.grid.cells.libraries import NEEDS
 
@@ -35,7 +35,7 @@ def expected(spec, grid):
     """Number of places by row and column."""
     system, level = find_cells(spec)
     cells = system.format(system.locate(*np.array(PLACES).T, level))
-    index = index_of_units(grid, cells)
+    index = grid.names.find(cells)
     return index, len({*cells.tolist()})
 
 

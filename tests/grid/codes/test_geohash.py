@@ -56,4 +56,4 @@ def test_they_are_a_grid():
     west, south, east, north = grid.places[0].bounds
     assert west <= 139 < 140 <= east
     assert south <= 35 < 36 <= north
-    assert grid.official_steps() is not None
+    assert grid.areas.nested

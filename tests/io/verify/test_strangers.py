@@ -26,8 +26,9 @@ from geodp.io.read.public.mask import read_mask
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.tileset import read_tileset
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.verify import verify
 from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening

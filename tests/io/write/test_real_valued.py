@@ -16,8 +16,10 @@ import rasterio.shutil
 from PIL import Image
 
 import geodp
+from geodp import mechanisms
 from geodp.errors import UsageError, VerificationError
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.drawing.sheet import CellRaster, Words
 from geodp.io.write.map import look
@@ -57,7 +59,7 @@ class Thirds(Laplace):
 
 @pytest.fixture
 def thirds(monkeypatch):
-    monkeypatch.setitem(METHODS, "thirds", Thirds())
+    monkeypatch.setitem(mechanisms._find_methods(), "thirds", Thirds())
 
 
 def released(grid, method):

@@ -226,7 +226,7 @@ def test_an_own_chain_goes_before_the_setting():
 
 def test_official_areas_are_levels_of_laplace_noise_and_where_they_are_asked_for():
     grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 35 + 2 / 3)).with_official_order()
-    radices, steps = grid.order.radices, [step for _, step in grid.official_steps()]
+    radices, steps = grid.order.radices, [step for _, step in grid.areas.steps]
     assert sum(steps) == len(radices)
     ends = [sum(steps[:i]) for i in range(len(steps) + 1)]
     fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from geodp.errors import UsageError, printable
 from geodp.io.opening import parse_json
 from geodp.io.read.layout.code_lists import of_json, read_xml
+from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
 from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
 from geodp.io.read.rows.fields import as_text
-from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
-
-Lists: TypeAlias = Mapping[str, "Sequence[str] | FilePath"]
-"""Labels, or files of them, by attributes; under an empty name a file that is for several."""
+from geodp.io.read.rows.public_file import opening_of
 
 ATTRIBUTES = frozenset(
     map(fold, ("attribute", "variable", "dimension", "axis", "属性", "変数", "項目"))
@@ -67,7 +65,7 @@ def read_lists(
     found: dict[str, tuple[str, ...]] = {}
     for name, one in given.items():
         if isinstance(one, str) or not isinstance(one, Sequence):
-            lists = _read_file(Path(one))
+            lists = _read_file(Path(one), opening_of(one))
             if name:
                 own = _find_list(lists, name, (columns or {}).get(name, name))
                 if own is None:
@@ -109,7 +107,7 @@ def _find_list(lists: Mapping[str, Sequence[str]], name: str, column: str) -> st
     return near[0] if near else "" if "" in lists else None
 
 
-def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
+def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the lists of a file by attributes; under an empty name one that does not say."""
     if path.suffix.lower() == ".toml":
         return _of_document(read_toml(read_text(path), str(path)), path)
@@ -122,7 +120,7 @@ def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
         return _of_document(said, path) if found is None else found
     if path.suffix.lower() == ".xml":
         return read_xml(path)
-    tables = [*open_tables(path)]
+    tables = [*open_tables(path, **opening)]
     if len(tables) != 1:
         raise UsageError(f"{path} holds several tables; {FORMS}.")
     return _of_table(tables[0], path)

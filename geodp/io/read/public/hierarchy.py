@@ -82,8 +82,7 @@ def read_hierarchy(
         A table that must not be used as it is: an unknown code, a cell that is there twice, a
         blank region, levels in the wrong order; names file and row.
     """
-    if len(grid.places) != 1:
-        raise UsageError("Regions need a grid of one map.")
+    place = grid.require_map("Regions need a grid of one map.")
     table = open_public(
         path,
         "regions",
@@ -103,11 +102,11 @@ def read_hierarchy(
             file=table.name,
             row=1,
         )
-    parts = _Parts(table, grid.places[0])
+    parts = _Parts(table, place)
     for rows, (code, *regions) in batches(table, chosen):
         with rows.named(table.columns[chosen[0]]):
             texts = texts_without_blanks(code, "a code is missing: drop the rows without one.")
-            parts.add(rows, _blocks(grid.places[0], texts))
+            parts.add(rows, _blocks(place, texts))
         for level, column in zip(levels, regions, strict=True):
             with rows.named(level):
                 parts.labels.setdefault(level, []).append(texts_without_blanks(column, _BLANK))

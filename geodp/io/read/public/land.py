@@ -21,14 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, mask_of_blocks
-from geodp.grid.pairs import PairOrder
-from geodp.grid.units import COUNTED_AS, has_units
+from geodp.grid.units import COUNTED_AS
 
 PREFIX = "land:"
 
@@ -106,9 +103,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
         No such land or distance, a grid without a place on the Earth, or one that has too many
         cells.
     """
-    if len(grid.places) != 1 or not grid.domain.is_box:
-        raise UsageError("A mask needs a grid of one map that has none yet.")
-    lattice = grid.places[0]
+    lattice = grid.require_whole_map("A mask needs a grid of one map that has none yet.")
     if lattice.crs is None or lattice.transform is None:
         raise UsageError("A mask of land needs a grid with a place on the Earth.")
     name, kilometres, source = read_land(named)
@@ -135,11 +130,12 @@ def _land_of(grid: Grid) -> str:
 
     Cells of H3 and S2 with a unit for all others have nobody outside.
     """
-    source = "" if grid.mask is None else grid.mask.source
-    if isinstance(grid.order, HierarchyOrder | PairOrder):
-        table = grid.order.hierarchy
-        if has_units(grid) and cells_of(table) is not None and COUNTED_AS not in table.source:
-            source = table.source.partition(IN_MASK)[2]
+    source = grid.domain.source
+    if PREFIX not in source:
+        return ""
+    if grid.areas.tables:
+        is_cut = grid.names.cells is not None and COUNTED_AS not in source
+        source = source.partition(IN_MASK)[2] if is_cut else ""
     return source if source.startswith(PREFIX) else ""
 
 
@@ -440,8 +436,10 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     Of an even sample of its cells, by a map of half degrees: sea is what does not touch or
     neighbour one with land.
     """
-    lattice = grid.places[0] if len(grid.places) == 1 else None
-    if grid.size < FEW or not grid.domain.is_box or lattice is None or lattice.crs is None:
+    if grid.size < FEW or not grid.domain.is_box:
+        return ()
+    lattice = grid.maps.one
+    if lattice is None or lattice.crs is None:
         return ()
     share = _share_of_sea(grid, lattice)
     if share <= 0.5:

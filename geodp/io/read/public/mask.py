@@ -50,9 +50,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     InputError
         A file that is no mask of this grid; names file and line.
     """
-    if len(grid.places) != 1 or not grid.domain.is_box:
-        raise UsageError("A mask needs a grid of one map that has none yet.")
-    lattice = grid.places[0]
+    lattice = grid.require_whole_map("A mask needs a grid of one map that has none yet.")
     if kind_of(path) in RASTER:
         blocks = _blocks_of_raster(path, lattice)
     elif Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):

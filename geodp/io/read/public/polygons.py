@@ -21,6 +21,8 @@ from geodp.io.read.rows.forms.json import CRS84, crs_of
 from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
+NO_EARTH = "Polygons need a grid of one map with a place on the Earth."
+
 NAMES = ("name", "id", "code")
 """Fields that name polygons, in capitals or not, the first that is there."""
 
@@ -60,9 +62,10 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         A file that is unreadable or holds anything but polygons with names that differ.
     """
     file = os.fspath(path)
-    if len(grid.places) != 1 or grid.places[0].crs is None:
-        raise UsageError("Polygons need a grid of one map with a place on the Earth.")
-    shapes, fields = read_outlines(path, grid.places[0].crs)
+    crs = grid.require_map(NO_EARTH).crs
+    if crs is None:
+        raise UsageError(NO_EARTH)
+    shapes, fields = read_outlines(path, crs)
     plain = {field.casefold(): field for field in reversed(fields)}
     chosen = name or next((plain[known] for known in NAMES if known in plain), None)
     if chosen is None and fields:
@@ -170,7 +173,9 @@ def _require_known(path: Path) -> int | None:
     if not known:
         raise InputError(
             "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
-            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged.",
+            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged. A table of cells and "
+            "their areas goes into geodp publish (--regions), whose areas are then asked for by "
+            "their codes (--area).",
             file=os.fspath(path),
         )
     kind = kind_of(path)

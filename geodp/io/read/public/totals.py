@@ -56,9 +56,8 @@ def read_totals(
     table = open_public(path, "totals", header_row=header_row, member=member)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
-    levels = ["code"] if grid.hierarchy is None else list(grid.hierarchy.levels[: len(names)])
-    if last != TOTAL or not names or names != levels:
-        wanted = "code" if grid.hierarchy is None else ", ".join(grid.hierarchy.levels)
+    if last != TOTAL or not names or names != [*grid.areas.name_codes(len(names))]:
+        wanted = ", ".join(grid.areas.name_codes())
         raise InputError(
             f"A table of totals has the columns {wanted} (or the first of them) and {TOTAL}.",
             file=table.name,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.grid.units import has_units, index_of_units
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.table.source import Fact
@@ -50,7 +49,10 @@ class Locator:
 ENDS = ("origin", "destination")
 """What the columns at both ends of journeys are called."""
 
-NO_CELL = "A row of totals, units or notes is no cell: delete it."
+NO_CELL = (
+    "A row of totals, units or notes is no cell: delete it, or name the first and the last row of "
+    "the table (--first-row, first_row=; --last-row, last_row=)."
+)
 
 
 def locate(
@@ -135,32 +137,31 @@ def cell_locators(
     if code is not None:
         found.append(_code_locator(grid, code, 0, drops, other))
     if x is not None or y is not None:
-        if x is None or y is None or len(grid.places) != 1:
+        if x is None or y is None or grid.maps.missing:
             raise UsageError(
                 "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of "
                 "pairs are located by codes or indices (--column, columns=)."
             )
         if anchor == "index":
             found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
-        elif has_units(grid):
-            raise UsageError(
+        else:
+            grid.names.require_map(
                 "Areal units have no coordinates of their own: name their column of codes (--code, "
                 "code=), or read single points as such (--points, read_points) on cells of H3 or "
                 "S2."
             )
-        else:
             found.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
-    for number, name in enumerate(("origin", "destination")):
-        if name in columns and len(grid.places) == 2:
+    for number, name in enumerate(grid.maps.ends):
+        if name in columns:
             found.append(_code_locator(grid, columns.pop(name), number, drops, other))
     return found + axis_locators(grid, columns)
 
 
 def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str | None) -> Locator:
-    if has_units(grid):
+    if not grid.names.on_map:
         axes = (2 * place, 2 * place + 1)
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
-    if place >= len(grid.places) or grid.places[place].system is None:
+    if not grid.places or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
     return Locator(
@@ -203,7 +204,7 @@ def _read_units(
         once, at = coded.dictionary, coded.indices
     try:
         texts = fields.codes(once, as_text=True)
-        found = index_of_units(grid, texts, drops=drops, other=other)
+        found = grid.names.find(texts, drops=drops, other=other)
     except CodeError as error:
         first = error.position
         if at is not None:  # entries are in the order of the rows that have them first

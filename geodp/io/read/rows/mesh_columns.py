@@ -126,7 +126,7 @@ def public_map(
 
 def is_of_meshes(grid: Grid) -> bool:
     """Whether a grid is one map of meshes of Japan."""
-    return len(grid.places) == 1 and isinstance(grid.places[0].system, JISMesh)
+    return isinstance(grid.maps.system, JISMesh)
 
 
 def require_meshes(grid: Grid) -> None:

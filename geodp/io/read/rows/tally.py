@@ -10,10 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.grid.domain import Hierarchical
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.grid.units import has_units
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
@@ -131,10 +129,10 @@ class Tally:
         duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
-        reasons = reasons_outside(self.grid, index, inside)
+        reasons = {} if inside is None else self.grid.explain_outside(index, inside)
         self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
         if self._other is not None:
-            there = _is_at(index, len(self.grid.places), self._other)
+            there = _is_at(self.grid, index, self._other)
             number = np.count_nonzero(there) if sizes is None else sizes[0][there].sum()
             self.survey.take_other(rows.table.name, int(number))
         count = count if inside is None else count[inside]
@@ -296,28 +294,14 @@ def place(
     if outside != "drop":
         refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
         if refused.any():
-            raise rows.error(int(refused.argmax()), grid.outside_rule)
+            raise rows.error(int(refused.argmax()), grid.domain.outside_rule)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
 
 
-def _is_at(index: NDArray[np.int64], places: int, cell: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_at(grid: Grid, index: NDArray[np.int64], cell: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which cells int64[d, n] are at a row and column: of pairs of places, with an end."""
     row, col = cell
-    ends = [(index[2 * end] == row) & (index[2 * end + 1] == col) for end in range(places)]
+    ends = [
+        (index[2 * end] == row) & (index[2 * end + 1] == col) for end, _ in enumerate(grid.places)
+    ]
     return np.asarray(np.logical_or.reduce(ends), np.bool_)
-
-
-def reasons_outside(
-    grid: Grid, index: NDArray[np.int64], inside: NDArray[np.bool_] | None
-) -> dict[str, NDArray[np.bool_]]:
-    """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
-
-    "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
-    """
-    if inside is None:
-        return {}
-    if has_units(grid):
-        return {"units": ~inside}
-    beyond = ~grid.in_extent(index)
-    other = "regions" if grid.domain.kind == Hierarchical.kind else "mask"
-    return {"bounds": beyond, other: ~inside & ~beyond}

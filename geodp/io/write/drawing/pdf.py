@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import Face, split
+from geodp.io.write.drawing.fonts import Face
+from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.png import DPI, draw_cells
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
 

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import open_face, split
+from geodp.io.write.drawing.fonts import open_face
+from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words, mix
 
 DPI = 100
@@ -103,8 +104,9 @@ class _Palette:
     def flat(self) -> list[int]:
         """Return red, green and blue of every colour, one after the other."""
         colours = [*self.plain]
+        shares = [(n + 1) / self.steps for n in range(self.steps)]
         for colour in self.words:
-            colours += [mix(self.paper, colour, (n + 1) / self.steps) for n in range(self.steps)]
+            colours += mix([self.paper], [colour], shares)
         return [part for colour in colours for part in colour]
 
 

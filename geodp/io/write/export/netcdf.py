@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from geodp.errors import require_library
+from geodp.io.write import netcdf
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.series import netcdf
 from geodp.io.write.tables import name_of_counts
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
-from geodp.grid.units import has_units
 from geodp.io.write.areas import columns_of_regions
 from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.tables import arrow_columns, count_chunks
@@ -60,7 +59,7 @@ class Excel(Export):
         """Write one file."""
         names: Any = {}
         if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = {**JAPANESE, **UNITS} if has_units(sheet.table.grid) else JAPANESE
+            names = JAPANESE if sheet.table.grid.names.on_map else {**JAPANESE, **UNITS}
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
             for number, piece in enumerate(_pieces(sheet)):
@@ -81,7 +80,7 @@ class EStat(Export):
     def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
         grid = sheet.table.grid
-        if len(grid.places) != 1 or not isinstance(grid.places[0].system, JISMesh):
+        if not isinstance(grid.maps.system, JISMesh):
             return "the layout of e-Stat is of one map of JIS meshes"
         if grid.attributes:
             return "a column of this layout has no attributes"

@@ -97,7 +97,7 @@ class FlatGeobuf(Export):
                 layer=sheet.name,
                 driver="FlatGeobuf",
                 geometry_name="geometry",
-                geometry_type="Polygon" if len(table.grid.places) == 1 else "LineString",
+                geometry_type=table.grid.maps.geometry,
                 crs=table.grid.places[0].crs,
             )
         except (DataLayerError, DataSourceError, FeatureError):

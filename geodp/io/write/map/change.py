@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import find_families, measure
-from geodp.io.write.drawing.lines import shorten
+from geodp.io.write.drawing.fonts import find_families
+from geodp.io.write.drawing.lines import measure, shorten
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, Words, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
@@ -109,7 +109,7 @@ def list_colours(theme: Theme) -> tuple[Colour, ...]:
     """Return colours by number; on dark paper the lighter ones are the larger changes."""
     more, fewer = (each if theme.classes[0] > theme.classes[-1] else each[::-1]
                    for each in (MORE, FEWER))  # fmt: skip
-    pale = (mix(each, theme.paper, PALE) for each in (*more, *fewer))
+    pale = mix([*more, *fewer], [theme.paper], [PALE])
     return theme.outside, theme.paper, *more, *fewer, *pale
 
 
@@ -123,8 +123,9 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
     both = (earlier, later)
     if earlier.table.grid != later.table.grid:
         raise UsageError("--compare takes two releases on the same grid and domain.")
-    if len(later.table.grid.places) != 1:
-        raise UsageError("--compare is for releases of one map, not of origins and destinations.")
+    later.table.grid.require_map(
+        "--compare is for releases of one map, not of origins and destinations."
+    )
     side = max(1, look.size // 3)
     panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]
     change = MapChange.of(*panels)

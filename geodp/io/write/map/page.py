@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import families, find_families, measure
-from geodp.io.write.drawing.lines import shorten, wrap
+from geodp.io.write.drawing.fonts import families, find_families
+from geodp.io.write.drawing.lines import measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
@@ -83,8 +83,10 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     Raises UsageError for bounds without a cell, and for asked words that no font can draw.
     """
     look.require_fonts()
-    places = range(len(table.grid.places))
-    panels = [Panel.of(table, number, card, look.bounds, look.size) for number in places]
+    panels = [
+        Panel.of(table, number, card, look.bounds, look.size)
+        for number, _ in enumerate(table.grid.places)
+    ]
     room = find_room(look)
     wide = sum(room + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
     page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)

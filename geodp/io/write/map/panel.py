@@ -72,7 +72,7 @@ class Panel:
         """
         whole = table.grid.places[number]
         place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
-        frame = Frame.of_place(place, len(table.grid.places), side, most)
+        frame = Frame.of_place(place, table.grid.maps.share(side), most)
         block, (rows, cols) = frame.block, frame.blocks
         total = np.zeros(rows * cols)
         shape = np.array([[place.rows], [place.cols]])

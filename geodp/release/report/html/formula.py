@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.release.report.html.embed import MOST, pack_sorted, pack_whole
 from geodp.table.card import Card
-from geodp.table.stated.domain import StatedHierarchy
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -29,9 +27,9 @@ MOST_CHILDREN = 1 << 20
 def why_no_cells(release: Release, card: Card) -> str | None:
     """Return why a page has sums of blocks only and not every cell: a name of its words."""
     grid, table = release.grid, release.table
-    if len(grid.places) != 1:
-        return "no_map" if not grid.places else "no_pairs"
-    if isinstance(card.domain.order, StatedHierarchy) and grid.hierarchy is None:
+    if grid.maps.missing:
+        return grid.maps.missing
+    if card.domain.lacks_table(grid):
         return "no_regions"
     if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
         return "no_room"
@@ -88,26 +86,16 @@ def _state_margins(margins: Margins) -> dict[str, Any]:
 
 def state_grid(grid: Grid) -> dict[str, Any]:
     """Return the order of a grid's keys, and its mask or its regions' cells, as plain values."""
-    if isinstance(grid.order, HierarchyOrder):
-        regions, limits = grid.order.hierarchy, grid.order.limits(grid.shape)
-        row, col = regions.cell
-        return {
-            "shape": limits.high.tolist(),
-            "axes": list(limits.axes),
-            "radices": list(grid.order.radices),
-            "offset": [],
-            "mask": None,
-            "number": pack_sorted(regions.number),
-            "cell": pack_whole(row * grid.shape[1] + col),
-        }
-    mask = None
-    if grid.mask is not None:
-        start, stop = grid.mask.ranges.T
-        mask = {"start": pack_sorted(start), "stop": pack_sorted(stop)}
-    return {
-        "shape": list(grid.shape),
-        "axes": list(grid.order.axes),
+    limits, (start, stop) = grid.order.limits(grid.shape), grid.domain.ranges.T
+    found = {
+        "shape": (limits.high - limits.low).tolist(),
+        "axes": list(limits.axes),
         "radices": list(grid.order.radices),
         "offset": list(grid.order.offset),
-        "mask": mask,
+        "mask": {"start": pack_sorted(start), "stop": pack_sorted(stop)} if start.size else None,
     }
+    for regions in grid.areas.tables:
+        row, col = regions.cell
+        found["number"] = pack_sorted(regions.number)
+        found["cell"] = pack_whole(row * grid.shape[1] + col)
+    return found

@@ -15,7 +15,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.card import Card
-from geodp.table.stated.domain import StatedHierarchy
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -84,8 +83,8 @@ def list_levels(release: Release, card: Card) -> list[Level]:
 
 def _nested_sides(grid: Grid) -> list[int]:
     """Return sides of squares that are runs of keys, or of powers of two in other orders."""
-    most = max(max(place.rows, place.cols) for place in grid.places)
-    if any(grid.order.offset) and len(grid.places) == 1:
+    most = _longest(grid)
+    if any(grid.order.offset) and grid.maps.one is not None:
         return [side for side in _official_sides(grid) if side == 1 or side * FEWEST <= most]
     found = [1]
     while 2 * found[-1] * FEWEST <= most:
@@ -93,13 +92,15 @@ def _nested_sides(grid: Grid) -> list[int]:
     return found
 
 
+def _longest(grid: Grid) -> int:
+    """Return the cells along the longest side of a map."""
+    return max(max(place.rows, place.cols) for place in grid.places)
+
+
 def _official_sides(grid: Grid) -> dict[int, str]:
     """Return names of the code system's areas by their side in cells."""
-    place = grid.places[0]
-    if place.system is None or len(grid.places) != 1:
-        return {}
-    most = max(place.rows, place.cols)
-    return {side: name for name, side in place.system.areas if side == 1 or side <= most}
+    most = _longest(grid)
+    return {side: name for name, side in grid.maps.areas if side == 1 or side <= most}
 
 
 def _margins_of(
@@ -107,9 +108,9 @@ def _margins_of(
 ) -> dict[str, float | None]:
     """Return the margin of a square of a side for every choice of attributes' labels."""
     grid = release.grid
-    if len(grid.places) != 1:
+    if grid.maps.missing:
         return {"": None}
-    if isinstance(card.domain.order, StatedHierarchy) and grid.hierarchy is None:
+    if card.domain.lacks_table(grid):
         return dict.fromkeys(_patterns(grid))
     found: dict[str, float | None] = {}
     row, col = _find_square(grid, side, offset)

@@ -30,7 +30,7 @@ OFFICE = (
 
 
 class Told(Protocol):
-    """A part of what a release means, see :mod:`geodp.analysis.explain`."""
+    """A part of what a release means, see :mod:`geodp.features.explain`."""
 
     @property
     def heading(self) -> str:
@@ -138,10 +138,7 @@ def tell_domain(page: Page, card: Card) -> Html:
             ("crs", place.crs or "–"),
             ("bounds", ", ".join(f"{edge:.10g}" for edge in place.bounds)),
         ]
-    source = None if domain.mask is None else domain.mask.source
-    if not isinstance(domain.order, str | tuple):
-        source = domain.order.regions.source
-    rows.append(("mask", source or page["no_mask"]))
+    rows.append(("mask", domain.source or page["no_mask"]))
     for one in domain.attributes:
         rows.append(("attributes", f"{one.attribute}: {', '.join(one.labels)}"))
     if card.reading is not None:
@@ -189,13 +186,10 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
         page["answer_budget" if charged else "answer_budget_none"],
         ("tool" if charged else "nobody"),
     )
-    source = None if domain.mask is None else domain.mask.source
-    if not isinstance(domain.order, str | tuple):
-        source = domain.order.regions.source
-    if source is None:
+    if domain.source is None:
         yield "domain", page["answer_box"], "tool"
     else:
-        yield "domain", page["answer_mask"].format(source=source), "office"
+        yield "domain", page["answer_mask"].format(source=domain.source), "office"
     yield "float", page["answer_whole"], "tool"
     yield "time", page["answer_time"], "office"
     yield "clamp", page["answer_clamp" if card.mechanism.nonnegative else "answer_signed"], "tool"

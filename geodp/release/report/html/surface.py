@@ -125,7 +125,7 @@ def _shorten(area: NDArray[np.float64]) -> list[float]:
 
 def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
     """Return which of the finest squares have their middle in the domain; None: all."""
-    if grid.domain.is_box or len(grid.places) != 1:
+    if grid.domain.is_box or grid.maps.one is None:
         return None
     place = grid.places[0]
     shape = -(-place.rows // base), -(-place.cols // base)

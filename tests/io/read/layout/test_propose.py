@@ -3,6 +3,7 @@
 import pytest
 
 from geodp.errors import UsageError
+from geodp.io.read.layout import presets
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import Preset, find_preset
 from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
@@ -43,6 +44,20 @@ def test_codes_that_may_be_of_several_grids_are_asked_about(codes, write):
     found = propose(write(f"mesh,n\n{codes}"), {"contribution": 1})
     assert "grid" not in found.options
     assert "--grid" in found.asks[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "codes", "grid"),
+    [
+        ("square", "SU4217,5\nTQ3080,7\n", "british:1km"),
+        ("Grid ref", "G 03 05,5\nN 00 50,7\n", "irish:1km"),
+        ("id", "다사551085,5\n다사551086,7\n", "korean:100m"),
+    ],
+)
+def test_squares_of_letters_are_proposed(name, codes, grid, write):
+    found = propose(write(f"{name},n\n{codes}"), {"contribution": 1})
+    assert found.options["grid"] == grid
+    assert found.options["code"] == name
 
 
 def test_what_is_given_stays(write):
@@ -133,7 +148,8 @@ def test_points_are_asked_whose_they_are(write):
 
 def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
     twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
-    monkeypatch.setattr("geodp.io.read.layout.presets.presets", lambda: twins)
+    monkeypatch.setattr(presets, "presets", lambda: twins)
+    monkeypatch.setattr(presets, "_find_fitting", presets._find_fitting.__wrapped__)
     with pytest.raises(UsageError, match=r"--preset\): a, b"):
         propose(write(f"mesh,n\n{CODES}"), {})
 

@@ -10,7 +10,6 @@ import shapely
 from geodp.errors import InputError, UsageError
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.grid import grid_of_cells
-from geodp.grid.units import index_of_units
 from geodp.io.read.public.cell_mask import mask_of_land, read_cell_mask
 from geodp.io.read.public.land import state_land
 from tests.grid.cells.libraries import NEEDS
@@ -28,7 +27,7 @@ def cells_at(spec, *places):
 
 
 def holds(grid, spec, *places):
-    return (index_of_units(grid, cells_at(spec, *places), drops=True)[0] >= 0).tolist()
+    return (grid.names.find(cells_at(spec, *places), drops=True)[0] >= 0).tolist()
 
 
 def geojson(folder, *polygons, crs=None):

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of
 from geodp.cli.readers import require_known
 from geodp.errors import InputError, UsageError, VerificationError
+from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
 from geodp.io.read.public.hierarchy import read_hierarchy
@@ -241,7 +241,7 @@ def test_a_release_on_official_areas_is_read_back(attributes, tmp_path: Path) ->
     table, _ = read_release_table(tmp_path / "out")
     assert table.grid == grid
     assert (table.key == release.table.key).all()
-    assert table.grid.official_steps() == grid.official_steps()
+    assert table.grid.areas.steps == grid.areas.steps
 
 
 def test_cells_outside_the_regions_are_outside_the_map(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import shapely
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.compare import estimate
+from geodp.cli.commands.estimate import estimate
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.units import index_of_units, pairs_of_units
+from geodp.grid.units import pairs_of_units
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.totals import read_totals
 from geodp.io.read.public.units import read_units
@@ -72,7 +72,7 @@ def test_counts_are_read_by_the_codes_of_units(tmp_path: Path) -> None:
     table = geodp.read_table(
         text(COUNTS, "counts.csv")(tmp_path), grid=grid, code="geocode", value="n"
     )
-    keys = grid.encode(index_of_units(grid, ["0011", "0111"]))
+    keys = grid.encode(grid.names.find(["0011", "0111"]))
     assert (table.key == np.sort(keys)).all()
     assert sorted(table.count.tolist()) == [90, 400]
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words, mix, parse_colour
+from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words, mix, parse_colours
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -83,6 +83,6 @@ def test_the_same_sheet_gives_the_same_bytes():
 
 
 def test_colours():
-    assert parse_colour("#ff8000") == (255, 128, 0)
-    assert mix(RED, WHITE, 1) == WHITE
-    assert mix(RED, WHITE, 0) == RED
+    assert parse_colours(["#ff8000", "#000001"]) == ((255, 128, 0), (0, 0, 1))
+    assert mix([RED], [WHITE], [1, 0]) == (WHITE, RED)
+    assert mix([RED, BLACK], [WHITE], [1]) == (WHITE, WHITE)

@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import LettersWarning, UsageError
 from geodp.io.write.drawing import fonts
-from geodp.io.write.drawing.fonts import measure
+from geodp.io.write.drawing.lines import measure
 from geodp.io.write.drawing.sheet import Box, CellRaster, Words
 from geodp.io.write.map import look as looks
 from geodp.io.write.map import page
