@@ -333,9 +333,9 @@ NO_OTHER = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
-    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
-    "their own (--other NAME)."
+    "the code is no unit of the table of units; check leading zeros, a prefix such as 1400000US "
+    "and the table's year, give a table that lists every unit, leave such rows out (--outside "
+    "drop), or count them in a unit of their own (--other NAME)."
 )
 
 OUTSIDE = (
