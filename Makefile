@@ -23,7 +23,7 @@ test: $(INSTALLED)
 fast: $(INSTALLED)
 	@echo "Running the tests but for laws, real data and clusters ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law and not real" \
-	    --ignore tests/release/cluster
+	    --ignore tests/features/cluster
 
 windows: $(INSTALLED)
 	@echo "Running all tests but the long ones in a process without anything of POSIX ..."
@@ -38,7 +38,7 @@ faults: $(INSTALLED)
 	$(BIN)/python -m tests.faults
 
 docs: $(INSTALLED)
-	@echo "Running examples of docstrings and documents, and asking what holds their sentences ..."
+	@echo "Running examples of docstrings and documents, and comparing their figures ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law" geodp README.md CONTRIBUTING.md docs \
 	    tests/house/test_readme.py tests/house/test_documents.py tests/house/test_claims.py \
 	    tests/house/test_new_method.py tests/house/test_notebooks.py

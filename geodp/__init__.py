@@ -8,11 +8,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geodp.analysis.evaluate.evaluate import evaluate as evaluate
-    from geodp.analysis.evaluate.result import Evaluation as Evaluation
-    from geodp.analysis.plan.plan import Plan as Plan
-    from geodp.analysis.plan.plan import plan as plan
     from geodp.errors import GeodpError as GeodpError
+    from geodp.features.audit import api as audit  # noqa: F401
+    from geodp.features.cluster import api as cluster  # noqa: F401
+    from geodp.features.compare import api as compare  # noqa: F401
+    from geodp.features.evaluate.evaluate import evaluate as evaluate
+    from geodp.features.evaluate.result import Evaluation as Evaluation
+    from geodp.features.explain import api as explain  # noqa: F401
+    from geodp.features.local import api as local  # noqa: F401
+    from geodp.features.plan import api as planning  # noqa: F401
+    from geodp.features.plan.plan import Plan as Plan
+    from geodp.features.plan.plan import plan as plan
+    from geodp.features.select import api as select  # noqa: F401
+    from geodp.features.series.publish import publish_series as publish_series
+    from geodp.features.series.series import Series as Series
+    from geodp.features.statistics import api as statistics  # noqa: F401
     from geodp.grid.grid import Grid as Grid
     from geodp.io.read.mesh import read_mesh as read_mesh
     from geodp.io.read.points import read_points as read_points
@@ -25,11 +35,9 @@ if TYPE_CHECKING:
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Measurement as Measurement
     from geodp.privacy.key import NoiseKey as NoiseKey
-    from geodp.release.opening import open_release as open  # noqa: A004, F401
+    from geodp.release.opening import open_written as open  # noqa: A004, F401
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
-    from geodp.release.series.publish import publish_series as publish_series
-    from geodp.release.series.series import Series as Series
     from geodp.table.counts import CountTable as CountTable
     from geodp.table.released import ReleasedTable as ReleasedTable
 
@@ -40,22 +48,22 @@ _HOME = {
     "METHODS": "geodp.mechanisms",
     "Composed": "geodp.privacy.composed",
     "CountTable": "geodp.table.counts",
-    "Evaluation": "geodp.analysis.evaluate.result",
+    "Evaluation": "geodp.features.evaluate.result",
     "Event": "geodp.privacy.event",
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid.grid",
     "Measurement": "geodp.privacy.event",
     "NoiseKey": "geodp.privacy.key",
-    "Plan": "geodp.analysis.plan.plan",
+    "Plan": "geodp.features.plan.plan",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
-    "Series": "geodp.release.series.series",
-    "evaluate": "geodp.analysis.evaluate.evaluate",
+    "Series": "geodp.features.series.series",
+    "evaluate": "geodp.features.evaluate.evaluate",
     "find_bounds": "geodp.io.read.public.areas",
-    "open": "geodp.release.opening:open_release",
-    "plan": "geodp.analysis.plan.plan",
+    "open": "geodp.release.opening:open_written",
+    "plan": "geodp.features.plan.plan",
     "publish": "geodp.release.publish",
-    "publish_series": "geodp.release.series.publish",
+    "publish_series": "geodp.features.series.publish",
     "read": "geodp.io.read.reading",
     "read_mesh": "geodp.io.read.mesh",
     "read_points": "geodp.io.read.points",
@@ -63,62 +71,48 @@ _HOME = {
     "read_table": "geodp.io.read.table",
 }
 
+# Public packages of features, each imported when something of it is first asked for.
 _NAMESPACES = {
-    "audit": "geodp.analysis.audit",
-    "cluster": "geodp.release.cluster",
-    "compare": "geodp.analysis.compare",
-    "explain": "geodp.analysis.explain",
-    "planning": "geodp.analysis.plan",
-    "select": "geodp.release.select",
-    "statistics": "geodp.analysis.statistics",
+    "audit": "geodp.features.audit.api",
+    "cluster": "geodp.features.cluster.api",
+    "compare": "geodp.features.compare.api",
+    "explain": "geodp.features.explain.api",
+    "local": "geodp.features.local.api",
+    "planning": "geodp.features.plan.api",
+    "select": "geodp.features.select.api",
+    "statistics": "geodp.features.statistics.api",
 }
 
-__all__ = [*sorted(_HOME), *sorted([*_NAMESPACES, "local"]), "__version__"]
+__all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
 
 
-_LOCAL = {
-    "ORACLES": "geodp.mechanisms.local",
-    "PROTOCOLS": "geodp.mechanisms",
-    "aggregate": "geodp.release.local.collect",
-    "amplify_by_shuffling": "geodp.privacy.amplification",
-    "blend": "geodp.mechanisms.local.blending",
-    "open_round": "geodp.release.local.opening",
-    "plan": "geodp.release.local.plan",
-    "publish": "geodp.release.local.collect",
-    "randomize": "geodp.release.local.collect",
-    "read_round": "geodp.release.local.round",
-}
-"""Names of ``geodp.local``: their modules stand on several floors."""
-
-
-class _Local(ModuleType):
-    """The namespace ``geodp.local``, whose names are imported when they are first used."""
+class _Namespace(ModuleType):
+    """A namespace such as ``geodp.local``: that of a feature, imported when it is first used."""
 
     def __getattr__(self, name: str) -> object:
-        if name not in _LOCAL:
-            raise AttributeError(f"module 'geodp.local' has no attribute {name!r}")
-        value: object = getattr(import_module(_LOCAL[name]), name)
+        package = import_module(_NAMESPACES[self.__name__.rpartition(".")[2]])
+        self.__doc__ = package.__doc__
+        if name != "__all__" and name not in package.__all__:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value: object = getattr(package, name)
         setattr(self, name, value)
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted(_LOCAL)
+        return sorted(import_module(_NAMESPACES[self.__name__.rpartition(".")[2]]).__all__)
 
 
-local = _Local("geodp.local", "Local collection: counts from devices' own reports.")
-sys.modules["geodp.local"] = local  # so that names can be imported from it
+for _name in _NAMESPACES:
+    # So that both ``geodp.local`` and ``import geodp.local`` work as they read.
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(f"{__name__}.{_name}")
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
-    value: object
-    if name in _HOME:
-        home, _, own = _HOME[name].partition(":")
-        value = getattr(import_module(home), own or name)
-    elif name in _NAMESPACES:
-        value = import_module(_NAMESPACES[name])
-    else:
+    if name not in _HOME:
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
+    home, _, own = _HOME[name].partition(":")
+    value: object = getattr(import_module(home), own or name)
     globals()[name] = value
     return value
 

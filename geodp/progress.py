@@ -145,9 +145,14 @@ def _watch(bar: Bar, over: threading.Event, stream: IO[str]) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    console = Console(file=stream)
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as drawn:
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=Console(file=stream),
+        transient=True,
+        redirect_stdout=False,
+    ) as drawn:
         task = drawn.add_task(bar.what, total=None, left="")
         while True:
             share = bar.share()

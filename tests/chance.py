@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from geodp.features.local import coins
 from geodp.privacy import key
-from geodp.privacy.noise import coins
 
 
 class FixedNoise:

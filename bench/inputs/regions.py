@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.analysis.plan.families import Objective, Objectives, draw_families
-from geodp.analysis.plan.regions import Boxes, Cells
+from geodp.features.plan.families import Objective, Objectives, draw_families
+from geodp.features.plan.regions import Boxes, CellSets
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable
@@ -124,7 +124,7 @@ def _areas(
             if isinstance(group, Boxes):
                 every = random.permutation(group.count(grid))[:number]
                 found[group.name] = [_box(grid, group.low[:, i], group.high[:, i]) for i in every]
-            elif isinstance(group, Cells):
+            elif isinstance(group, CellSets):
                 keys = np.split(group.key, group.start[1:])
                 every = random.permutation(len(keys))[:number]
                 found[group.name] = [Region(grid, np.sort(keys[i])) for i in every]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.noise import LEVELS
-from geodp.mechanisms.trees.levels import Chain
+from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.noise.node import WORDS
 
 BLOCK = 64
@@ -48,7 +48,9 @@ def of_topdown(occupied: NDArray[np.uint64], released: NDArray[np.uint64], bits:
     return Work(visited, with_data, 1 + int(split[:-1][started].sum()))  # one for the total
 
 
-def of_pyramid(occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: Chain) -> Work:
+def of_pyramid(
+    occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: LevelScheme
+) -> Work:
     """From the keys of the table and of the first pass: measured are children of open nodes.
 
     ``opened`` is the output of the same pyramid with one pass.

@@ -24,7 +24,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as pyramid
 from geodp.mechanisms.central.pyramid import refine_dense as pyramid_dense
 from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees.refinement import Noise
+from geodp.mechanisms.trees.refinement import RefinementNoise
 from geodp.mechanisms.trees.refinement import refine as topdown
 from geodp.mechanisms.trees.refinement import refine_dense as topdown_dense
 from geodp.privacy.key import NoiseKey
@@ -56,9 +56,9 @@ class Refinement:
         return chosen.event(self.table.grid, terms, "fixed")
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> RefinementNoise:
         """Of topdown."""
-        return Noise.of(self.event, self.key)
+        return RefinementNoise.of(self.event, self.key)
 
     def run(self, threads: int = 1, parts: int = 0) -> Cells:
         """Keys, counts, nodes visited."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.audit import Taxonomy, generalize, k_anonymity, smallest_k
+from geodp.features.audit.api import Taxonomy, generalize, k_anonymity, smallest_k
 
 TITLE = "CPU milliseconds of audits; the least of some runs."
 

@@ -17,10 +17,10 @@ from bench.inputs import derived
 from bench.suites import auto_bound
 from bench.suites.auto_bound import FIRST_LARGE, LARGE, PAPER, SMALL, TABLES
 from bench.tables import fill, markdown, table
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.shares import PARTS, chains, least_product
-from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.shares import PARTS, chains, least_product
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
@@ -184,7 +184,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
     """Measure all patterns on one map; regions are drawn on it, as they are on people's maps."""
     grid, proxy = source.grid, Proxy(source, name)
     families = draw_families(OBJECTIVES, grid, proxy)
-    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
+    simulation, terms = PlanSimulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
     def run(spec: str, often: int) -> Any:
         method = mechanism(spec)
@@ -196,7 +196,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
     found = []
     for pattern in ("R", *PATTERNS):
         spec = "pyramid:setting=R" if pattern == "R" else plan_on(grid, pattern).spec
-        ratios = Ratio.all_of(run(spec, trials), theirs)
+        ratios = ErrorRatio.all_of(run(spec, trials), theirs)
         ends = [0, *accumulate(len(one.groups) for one in families)]
         mae = np.array([ratio.mae for ratio in ratios])
         logs = [np.log(mae[a:b]).mean() for a, b in pairwise(ends)]

@@ -12,10 +12,10 @@ import geodp
 from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan.dominance import FAMILIES, FEW, dominate
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.simulation import Ratio, Simulation
 from geodp.errors import UsageError
+from geodp.features.plan.dominance import FAMILIES, FEW, dominate
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.simulation import ErrorRatio, PlanSimulation
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -98,12 +98,12 @@ def _row(
     """Plan, and measure on the true map."""
     grid, proxy = source.grid, Proxy(source, "the true map")
     found = dominate(grid, method, prior=known, releases=often[0], epsilon=epsilon)
-    simulation = Simulation(proxy, draw_families(FAMILIES, grid, proxy))
+    simulation = PlanSimulation(proxy, draw_families(FAMILIES, grid, proxy))
     counts = [group.count(grid) for one in simulation.families for group in one.groups]
     other = geodp.plan(grid, method, epsilon=epsilon)
     fresh = range(FRESH, FRESH + often[1])
     both = [simulation.run(one.method, one.event, fresh) for one in (found.plan, other)]
-    every = zip(Ratio.all_of(*both), counts, strict=True)
+    every = zip(ErrorRatio.all_of(*both), counts, strict=True)
     told = [ratio for ratio, n in every if n * often[1] >= FEW]
     worse = [ratio for ratio in told if _over(ratio)]
     promised = max(found.told, key=lambda ratio: ratio.largest)
@@ -122,7 +122,7 @@ def _row(
     }
 
 
-def _over(ratio: Ratio) -> bool:
+def _over(ratio: ErrorRatio) -> bool:
     """Whether it is measured to be above 1."""
     return ratio.mae - 2 * ratio.mae_error > 1 or ratio.rmse - 2 * ratio.rmse_error > 1
 

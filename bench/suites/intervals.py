@@ -17,7 +17,7 @@ from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
 from geodp.accuracy.interval import Estimate
 from geodp.privacy.budget import rational
-from geodp.release.simulation import SIMULATION, Runs
+from geodp.release.simulation import SIMULATION, KeyRuns
 
 TITLE = """\
 Per cent of intervals that hold the true sum, by closed form and by simulation, and their mean width
@@ -97,7 +97,7 @@ def cover(
     """Return the figures of every kind of region."""
     every = [region for some in kinds.values() for region in some]
     kind = np.repeat([*kinds], [len(some) for some in kinds.values()])
-    runs = Runs.of(every)
+    runs = KeyRuns.of(every)
     truth = runs.sums(source)
 
     def release(number: int) -> geodp.Release:

@@ -16,10 +16,10 @@ from bench.suites.methods import names
 from bench.suites.settlements import DOCUMENT
 from bench.suites.sparsest import by_family
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan import serve
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.islands import FEW
-from geodp.analysis.plan.simulation import FRESH, Simulation, public_key
+from geodp.features.plan.api import serve
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.islands import FEW
+from geodp.features.plan.simulation import FRESH, PlanSimulation, public_key
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
@@ -64,7 +64,7 @@ def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int
     for name in maps:
         source = derived.load(name, data)
         families = draw_families(OBJECTIVES, source.grid, Proxy(source, name))
-        simulation = Simulation(Proxy(source, name), families)
+        simulation = PlanSimulation(Proxy(source, name), families)
         for epsilon in epsilons:
             terms, found = Terms.of(epsilon=epsilon, contribution=1), {}
             for spec in (PAPER, *METHODS):

@@ -15,7 +15,7 @@ from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
-from geodp.accuracy.tally import KINDS, Tally, largest
+from geodp.accuracy.tally import KINDS, ErrorTally, largest
 
 TITLE = """\
 Margins of cells in standard errors, below and above the count, that hold 97.5 % of what is below
@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
     """Return what every map needs, the table, and what tables of the other maps hold."""
-    found: dict[str, dict[str, list[Tally]]] = {}
+    found: dict[str, dict[str, list[ErrorTally]]] = {}
     for name in maps:
         source = public.load(name, data)
         if len(source.grid.shape) == 2:
@@ -70,7 +70,7 @@ def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
     return {"rows": rows, "table": tables.pop(""), "dropped": tables, "settings": settings}
 
 
-def _held_by_others(found: dict[str, list[Tally]]) -> list[dict[str, Any]]:
+def _held_by_others(found: dict[str, list[ErrorTally]]) -> list[dict[str, Any]]:
     """Return what a table of the maps of all other places holds of each map."""
     rows = []
     for name, every in found.items():
@@ -90,9 +90,9 @@ def _held_by_others(found: dict[str, list[Tally]]) -> list[dict[str, Any]]:
     return rows
 
 
-def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> Tally:
+def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> ErrorTally:
     """Release a table some times, and count the errors of its cells."""
-    found = Tally()
+    found = ErrorTally()
     for trial in range(trials):
         noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
         release = geodp.publish(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import public
 from bench.measure import errors as accuracy
-from geodp.analysis.evaluate.blocks import shifts_of
-from geodp.analysis.plan import dominate
-from geodp.analysis.plan.plan import plan
+from geodp.features.evaluate.blocks import shifts_of
+from geodp.features.plan.api import dominate
+from geodp.features.plan.plan import plan
 from geodp.mechanisms import mechanism
 
 EPSILON = "0.1"

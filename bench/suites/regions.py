@@ -15,8 +15,8 @@ from bench.baselines import libraries
 from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table, text
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.regions import Difference
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.regions import MapDifference
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -97,7 +97,7 @@ def _errors(
     errors, start = [], time.perf_counter()
     while len(errors) < trials and (not errors or time.perf_counter() - start < patience):
         error = np.where(inside, to_vector(run(len(errors))) - people, 0.0)
-        difference = Difference(grid, None, people, error)
+        difference = MapDifference(grid, None, people, error)
         own = {
             f"cells 2^{bits}": float(np.abs(difference.blocks[grid.bits - bits][1]).sum())
             / grid.domain.count_blocks([bits])[0]

@@ -17,9 +17,9 @@ from bench.suites.auto_bound import ENOUGH, FIRST_LARGE, LARGE, PAPER, SMALL
 from bench.suites.methods import names
 from bench.suites.sparsest import by_family
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan.families import draw_families
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
+from geodp.features.plan.families import draw_families
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.auto import plan_of
@@ -79,7 +79,7 @@ class Case:
         self.signal = float(self.epsilon) * float(source.count.sum()) / self.grid.size
         proxy = Proxy(source, self.name)
         self.families = draw_families(OBJECTIVES, self.grid, proxy)
-        self.simulation = Simulation(proxy, self.families)
+        self.simulation = PlanSimulation(proxy, self.families)
         self.paper = self._run(PAPER, FRESH, FOUND)
 
     def search(self, plans: int) -> str:
@@ -109,7 +109,7 @@ class Case:
 
     def value(self, spec: str, first: int, often: int) -> tuple[float, dict[str, float]]:
         """Return what is to be least, and ratios by family with their mean."""
-        ratios = Ratio.all_of(self._run(spec, first, often), self.paper)
+        ratios = ErrorRatio.all_of(self._run(spec, first, often), self.paper)
         found = by_family(self.families, np.array([one.mae for one in ratios]))
         mean = float(np.exp(np.mean(np.log([*found.values()]))))
         over = self.over(spec, np.array([one.largest for one in ratios]))

@@ -16,11 +16,11 @@ from bench.suites.auto import ASKED, DOCUMENT
 from bench.suites.auto_bound import FIRST_LARGE, KNOWN, PAPER
 from bench.suites.methods import names
 from bench.tables import fill_kept, markdown, table
-from geodp.analysis.plan import serve
-from geodp.analysis.plan.families import Family, Objectives, draw_families
-from geodp.analysis.plan.regions import Difference
-from geodp.analysis.plan.search import Candidate
-from geodp.analysis.plan.simulation import FRESH, Ratio, Simulated, Simulation
+from geodp.features.plan.api import serve
+from geodp.features.plan.families import Family, Objectives, draw_families
+from geodp.features.plan.regions import MapDifference
+from geodp.features.plan.search import Candidate
+from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational
@@ -106,7 +106,7 @@ def compare(
     """
     grid, proxy, terms = source.grid, Proxy(source, name), Terms.of(epsilon=epsilon, contribution=1)
     families = draw_families(WITH_SQUARES, grid, proxy)
-    simulation, blocks = Simulation(proxy, families), len(families[-1].groups)
+    simulation, blocks = PlanSimulation(proxy, families), len(families[-1].groups)
 
     def run(spec: str, often: int) -> Simulated:
         method = mechanism(spec)
@@ -114,7 +114,7 @@ def compare(
 
     paper, found = run(PAPER, 8 * trials), []
     for spec in specs:
-        ratios = Ratio.all_of(run(spec, 3 * trials), paper)
+        ratios = ErrorRatio.all_of(run(spec, 3 * trials), paper)
         mean = by_family(families, np.array([one.mae for one in ratios]))
         known = [one.largest if one.mae_error < KNOWN * one.mae else 0.0 for one in ratios]
         largest = {"largest": max(known[-blocks:][:FIRST_LARGE]), "of all": max(known[-blocks:])}
@@ -135,7 +135,7 @@ def _measure_map(
     """Return rows of one map, and every pyramid that was tried on it."""
     grid, proxy = source.grid, Proxy(source, name)
     families = draw_families(OBJECTIVES, grid, proxy)
-    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
+    simulation, terms = PlanSimulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
     def errors(spec: str, first: int, often: int) -> dict[str, float]:
         method = mechanism(spec)
@@ -197,7 +197,7 @@ def draw_plan(grid: Grid, random: np.random.Generator, prune: str) -> str:
 
 def errors_of_zeros(source: geodp.CountTable, families: tuple[Family, ...]) -> dict[str, float]:
     """Return the mean absolute errors of who publishes that nobody is anywhere."""
-    difference = Difference(
+    difference = MapDifference(
         source.grid, source.key, source.count.astype(float), -source.count.astype(float)
     )
     groups = [group for one in families for group in one.groups]

@@ -15,7 +15,7 @@ from bench.inputs import synthetic
 from bench.measure import cost
 from bench.measure.refinement import METHODS, Refinement
 from bench.suites.speed_parts import Rows, Sizes
-from geodp.analysis.style import COLOURS, FAINT, INK
+from geodp.accuracy.style import COLOURS, FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,14 @@ import numpy as np
 import geodp
 from bench.inputs import public
 from bench.tables import fill, markdown, paragraph, table
-from geodp.analysis.plan.families import Objectives, draw_families
-from geodp.analysis.plan.regions import Cells, Difference
-from geodp.analysis.statistics.estimate import (
+from geodp.features.plan.families import Objectives, draw_families
+from geodp.features.plan.regions import CellSets, MapDifference
+from geodp.features.statistics.estimate import (
     MEASURED,
     estimate_statistics,
     square_kilometres,
 )
-from geodp.analysis.statistics.figures import list_figures
+from geodp.features.statistics.figures import list_figures
 from geodp.grid.region import Region
 from geodp.table.proxy import Proxy
 
@@ -176,9 +176,9 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
         keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
         inside = [k[grid.contains_keys(k)] for k in keys]
-        groups.append(Cells.of(f"{REGIONS} aligned squares of {cells} cells", inside))
+        groups.append(CellSets.of(f"{REGIONS} aligned squares of {cells} cells", inside))
     releases = [release_of(source, epsilon, i).table for i in range(trials)]
-    differences = [Difference.of(source, one) for one in releases]
+    differences = [MapDifference.of(source, one) for one in releases]
     ends = [np.append(group.start[1:], group.key.size) for group in groups]
     regions = [
         [Region(grid, group.key[a:b]) for a, b in zip(group.start, end, strict=True)]

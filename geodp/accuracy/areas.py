@@ -15,8 +15,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
 from geodp.privacy.event import Spent
-from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,8 @@ class Areas:
 
     level: str
     event: Spent
-    count: Counts = field(repr=False)
-    standard_error: NDArray[np.float64] | None = field(repr=False)
+    count: CountArray = field(repr=False)
+    standard_error: FloatArray | None = field(repr=False)
     table: ReleasedTable | None = None
     texts: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
@@ -127,9 +127,7 @@ def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     return Grid((coarser_lattice(grid.places[0], side),), attributes, order=order)
 
 
-def _names_of(
-    grid: Grid, level: str, digits: int, index: NDArray[np.int64]
-) -> dict[str, list[str]]:
+def _names_of(grid: Grid, level: str, digits: int, index: IntArray) -> dict[str, list[str]]:
     """Codes and labels of regions, from the indices of a cell in each."""
     (regions,) = grid.areas.tables
     found: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ State = tuple[tuple[bool, bool], ...]
 
 
 @dataclass(frozen=True)
-class Edges:
+class BoundaryBlocks:
     """Blocks of keys that share their first digits, up to what tells them apart.
 
     Blocks after equally many digits differ in how many cells they have only by whether they
@@ -32,7 +32,7 @@ class Edges:
     last: tuple[int, ...]
 
     @classmethod
-    def of(cls, grid: Grid) -> Edges:
+    def of(cls, grid: Grid) -> BoundaryBlocks:
         """Of a grid's box; a mask is not looked at."""
         order = grid.order
         first = order.offset or (0,) * len(grid.shape)

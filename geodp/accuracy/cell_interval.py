@@ -36,20 +36,20 @@ from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 AT_ONCE = 1 << 18
 """Cells whose paths are followed together."""
 
 
-class Errors(Protocol):
+class ErrorModel(Protocol):
     """What intervals ask of a method: whether it clamps, and what is known of its errors."""
 
     nonnegative: ClassVar[bool]
 
-    def variances_of(self, grid: Grid, event: Any, stride: int, block: Keys, /) -> Floats | None:
+    def variances_of(
+        self, grid: Grid, event: Any, stride: int, block: KeyArray, /
+    ) -> FloatArray | None:
         """Return the variances of blocks of so many keys: float64[n]."""
         ...
 
@@ -67,7 +67,7 @@ class Errors(Protocol):
 
 
 def cell_intervals(
-    method: Errors,
+    method: ErrorModel,
     table: ReleasedTable,
     error: float | None,
     tops: Tops | None = None,
@@ -151,7 +151,7 @@ class PlainIntervals:
 
     alike: ClassVar[int] = 1
 
-    def of(self, key: Keys) -> tuple[Floats, Floats]:
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         count = self.table.counts_at(key).astype(np.float64)
         factor = Z if self.table.event.is_normal else LAPLACE_Z
@@ -195,7 +195,7 @@ class ClampedIntervals:
     losses: list[tuple[float, float]] | None
     margins: Margins = MARGINS
 
-    def of(self, key: Keys) -> tuple[Floats, Floats]:
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         zero = self.sums.of(key, 1) == 0
         empty = key[zero]
@@ -210,7 +210,7 @@ class ClampedIntervals:
         found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, group]
         return found[0], found[1]
 
-    def classes(self, key: Keys) -> NDArray[np.int64]:
+    def classes(self, key: KeyArray) -> IntArray:
         """Return the class of cells by what was released around them, see
         :func:`geodp.accuracy.margins.find_classes`: int64[n]."""
         fanout = self.tree.fanouts[-1] if self.tree.fanouts else 1
@@ -227,7 +227,7 @@ class ClampedIntervals:
             children = cells
         return find_classes(children, cells - 1, cells - listed - (own == 0), company)
 
-    def _ends(self, key: Keys) -> tuple[Floats, Floats]:
+    def _ends(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of some cells: where a clamp may have been, those of their class."""
         found = self._reach(key)
         low, high = found.interval(self.isolated, self.losses)
@@ -261,7 +261,7 @@ class ClampedIntervals:
         beside = min(far, float(known.max()) * error) if known.size else far
         return 0.0, beside, min(far, max(self.margins.alone, default=far))
 
-    def _groups(self, key: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _groups(self, key: KeyArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """One of each group of cells that are alike, and the group of each.
 
         Cells released as 0 are alike under one node; so are those under nodes that are themselves
@@ -286,13 +286,13 @@ class ClampedIntervals:
             number = number[number]
         return np.unique(number, return_inverse=True)
 
-    def _possible(self, node: Keys, fanout: int, stride: int) -> NDArray[np.int64]:
+    def _possible(self, node: KeyArray, fanout: int, stride: int) -> IntArray:
         """Children of nodes that overlap the domain, of ``stride`` keys each: int64[n]."""
         if self.grid is None:
             return np.full(node.size, fanout)
         return possible_children(self.grid, node, fanout, stride).astype(np.int64)
 
-    def _reach(self, key: Keys) -> Reach:
+    def _reach(self, key: KeyArray) -> Reach:
         """Find what :func:`geodp.accuracy.reach.reach` does of some cells, each a region."""
         tree, n = self.tree, key.size
         strong = float(strength(tree, RegionKeys.of([key[:1]]), self.gaussian)[0])
@@ -334,22 +334,22 @@ class ClampedIntervals:
         lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))
         return Reach(count, variance, fourth, lost, got, True, nobody, moved)
 
-    def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
+    def _around(self, node: KeyArray, fanout: int, stride: int, least: float) -> _Around:
         """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
         own, back = np.unique(node, return_inverse=True)
         above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
         place = parents[back]
         possible = self._possible(above, fanout, stride)
-        around = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
-        child, held = self.sums.occupied(stride, *around)
+        first, end = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
+        child, held = self.sums.occupied(stride, first, end)
         parent, weak = child // np.uint64(fanout), held < least
         chosen = np.searchsorted(above, parent)
         ours = chosen < above.size
         ours[ours] = above[chosen[ours]] == parent[ours]
         chosen, held, weak = chosen[ours], held[ours], weak[ours]
 
-        def summed(weights: Any) -> Floats:
-            found: Floats = np.bincount(chosen, weights, above.size)[place].astype(np.float64)
+        def summed(weights: Any) -> FloatArray:
+            found: FloatArray = np.bincount(chosen, weights, above.size)[place].astype(np.float64)
             return found
 
         here = self.sums.of(own, stride)[back]
@@ -383,17 +383,17 @@ class _Around:
         How many of the others were released as 0.
     """
 
-    here: Floats
-    held: Floats
-    possible: Floats
+    here: FloatArray
+    held: FloatArray
+    possible: FloatArray
     is_weak: NDArray[np.bool_]
-    weak: Floats
-    count: Floats
-    zero: Floats
+    weak: FloatArray
+    count: FloatArray
+    zero: FloatArray
 
     def list_children(
         self, whole: NDArray[np.bool_], risky: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats, Floats]:
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what :func:`geodp.accuracy.dropped.find_moved` goes by, 0 but where ``risky``.
 
         ``whole``: whether the node lies wholly in its region: the others lie in it in part.

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 WHOLE, CUT, OUTSIDE = range(3)
 """Children: those wholly in a region, in part, and not at all."""
@@ -59,8 +58,12 @@ class Drop:
 
 
 def find_moved(
-    zero: Floats, kept: Floats, held: Floats, drop: Drop, first: NDArray[np.int64] | None
-) -> Floats:
+    zero: FloatArray,
+    kept: FloatArray,
+    held: FloatArray,
+    drop: Drop,
+    first: IntArray | None,
+) -> FloatArray:
     """Return the most people moved out of regions and into them on a level: float64[2, regions].
 
     Parameters

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from geodp.kernels.searching import find
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 PLAIN, OUTER, INNER = range(3)
 
-Floats = NDArray[np.float64]
-Sums = NDArray[np.int64] | NDArray[np.float64]
 
-Tops = tuple[int, NDArray[np.uint64], NDArray[np.int64]]
+Tops = tuple[int, NDArray[np.uint64], IntArray]
 """Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
 
 
@@ -85,11 +84,11 @@ class Reach:
         People whom a threshold can have moved out of the region, and into it.
     """
 
-    count: Floats
-    variance: Floats
-    fourth: Floats
-    losing: NDArray[np.int64]
-    gaining: NDArray[np.int64]
+    count: FloatArray
+    variance: FloatArray
+    fourth: FloatArray
+    losing: IntArray
+    gaining: IntArray
     is_path: Any = True
     total_clamped: Any = False
     moved: Any = (0.0, 0.0)
@@ -141,7 +140,7 @@ class Reach:
 
     def _move(
         self,
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
         margin: Any,
         alone: dict[str, float] | None,
         losses: list[tuple[float, float]] | None,
@@ -185,10 +184,10 @@ class NodeSums:
             self._layers.append(self._layer(*tops[1:]))
 
     @staticmethod
-    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], Sums]:
+    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], CountArray]:
         return key, np.concatenate([np.zeros(1, count.dtype), np.cumsum(count)])
 
-    def _at(self, stride: int) -> tuple[NDArray[np.uint64], Sums, int]:
+    def _at(self, stride: int) -> tuple[NDArray[np.uint64], CountArray, int]:
         """Keys, prefix sums, and how many of these keys a node covers."""
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
@@ -198,17 +197,15 @@ class NodeSums:
         """Whether nobody at all was released."""
         return not self._layers[-1][0].size
 
-    def of(self, prefix: NDArray[np.uint64], stride: int) -> Floats:
+    def of(self, prefix: NDArray[np.uint64], stride: int) -> FloatArray:
         """Of nodes that cover ``stride`` keys each."""
         key, sums, stride = self._at(stride)
         first = prefix * np.uint64(stride)
-        ends = find(key, first), find(key, first + np.uint64(stride))
-        found: Floats = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
+        begin, end = np.split(find(key, np.concatenate([first, first + np.uint64(stride)])), 2)
+        found: FloatArray = (sums[end] - sums[begin]).astype(np.float64)
         return found
 
-    def listed(
-        self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0
-    ) -> NDArray[np.int64]:
+    def listed(self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0) -> IntArray:
         """Return how many listed cells of ``least`` people nodes of ``stride`` keys have.
 
         Of a part of a release: nodes that lie in it, or any, if the tops are cells.
@@ -220,7 +217,7 @@ class NodeSums:
         ends = np.searchsorted(key, last, "right") - np.searchsorted(key, first, "left")
         return np.asarray(ends, np.int64)
 
-    def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], Floats]:
+    def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], FloatArray]:
         """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.
 
         They cover ``stride`` keys each.

@@ -15,11 +15,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import Drop
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 VERSION = 2
 """Of the margins, which cards state: counts up with every change of intervals in files."""
@@ -55,12 +53,12 @@ class Margins:
         Simulated ones that they are of; 0: those of public maps.
     """
 
-    down: Floats = field(repr=False)
-    up: Floats = field(repr=False)
+    down: FloatArray = field(repr=False)
+    up: FloatArray = field(repr=False)
     alone: tuple[float, ...] = ()
     releases: int = 0
 
-    def of(self, place: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def of(self, place: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return those of cells: float64[n] each; ``place``: of :func:`find_classes`."""
         down, up = (np.append(side.reshape(-1), inf)[place] for side in (self.down, self.up))
         return down, up
@@ -76,7 +74,7 @@ def span_of(fanouts: tuple[int, ...]) -> int:
     return span
 
 
-def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> NDArray[np.int64]:
+def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> IntArray:
     """Return the class of cells, a number in a flat table of margins: int64[n]; -1 alone.
 
     Parameters

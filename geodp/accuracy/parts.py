@@ -28,10 +28,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import SKEWED_Z, round_out
 from geodp.grid.joint import Joint
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-Ints = NDArray[np.int64]
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 VERSION = 1
 """Of the constants, which cards state: counts up with every change of intervals in files."""
@@ -62,9 +59,9 @@ class StepNoise:
 
     inside: int
     together: int
-    variance: Floats = field(repr=False)
+    variance: FloatArray = field(repr=False)
 
-    def of(self, part: Ints, parts: int) -> Floats:
+    def of(self, part: IntArray, parts: int) -> FloatArray:
         """Return variances of some of all parts together, and of what is shared out with them.
 
         Returns
@@ -96,10 +93,10 @@ class MarginalNoise:
         Of a count; infinite where nothing is measured.
     """
 
-    label: Ints = field(repr=False)
-    variance: Floats = field(repr=False)
+    label: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
 
-    def of(self, part: Ints) -> Floats | None:
+    def of(self, part: IntArray) -> FloatArray | None:
         """Return the same as a step; None of parts that are not all of their labels'."""
         sizes = np.bincount(self.label)
         held = np.bincount(self.label[part], minlength=sizes.size)
@@ -125,15 +122,15 @@ class MapTree:
     """
 
     strides: tuple[int, ...]
-    node: list[Keys] = field(repr=False)
-    count: list[Floats] = field(repr=False)
-    parent: list[Ints] = field(repr=False)
+    node: list[KeyArray] = field(repr=False)
+    count: list[FloatArray] = field(repr=False)
+    parent: list[IntArray] = field(repr=False)
 
     @classmethod
     def of(cls, table: ReleasedTable, strides: tuple[int, ...]) -> Self:
         """Take the cells of a map, and levels."""
         node, count = [table.key], [table.count.astype(np.float64)]
-        parent: list[Ints] = []
+        parent: list[IntArray] = []
         for stride, below in zip(strides[-2::-1], strides[:0:-1], strict=True):
             own = node[0] // np.uint64(stride // below)
             above, place = np.unique(own, return_inverse=True)
@@ -142,14 +139,14 @@ class MapTree:
             parent.insert(0, place)
         return cls(strides, node, count, [np.zeros(node[0].size, np.int64), *parent])
 
-    def add_up(self, held: Floats) -> list[Floats]:
+    def add_up(self, held: FloatArray) -> list[FloatArray]:
         """Return sums over the nodes of all levels of what their cells hold: float64[n] each."""
         found = [held]
         for i in range(len(self.node) - 1, 0, -1):
             found.insert(0, _add_up(self.parent[i], found[0], self.node[i - 1].size))
         return found
 
-    def find(self, key: Keys) -> tuple[Ints, NDArray[np.bool_]]:
+    def find(self, key: KeyArray) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return places of cells among those with somebody, and which of them are there."""
         at = np.searchsorted(self.node[-1], key)
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
@@ -176,7 +173,7 @@ class Split:
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
 
-    def add_up(self, part: Ints, count: Floats) -> Sum:
+    def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, of whom ``count`` live in the map's cells: float64[n]."""
         noise = np.zeros((2, len(self.tree.strides)))
         for step in self.steps:
@@ -188,7 +185,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownParts:
     """What is known of some parts together, where they live.
 
     Attributes
@@ -201,9 +198,9 @@ class Known:
         Of the parts' sum in the cell, where the map's counts are right.
     """
 
-    share: Floats
-    doubt: Floats
-    variance: Floats
+    share: FloatArray
+    doubt: FloatArray
+    variance: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +218,8 @@ class Sum:
     """
 
     tree: MapTree
-    held: list[Floats] = field(repr=False)
-    noise: Floats
+    held: list[FloatArray] = field(repr=False)
+    noise: FloatArray
 
     @property
     def last(self) -> int:
@@ -230,7 +227,7 @@ class Sum:
         return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
 
     @cached_property
-    def left(self) -> list[Floats]:
+    def left(self) -> list[FloatArray]:
         """Variances that are left of nodes' own counts, by level: float64[n] each."""
         found = []
         for i, (own, rest) in enumerate(self.noise.T):
@@ -250,11 +247,11 @@ class Sum:
         return found
 
     @cached_property
-    def known(self) -> list[Known]:
+    def known(self) -> list[KnownParts]:
         """What is known of nodes, by level."""
         root = self.held[0] / self.tree.count[0]
         variance = self.left[0]
-        found = [Known(root, np.sqrt(variance) / self.tree.count[0], variance)]
+        found = [KnownParts(root, np.sqrt(variance) / self.tree.count[0], variance)]
         for i in range(1, len(self.held)):
             people, parent = self.tree.count[i], self.tree.parent[i]
             part = people / self.tree.count[i - 1][parent]
@@ -264,12 +261,12 @@ class Sum:
             share, doubt = found[-1].share[parent], found[-1].doubt[parent]
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            found.append(Known(share, doubt, variance))
+            found.append(KnownParts(share, doubt, variance))
         return found
 
-    def of_cells(self, key: Keys) -> Known:
+    def of_cells(self, key: KeyArray) -> KnownParts:
         """Return what is known of cells: of those without anybody, by the area around them."""
-        found = Known(*(np.zeros(key.size) for _ in range(3)))
+        found = KnownParts(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
         for i in range(len(self.held) - 1, -1, -1):
             node, some = self.tree.node[i], np.flatnonzero(missing)
@@ -285,7 +282,7 @@ class Sum:
             missing[some] = False
         return found
 
-    def of_region(self, key: Keys) -> Known:
+    def of_region(self, key: KeyArray) -> KnownParts:
         """Return what is known of cells together: float64[1] each."""
         cells = self.of_cells(key)
         at, some = self.tree.find(key)
@@ -294,7 +291,7 @@ class Sum:
         people = self.tree.add_up(inside * self.tree.count[-1])
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return Known(np.array([share]), np.array([doubt]), np.zeros(1))
+            return KnownParts(np.array([share]), np.array([doubt]), np.zeros(1))
         weight = self.tree.count[-1][at[some]] / people[0].sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
         of = [own / count for own, count in zip(people, self.tree.count, strict=True)]
@@ -302,10 +299,10 @@ class Sum:
         for i in range(1, len(of)):
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
-        return Known(np.array([share]), np.array([doubt]), np.array([variance]))
+        return KnownParts(np.array([share]), np.array([doubt]), np.array([variance]))
 
 
-def pool(one: Floats, other: Floats) -> Floats:
+def pool(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return variances of means of two estimates by the inverse of theirs; some are infinite."""
     both = np.isfinite(one) & np.isfinite(other)
     found = np.minimum(one, other)
@@ -313,7 +310,7 @@ def pool(one: Floats, other: Floats) -> Floats:
     return found
 
 
-def _add_up(place: Ints, held: Floats, n: int) -> Floats:
+def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:
     return np.bincount(place, held, n).astype(np.float64)
 
 
@@ -328,8 +325,8 @@ def spread(mean: Any) -> Any:
 
 
 def intervals_around(
-    count: Any, known: Known, people: Any, ends: tuple[Any, Any]
-) -> tuple[Floats, Floats]:
+    count: Any, known: KnownParts, people: Any, ends: tuple[Any, Any]
+) -> tuple[FloatArray, FloatArray]:
     """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
 
     Parameters

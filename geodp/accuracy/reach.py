@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import WHOLE, find_moved
-from geodp.accuracy.interval import INNER, OUTER, Floats, NodeSums, Reach
+from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
+from geodp.typing import FloatArray, IntArray
 
 RISK = 0.1
 """Of taking a child that holds nobody for one with people, in all children around a region."""
@@ -37,7 +38,7 @@ class RegionKeys:
     """
 
     key: NDArray[np.uint64]
-    region: NDArray[np.int64]
+    region: IntArray
 
     @classmethod
     def of(cls, keys: Sequence[NDArray[np.uint64]]) -> RegionKeys:
@@ -46,7 +47,7 @@ class RegionKeys:
         return cls(np.concatenate(keys), np.repeat(np.arange(len(keys)), sizes))
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> IntArray:
         """Where each region begins: int64[n]."""
         return np.flatnonzero(np.diff(self.region, prepend=-1))
 
@@ -61,7 +62,7 @@ class RegionKeys:
 
 def strength(
     tree: TreeVariance, regions: RegionKeys, gaussian: bool, risk: float = RISK
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return standard deviations that noise alone does not reach in any child around a region.
 
     Parameters
@@ -93,7 +94,7 @@ def reach(
     tree: TreeVariance,
     sums: NodeSums,
     regions: RegionKeys,
-    strong: NDArray[np.float64],
+    strong: FloatArray,
     grid: Grid | None = None,
 ) -> Reach:
     """Return sums over regions, their outer and their inner approximations.
@@ -162,17 +163,17 @@ def reach(
     part[OUTER, nobody] = 1
     variance += tree.variances[0] * part**2
     fourth += fourths[0] * part**4
-    levels = np.array(losing[::-1]).reshape(-1, n), np.array(gaining[::-1]).reshape(-1, n)
-    return Reach(count, variance, fourth, *levels, is_path, nobody, moved)
+    losses, gains = (np.array(levels[::-1]).reshape(-1, n) for levels in (losing, gaining))
+    return Reach(count, variance, fourth, losses, gains, is_path, nobody, moved)
 
 
 def _list_children(
-    here: Floats,
+    here: FloatArray,
     whole: NDArray[np.bool_],
     first: NDArray[np.intp],
     around: _Around,
-    held: Floats,
-) -> tuple[Floats, Floats, Floats]:
+    held: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
 
     Parameters
@@ -210,10 +211,10 @@ class _Around:
         How many untouched ones were released as 0.
     """
 
-    possible: Floats
-    weak: Floats
-    count: Floats
-    zero: Floats
+    possible: FloatArray
+    weak: FloatArray
+    count: FloatArray
+    zero: FloatArray
 
 
 def _around(
@@ -223,7 +224,7 @@ def _around(
     size: tuple[int, int],
     grid: Grid | None,
     sums: NodeSums,
-    least: Floats,
+    least: FloatArray,
 ) -> _Around:
     """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
     (fanout, stride), n = size, above.size

@@ -17,8 +17,6 @@ from geodp.grid.grid import Grid
 from geodp.table.counts import Cells
 from geodp.table.released import ReleasedTable
 
-Floats = NDArray[np.float64]
-
 KINDS = ("empty", "few", "some", "populous")
 """Cells by their true people: none, fewer than each of ``PEOPLE``, more."""
 
@@ -38,7 +36,7 @@ CLASSES = (len(CHILDREN) + 1) * len(SHARES)
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ErrorTally:
     """Errors of cells that have company, in standard errors.
 
     Attributes

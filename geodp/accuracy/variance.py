@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.boundary import Edges
+from geodp.accuracy.boundary import BoundaryBlocks
 from geodp.accuracy.dropped import Drop
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
@@ -121,7 +121,7 @@ class TreeVariance:
             return self.prefixes(radices)
         if not grid.domain.is_box:
             return self._bound(radices)
-        edges = Edges.of(grid)
+        edges = BoundaryBlocks.of(grid)
         found = [self.variances[0]]
         nodes, digit = {edges.root: self.variances[0]}, 0
         for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):

@@ -17,7 +17,6 @@ import threading
 import time
 import traceback
 import warnings
-from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -25,7 +24,7 @@ import click
 
 from geodp import __version__
 from geodp.cli import commands
-from geodp.cli.help import Steps
+from geodp.cli.help import CommandFiles, Steps
 from geodp.cli.translation import choose_language, tell, translate
 from geodp.errors import (
     AccessWarning,
@@ -36,6 +35,7 @@ from geodp.errors import (
     printable,
 )
 from geodp.io.folder.stopping import ask, begin
+from geodp.registry import list_files
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -51,17 +51,21 @@ def geodp() -> None:
     """
 
 
-def _find_commands() -> list[click.Command]:
-    """Return the commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
-    names = [info.name for info in pkgutil.iter_modules(commands.__path__)]
-    modules = [import_module(f"{commands.__name__}.{name}") for name in names]
-    return [command for module in modules for command in module.COMMANDS]
-
-
-for _command in _find_commands():
+def _prepare(command: click.Command) -> click.Command:
+    """Give a command that was just imported the help options and the language of the program."""
     # Click makes a command's option of help once, for whoever asks first.
-    _command.context_settings = {**HELP, **_command.context_settings}
-    geodp.add_command(_command)
+    command.context_settings = {**HELP, **command.context_settings}
+    command.context_class = geodp.context_class
+    for inner in getattr(command, "commands", {}).values():
+        inner.context_class = geodp.context_class
+    return command
+
+
+_FILES = {
+    info.name: f"{commands.__name__}.{info.name}"
+    for info in pkgutil.iter_modules(commands.__path__)
+}
+geodp.commands = CommandFiles(_FILES | list_files("commands"), _prepare)
 
 
 SAID = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)

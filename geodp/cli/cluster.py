@@ -1,29 +1,20 @@
-"""A release on a cluster of workers, asked for from the shell."""
+"""Options that ask for a cluster of workers; the feature that has one does the work."""
 
 from __future__ import annotations
 
-import json
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
-from geodp.cli.help import option
-from geodp.cli.options import add_options
-from geodp.cli.readers import make_reader
+from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
+from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.privacy.key import NoiseKey
-    from geodp.release.cluster import Partitions
     from geodp.release.request import Request
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 ALONE = (
     *("check", "resume", "stop_at", "measurements", "public_totals", "simulate"),
@@ -80,74 +71,16 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
             f"A cluster releases counts alone, without {', '.join(given)}: leave out --cluster and "
             "--workers, or these."
         )
-    from geodp.release.cluster.connecting import require_dask
-
-    require_dask()
+    _feature().require_dask()
     return True
 
 
 def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
     """Publish on the cluster that the options name; what is to be said of it."""
-    from geodp.release.cluster.connecting import connect
-    from geodp.release.cluster.prepared import prepare
-    from geodp.release.cluster.run import Options
-    from geodp.release.cluster.secret import require_owners
-    from geodp.release.outline import warn_of
-
-    files = _partitions(options, grid, request.key)
-    require_owners()
-    with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
-        progress.begin("Releasing", 1.0)
-        trusted = Options(
-            key_folder=options["key_folder"],
-            trust_cluster=options["trust_cluster"],
-            progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
-        )
-        prepared = prepare(client, files, request, trusted)
-        warn_of(prepared.outline)
-        card = prepared.write(
-            options["output"], name=options["name"], overwrite=options["overwrite"]
-        )
-    public = options["output"] / "public"
-    if options["as_json"]:
-        document = {"output": str(options["output"]), "parts": [*card.listed]}
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    return f"Published in parts in {public}; geodp join makes them one."
+    said: str = _feature().publish(options, grid, request)
+    return said
 
 
-def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Partitions:
-    """Return the files as parts of one table; UsageError for what a cluster does not read."""
-    from dataclasses import fields
-
-    from geodp.io.read.points import Points
-    from geodp.io.read.table import Table
-    from geodp.release.cluster import Partitions
-
-    reader = make_reader(options, grid, key)
-    if not isinstance(reader, Points | Table) or (
-        isinstance(reader, Table) and reader.rounding is not None
-    ):
-        raise UsageError(
-            "A cluster reads tables of cells and whole counts (--code, --x and --y, --column), and "
-            "records (--points, --person): make such a table of others before."
-        )
-    given = {one.name: getattr(reader, one.name) for one in fields(reader)}
-    own = {name: given[name] for name in given if name not in ("grid", "secret")}
-    make = Partitions.of_points if isinstance(reader, Points) else Partitions.of_tables
-    return make(options["inputs"], grid=grid, **own)
-
-
-@contextmanager
-def _tell_warnings() -> Iterator[None]:
-    """Tell what must be known of a release before it is published as other commands do."""
-    with warnings.catch_warnings():
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-            if category is UserWarning:
-                click.echo(f"Warning: {message}", err=True)
-            else:
-                shown(message, category, *where)
-
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield
+def _feature() -> Any:
+    """Import what a cluster needs, which nobody loads who does not ask for one."""
+    return next(find_modules("publishing"))

@@ -28,11 +28,11 @@ def choose_formats(options: Mapping[str, Any]) -> list[Export]:
 
 def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
     """Write the release of nobody in these formats before the charge, and take it back."""
-    from geodp.io.write.export.sheet import Sheet
+    from geodp.io.write.export.sheet import ExportSheet
 
     if chosen:
         nobody = prepared.outline
-        sheet = Sheet(nobody.table, nobody.card(), nobody.errors())
+        sheet = ExportSheet(nobody.table, nobody.card(), nobody.errors())
         place.try_exports(sheet, int(prepared.table.key.size), chosen)
 
 

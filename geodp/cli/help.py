@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from importlib import import_module
+from typing import Any, TypeVar
 
 import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "See what there is": ("inspect", "methods", "mesh", "sql"),
@@ -45,6 +48,13 @@ def option(
     return click.option(*flags, cls=Option, group=group, everyday=everyday, **settings)
 
 
+def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
+    """Give a command options, which its help shows in this order."""
+    for decorate in reversed(options):
+        command = decorate(command)
+    return command
+
+
 ALL = "geodp.help-all"
 """Says in a context that all options are shown."""
 
@@ -68,6 +78,42 @@ HELP_ALL = Option(
     help="Show all options and exit.",
 )
 """Of a command that shows its everyday options unless it is asked for all."""
+
+
+class CommandFiles(MutableMapping[str, click.Command]):
+    """Commands by name, each the ``COMMAND`` of a file, which is imported when it is asked for.
+
+    Parameters
+    ----------
+    modules : mapping of str to str
+        From the name of a file to that of its module. ``publish_series`` is ``publish-series``.
+    prepare : callable
+        Called with every command that was just imported; it returns what is to be used.
+    """
+
+    def __init__(
+        self, modules: Mapping[str, str], prepare: Callable[[click.Command], click.Command]
+    ) -> None:
+        self._modules = {name.replace("_", "-"): module for name, module in modules.items()}
+        self._prepare = prepare
+        self._imported: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._imported:
+            self[name] = self._prepare(import_module(self._modules[name]).COMMAND)
+        return self._imported[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._imported[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
 
 
 class Steps(click.Group):

@@ -16,11 +16,11 @@ from geodp.cli.options import DEGREES, EDGES
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan import Settings
     from geodp.grid.axes import Attribute
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
+    from geodp.release.plan_file import Settings
     from geodp.table.public_totals import PublicTotals
 
 GRIDS: dict[str, tuple[str, ...]] = {
@@ -131,9 +131,8 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
 
     None where neither is given. ``preset``: the layout that was chosen; default: the one that fits.
     """
-    from geodp.io.read.layout.by import Named, resolve
+    from geodp.io.read.layout.named import Named
     from geodp.io.read.reader import convert_by, convert_labels
-    from geodp.io.read.rows.columns import open_tables
 
     lists = convert_labels(options.get("labels"))
     taken = [options.get(name) for name in ("code", "x", "y", "person")]
@@ -149,6 +148,9 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
     )
     if not named.asks:
         return None
+    from geodp.io.read.layout.by import resolve
+    from geodp.io.read.rows.columns import open_tables
+
     for path in lists.values():
         if is_input(Path(path), options["inputs"]):
             raise UsageError("The labels are one of the inputs; a list of labels is public.")
@@ -375,7 +377,7 @@ def sha256(path: Path) -> str:
 
 def read_plan_options(context: click.Context) -> Settings:
     """Read what --plan settles; UsageError for options that would settle it otherwise."""
-    from geodp.analysis.plan import read_plan
+    from geodp.release.plan_file import read_plan
 
     found = read_plan(context.params["plan"])
     for name in (*found.arguments, "marginals"):

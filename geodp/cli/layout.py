@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import option
+from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import FACTS, read_named, resolve_attributes
-from geodp.cli.options import Bounds, add_options
+from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
     from geodp.table.source import Fact
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 RECIPE = "recipe.toml"
 OF_OPERATOR = frozenset({"domain_is_public"})
@@ -65,8 +63,12 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
-    from geodp.io.read.layout.presets import SeveralLayoutsError
-    from geodp.io.read.layout.propose import RefusedLayoutError
+    from geodp.io.read.layout.presets import (
+        OF_FILE,
+        RefusedLayoutError,
+        SeveralLayoutsError,
+        choose_of_file,
+    )
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
     from geodp.io.read.rows.known_attributes import find_standard
 
@@ -82,11 +84,14 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         found = _propose(context, options, by, chosen)
         settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
-        # What is named adds to the layout that is known, and takes nothing of it away. A file
-        # that cannot be looked at is told of when it is read, after all options.
+        # What is named adds to the layout that is known, and takes nothing of it away. Of a file
+        # that has none of these only the header is looked at. One that cannot be looked at is told
+        # of when it is read, after all options.
         try:
-            found = _propose(context, options, by, None)
-            settled, facts = {**settled, **found.options}, found.facts
+            own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+            if own is not None:
+                found = _propose(context, options, by, own)
+                settled, facts = {**settled, **found.options}, found.facts
         except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):
@@ -249,12 +254,13 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
         return True
     from geodp.cli.readers import choose_reader
 
-    if choose_reader(options).name not in ("table", "points"):
+    reader = choose_reader(options).name
+    if reader not in ("table", "points"):
         return False
     half = (options["x"] is None) != (options["y"] is None)
     places = {**options, "column": _columns_of_places(options)}
     named = any(places[name] for name in PLACES) and not half
-    return not named or (_is_table(options) and not options["value"])
+    return not named or (reader == "table" and not options["value"])
 
 
 def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -335,7 +341,7 @@ def _flag(name: str) -> str:
 
 
 def _takes_several(option: click.Parameter) -> bool:
-    return option.multiple or option.nargs > 1 or isinstance(option.type, Bounds)
+    return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
 
 
 def _layout_names() -> set[str]:

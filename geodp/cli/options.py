@@ -1,35 +1,25 @@
-"""Options that several commands share: on which grid, under which budget."""
+"""Options that several commands share: inputs, the grid, and where a release goes."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option
+from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.grid.grid import Grid
-    from geodp.mechanisms import Mechanism
-    from geodp.privacy.terms import Terms
-    from geodp.release.series.sharing import Sharing
-
     Param = click.ParamType[Any]
 else:
     Param = click.ParamType  # the oldest Click does not say of what
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-NEIGHBOURS = ("add-remove-one", "replace-one")
-"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
 
 ORDERS = ("morton", "official")
-
-RECORDS = ("all", "fresh-sample", "same-sample")
 
 EDGES = 4
 """Numbers of bounds: west, south, east, north."""
@@ -39,7 +29,7 @@ DEGREES = " degrees"
 """Ends the text of bounds that are in degrees, whatever the grid's units."""
 
 
-class Bounds(Param):
+class BoundsType(Param):
     """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
 
     Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
@@ -122,8 +112,9 @@ class GridCommand(click.Command):
         """
         args = join_bounds(args)
         _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        named = Counter(one.name for one in given)
         for one in self.get_params(ctx):
-            times = sum(one.name == other.name for other in given)
+            times = named[one.name]
             if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
                 continue
             flag = one.opts[-1]
@@ -136,19 +127,12 @@ class GridCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    """Give a command options, which its help shows in this order."""
-    for decorate in reversed(options):
-        command = decorate(command)
-    return command
-
-
 _GRID: tuple[Callable[[Any], Any], ...] = (
     option(
         "--bounds",
         group="Domain",
         everyday=True,
-        type=Bounds(),
+        type=BoundsType(),
         help="West south east north, along cell edges, in units of the grid's CRS; or in degrees, "
         "widened to whole cells, with the word degrees after them (5.1 52 5.2 52.1 degrees); or a "
         "public area by name: germany, bayern, 東京都 (countries in English, Länder, prefectures "
@@ -278,35 +262,6 @@ def grid_option_names() -> list[str]:
     return [str(one.name) for one in probe.params if one.name != "spec"]
 
 
-_PRIOR: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--prior",
-        group="Input",
-        type=click.Path(path_type=Path),
-        help="Where people are likely to be: a public file that is read as INPUTS are, such as an "
-        "earlier census, or the folder of an earlier release. Measured is the same; estimates go "
-        "by it as far as the noisy counts tell that it can be trusted.",
-    ),
-    option(
-        "--prior-source",
-        group="Input",
-        help="Where the prior was published, in words. With it you vouch that the prior is public; "
-        "the card quotes it. A release that was charged to a ledger needs none.",
-    ),
-    option(
-        "--prior-value",
-        group="Input",
-        multiple=True,
-        help="Label or name of the count's column in the prior, if it is another; repeatable.",
-    ),
-)
-
-
-def prior_options(command: Command) -> Command:
-    """Give a command the options of a prior, which :mod:`geodp.cli.readers` reads."""
-    return add_options(command, _PRIOR)
-
-
 def find_inputs(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> tuple[Path | str, ...]:
@@ -324,110 +279,6 @@ def find_inputs(
 
 
 inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(), callback=find_inputs)
-epsilon = option(
-    "--epsilon", group="Privacy", everyday=True, help="Budget, read exactly: 0.1 or 1/10."
-)
-rho = option(
-    "--rho", group="Privacy", help="Instead: Gaussian noise under zero-concentrated privacy."
-)
-delta = option(
-    "--delta",
-    group="Privacy",
-    everyday=True,
-    help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too.",
-)
-_METHOD: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--method",
-        group="Privacy",
-        help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
-        "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid "
-        "with attributes below its cells, otherwise pyramid]",
-    ),
-    option(
-        "--marginals",
-        group="Privacy",
-        help="Sums over attributes that the method parts measures by themselves as well, with "
-        "commas between: sex,age,sex*age. Each has as much of the budget as all parts have.",
-    ),
-)
-
-
-def method_options(command: Command) -> Command:
-    """Give a command the options of the method, which :func:`choose_with_marginals` reads."""
-    return add_options(command, _METHOD)
-
-
-def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
-    """Return the method that is asked for, or the default of a grid; with marginals, if any."""
-    from geodp.mechanisms import choose_method
-
-    found = choose_method(options["method"] or None, grid)
-    if options["marginals"] is None:
-        return found
-    if found.name != "parts":
-        raise UsageError(
-            f"--marginals is for attributes that the method parts splits, and {found.name} is "
-            "another one."
-        )
-    if "marginals" in dict(found.settings):
-        raise UsageError("Give marginals once: by --marginals, or in --method.")
-    return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")
-
-
-people = option(
-    "--people",
-    group="Privacy",
-    type=float,
-    help="A public guess of the sum of all counts, never taken from the data; for the resolution "
-    "floor.",
-)
-neighbours = option(
-    "--neighbours",
-    group="Privacy",
-    type=click.Choice(NEIGHBOURS),
-    default="add-remove-one",
-    show_default=True,
-    help="What stays hidden: whether any one person is there, or who it is.",
-)
-records = option(
-    "--records",
-    group="Privacy",
-    type=click.Choice(RECORDS),
-    help="What the inputs are, where a table of a secret sample of the data set was charged to the "
-    "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
-)
-unit = option(
-    "--unit",
-    group="Privacy",
-    default="person",
-    show_default=True,
-    help="Whom it protects, in words.",
-)
-CHARGED: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--key-file",
-        group="Privacy",
-        type=click.Path(path_type=Path),
-        help="Kept key (see: geodp key).",
-    ),
-    option(
-        "--ledger",
-        group="Privacy",
-        everyday=True,
-        type=click.Path(path_type=Path),
-        help="Charged once, before any file is written.",
-    ),
-    option(
-        "--dataset",
-        group="Privacy",
-        everyday=True,
-        help="Name of the data set in the ledger (see: geodp budget).",
-    ),
-    records,
-)
-"""By which key, and charged to whom: of every command that draws."""
-
 output_folder = option(
     "--output",
     group="Output",
@@ -436,15 +287,7 @@ output_folder = option(
     type=click.Path(path_type=Path),
     help="New folder.",
 )
-allow_empty = option(
-    "--allow-empty",
-    group="Run",
-    is_flag=True,
-    help="Publish even if no row of a file meets the selection and the domain, which is refused "
-    "otherwise.",
-)
 _RUN: tuple[Callable[[Any], Any], ...] = (
-    *CHARGED,
     option(
         "--pad-time",
         group="Run",
@@ -464,57 +307,24 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
 
 
 def run_options(command: Command) -> Command:
-    """Give a command what every run that publishes is asked: key, ledger, time, and where to."""
+    """Give a command what a run that publishes is asked beside its request: how, and where to."""
     return add_options(command, _RUN)
 
 
-contribution = option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    help="How often a person is counted at most, in all inputs together; you vouch for it. Asked "
-    "for unless --person enforces it, or the layout of one official table states it.",
-)
+def split_specs(given: Sequence[str]) -> list[str]:
+    """Split a list of methods at its commas, but for those between settings of one method.
 
-POLYGONS = option(
-    "--regions",
-    group="Domain",
-    type=click.Path(path_type=Path),
-    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
-POLYGON_NAME = option(
-    "--polygon-name",
-    group="Domain",
-    help="Field that names the polygons; default: name, id or code.",
-)
-AREA = option(
-    "--area",
-    group="Options",
-    multiple=True,
-    help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
-    "units ORIGIN:DESTINATION; repeatable.",
-)
-
-
-def terms_of(options: dict[str, Any]) -> Terms:
-    """Return the terms of a command's options; those that it does not have are left out."""
-    from geodp.privacy.terms import NAMES, Terms
-
-    return Terms.of(**{name: options[name] for name in NAMES if name in options})
-
-
-def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
-    """Return how the budget of a series is shared, if one is planned."""
-    if options["snapshots"] is None:
-        if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.")
-        return None
-    from geodp.mechanisms import mechanism
-    from geodp.release.series.sharing import share_budget
-
-    if options["marginals"] is not None:
-        raise UsageError("A series has no --marginals.")
-    method = mechanism(options["method"] or "pyramid")
-    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
-    return share_budget(grid, method, terms_of(options), **shared)
+    Examples
+    --------
+    >>> split_specs(["hay:fanout=4,nonnegative=yes,topdown", "laplace"])
+    ['hay:fanout=4,nonnegative=yes', 'topdown', 'laplace']
+    """
+    specs: list[str] = []
+    for text in given:
+        for number, part in enumerate(text.split(",")):
+            name = part.partition(":")[0].strip()
+            if number and "=" in name:  # a further setting
+                specs[-1] += f",{part.strip()}"
+            elif part.strip():
+                specs.append(part.strip())
+    return specs

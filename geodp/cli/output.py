@@ -32,8 +32,8 @@ def require_free(
 
 def require_unsealed(output: Path | None) -> None:
     """Raise UsageError for an ``--output`` in a release's public folder, whatever its name."""
+    from geodp.io.folder.kinds import CARD
     from geodp.io.folder.manifest import SUMS
-    from geodp.io.folder.staging import CARD
 
     folders = [] if output is None else output.resolve().parents
     if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
@@ -43,7 +43,7 @@ def require_unsealed(output: Path | None) -> None:
 def require_drawn(plot: Path | None) -> None:
     """UsageError for a picture of errors that cannot be drawn; None: none is asked for."""
     if plot is not None:
-        from geodp.analysis.style import require_matplotlib
+        from geodp.accuracy.style import require_matplotlib
 
         require_matplotlib()
 

@@ -103,6 +103,9 @@ def _readers() -> Mapping[str, type[Reader]]:
     from geodp.io.read import READERS, own
 
     found = dict(own())
+    others = sorted(READERS.keys() - found.keys())
+    if not others:
+        return found
     taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
@@ -111,7 +114,7 @@ def _readers() -> Mapping[str, type[Reader]]:
             )
     for reader in found.values():
         taken |= _options_of(reader)
-    for name in sorted(READERS.keys() - found.keys()):
+    for name in others:
         reader = READERS[name]
         if flag := _refused_flag(reader, taken):
             warnings.warn(
@@ -164,19 +167,19 @@ def _works(option: Field, default: Any) -> bool:
         return False
 
 
-def reader_options() -> list[click.Parameter]:
-    """Every option of every reader, once; those that all readers have come last."""
+@cache
+def reader_options() -> tuple[click.Parameter, ...]:
+    """Return every option of every reader, once; those that all readers have come last."""
     from geodp.io.read.reader import Reader
 
-    found: dict[str, click.Parameter] = {}
+    asked: dict[str, tuple[Field, Any]] = {}
     for reader in _readers().values():
         if reader.flag:
-            found[_flag_of(reader).name] = _option(_flag_of(reader), False)
-        for asked in _own(reader):
-            found.setdefault(asked.option.name, _option(asked.option, asked.default))
-    for asked in Reader.asks():
-        found[asked.option.name] = _option(asked.option, asked.default)
-    return list(found.values())
+            asked[_flag_of(reader).name] = (_flag_of(reader), False)
+        for one in _own(reader):
+            asked.setdefault(one.option.name, (one.option, one.default))
+    asked |= {one.option.name: (one.option, one.default) for one in Reader.asks()}
+    return tuple(_option(field, default) for field, default in asked.values())
 
 
 def _option(field: Field, default: Any) -> Option:
@@ -201,6 +204,7 @@ def _option(field: Field, default: Any) -> Option:
     )
 
 
+@cache
 def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that asks for a reader."""
     from geodp.io.read.reader import Option as Field
@@ -208,6 +212,7 @@ def _flag_of(reader: type[Reader]) -> Field:
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 
 
+@cache
 def _own(reader: type[Reader]) -> list[Asked]:
     """Return what a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
@@ -319,7 +324,10 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
 def _type_of(asked: Asked, value: Any) -> Any:
     """Return what a field takes."""
     option = asked.option
-    value = asked.convert(read_named(value, option.flag) if option.pairs else value)
+    if option.pairs:
+        value = read_named(value, option.flag)
+    if asked.convert is not None:
+        value = asked.convert(value)
     if asked.required and value is None:
         raise UsageError(f"{option.flag} is needed here.")
     return value

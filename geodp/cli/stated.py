@@ -3,51 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from geodp.cli.help import option
-from geodp.cli.options import Command, add_options
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.table.card import StatedMetadata
-
-_METADATA: Callable[[Any], Any] = option(
-    "--metadata",
-    group="Output",
-    type=click.Path(path_type=Path),
-    help="TOML file of what the office says for the card: title, description, publisher, "
-    "contact, licence, source, reference_date, language, supersedes, display_below.",
-)
-_SUPERSEDES: Callable[[Any], Any] = option(
-    "--supersedes",
-    group="Output",
-    type=click.Path(path_type=Path),
-    help="Folder of an earlier release that this one replaces: the card names its id.",
-)
-_DISPLAY: Callable[[Any], Any] = option(
-    "--display-below",
-    group="Output",
-    type=click.IntRange(2, 1 << 31),
-    metavar="K",
-    help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
-    "estimates. A rule of display that protects nobody: the files have the counts.",
-)
-
-
-def stated_options(command: Command) -> Command:
-    """Give a command the options of what the office says, which :func:`read_stated` reads."""
-    return add_options(command, (_METADATA, _SUPERSEDES, _DISPLAY))
-
-
-def stated_of_series(command: Command) -> Command:
-    """Give a command those of them that hold of every snapshot alike."""
-    return add_options(command, (_METADATA, _DISPLAY))
 
 
 def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:

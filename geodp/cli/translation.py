@@ -54,16 +54,7 @@ def choose_language(group: click.Group) -> None:
     except UnicodeError:
         gettext.textdomain("messages")
         return
-    for command in (group, *_commands_of(group)):
-        command.context_class = _Context
-
-
-def _commands_of(group: click.Group) -> Iterator[click.Command]:
-    """Yield the commands of a group, and of the groups in it."""
-    for command in group.commands.values():
-        yield command
-        if isinstance(command, click.Group):
-            yield from _commands_of(command)
+    group.context_class = _Context  # which its commands take over when they are imported
 
 
 def paragraphs(text: str) -> list[str]:

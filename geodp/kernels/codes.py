@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
+from geodp.typing import IntArray
 
 LITERAL, NUMBER, HEMISPHERE, COUNTRY = 0, 1, 2, 3
 UNSIGNED, MINUS, LETTER = 0, 1, 2
 
-Marks = NDArray[np.int64]
-Indices = NDArray[np.int64]
+Marks = IntArray
 Characters = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
 
@@ -38,7 +38,7 @@ def _read_digits(text: Characters, at: int, most: int) -> tuple[np.int64, int]:
 
 
 @kernel
-def read_codes(text: Characters, marks: Marks, index: Indices, done: Flags) -> None:
+def read_codes(text: Characters, marks: Marks, index: IntArray, done: Flags) -> None:
     """Read the codes of one spelling that are not read yet.
 
     Parameters
@@ -101,7 +101,7 @@ def read_codes(text: Characters, marks: Marks, index: Indices, done: Flags) -> N
 
 
 @kernel
-def write_codes(index: Indices, marks: Marks, text: Characters, done: Flags) -> None:
+def write_codes(index: IntArray, marks: Marks, text: Characters, done: Flags) -> None:
     """Write the codes of cells in one spelling.
 
     Parameters

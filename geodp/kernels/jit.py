@@ -143,9 +143,10 @@ class Cache:
 
         In the folder that ``NUMBA_CACHE_DIR`` names, or in the user's folder for such things.
         """
-        own = Path(__file__)
+        package = Path(__file__).parents[1]
+        folders = [package / "kernels", *package.glob("features/*/kernels")]
         try:
-            digest = digest_of(list(own.parent.rglob("*.py")))
+            digest = digest_of([path for folder in folders for path in folder.rglob("*.py")])
         except OSError:
             return cls("", None, "The sources of the compiled functions are not there to be read.")
         given = numba.config.CACHE_DIR

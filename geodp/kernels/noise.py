@@ -31,7 +31,7 @@ FIRST_BITS = 27
 """Digits of the uniform number in a word of 32 bits, after its sign and before a nibble."""
 
 BUCKET_BITS = 12
-"""Digits of it that the table of :class:`Table` sees."""
+"""Digits of it that the table of :class:`NoiseTable` sees."""
 
 MARK = np.int16(-(1 << 15))
 """In that table: further digits decide."""
@@ -40,7 +40,7 @@ FURTHER = np.uint32(1 << 31)
 """The bit of a stream that marks the blocks of further digits, one node's each."""
 
 
-class Table(NamedTuple):
+class NoiseTable(NamedTuple):
     """A symmetric law on the integers, as :func:`look_up` draws from it.
 
     Attributes
@@ -70,7 +70,7 @@ def _signed(magnitude: np.uint64, word: np.uint32) -> np.int64:
 
 @kernel
 def look_up(
-    word: NDArray[np.uint32], table: Table, noise: NDArray[np.int64], todo: NDArray[np.int32]
+    word: NDArray[np.uint32], table: NoiseTable, noise: NDArray[np.int64], todo: NDArray[np.int32]
 ) -> int:
     """Draw from a law by words of 32 bits, as far as these decide.
 
@@ -136,7 +136,7 @@ def settle(
     stream: np.uint32,
     node: NDArray[np.uint64],
     word: NDArray[np.uint32],
-    table: Table,
+    table: NoiseTable,
     noise: NDArray[np.int64],
     todo: NDArray[np.int32],
 ) -> int:

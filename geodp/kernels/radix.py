@@ -7,12 +7,9 @@ second-level cache; there its remaining bits are sorted digit by digit, least si
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
-
-Keys = NDArray[np.uint64]
-Values = NDArray[np.int64]
+from geodp.typing import IntArray, KeyArray
 
 DIGIT = 10
 """Most bits of a digit: that many write positions stay in the caches and page tables."""
@@ -25,7 +22,7 @@ FEW = 16
 
 
 @kernel
-def insert(key: Keys, value: Values, out_key: Keys, out_value: Values) -> None:
+def insert(key: KeyArray, value: IntArray, out_key: KeyArray, out_value: IntArray) -> None:
     """Sort a few pairs (``key`` uint64[n], ``value`` int64[n]) into ``out``, which may be they."""
     for i in range(key.size):
         k, v = key[i], value[i]
@@ -37,7 +34,7 @@ def insert(key: Keys, value: Values, out_key: Keys, out_value: Values) -> None:
 
 
 @kernel
-def differing_bits(key: Keys) -> np.uint64:
+def differing_bits(key: KeyArray) -> np.uint64:
     """Return the bits that are not the same in all keys (uint64[n])."""
     some, every = np.uint64(0), ~np.uint64(0)
     for i in range(key.size):
@@ -47,7 +44,7 @@ def differing_bits(key: Keys) -> np.uint64:
 
 
 @kernel
-def places(key: Keys, low: np.uint64, width: np.uint64, place: NDArray[np.int64]) -> None:
+def places(key: KeyArray, low: np.uint64, width: np.uint64, place: IntArray) -> None:
     """Where the first key of each digit goes.
 
     Parameters
@@ -75,12 +72,12 @@ def places(key: Keys, low: np.uint64, width: np.uint64, place: NDArray[np.int64]
 
 @kernel
 def scatter(
-    key: Keys,
-    value: Values,
+    key: KeyArray,
+    value: IntArray,
     shift: np.uint64,
-    place: NDArray[np.int64],
-    out_key: Keys,
-    out_value: Values,
+    place: IntArray,
+    out_key: KeyArray,
+    out_value: IntArray,
 ) -> None:
     """Move every key and its value to the place of one of its digits.
 
@@ -116,7 +113,7 @@ def bits_between(differ: np.uint64) -> tuple[int, int]:
 
 
 @kernel
-def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -> int:
+def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value: IntArray) -> int:
     """Sort keys with their values in place; equal keys stay as they were.
 
     Parameters
@@ -187,7 +184,9 @@ def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -
     return moved
 
 
-def sort_pairs_into(key: Keys, value: Values) -> tuple[Keys, Values, Keys, Values]:
+def sort_pairs_into(
+    key: KeyArray, value: IntArray
+) -> tuple[KeyArray, IntArray, KeyArray, IntArray]:
     """Keys in order, with their values; then two arrays of the same size, free for use.
 
     Parameters
@@ -202,6 +201,6 @@ def sort_pairs_into(key: Keys, value: Values) -> tuple[Keys, Values, Keys, Value
     ([2, 7, 7], [2, 1, 3])
     """
     key, value = key.copy(), value.copy()
-    spare = np.empty_like(key), np.empty_like(value)
-    sort_pairs(key, value, *spare)
-    return key, value, *spare
+    spare_key, spare_value = np.empty_like(key), np.empty_like(value)
+    sort_pairs(key, value, spare_key, spare_value)
+    return key, value, spare_key, spare_value

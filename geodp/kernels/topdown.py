@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from geodp.kernels import chacha
 from geodp.kernels.chacha import LANES
 from geodp.kernels.jit import inline, kernel
-from geodp.kernels.noise import LEVELS, Table, look_up, settle
+from geodp.kernels.noise import LEVELS, NoiseTable, look_up, settle
 from geodp.kernels.tree import BOTH, LEFT, branches, split
 
 NODES, DATA, NODE, DATUM = range(4)
@@ -44,7 +44,7 @@ class Stack(NamedTuple):
     fill: NDArray[np.int64]
 
 
-class Room(NamedTuple):
+class RefinementWorkspace(NamedTuple):
     """Where a block of at most ``BLOCK`` nodes goes down its levels.
 
     Attributes
@@ -77,7 +77,7 @@ class Room(NamedTuple):
     branch: NDArray[np.int64]
 
 
-class Tree(NamedTuple):
+class RefinementTables(NamedTuple):
     """What the refinement looks up.
 
     Attributes
@@ -97,11 +97,11 @@ class Tree(NamedTuple):
     masks: NDArray[np.uint64]
     limits: NDArray[np.uint64]
     domain: NDArray[np.uint64]
-    table: Table
+    table: NoiseTable
     known: NDArray[np.int64]
 
 
-class Noise(NamedTuple):
+class NoiseStreams(NamedTuple):
     """Where the noise comes from: a key, uint32[8], and the streams of words and of more digits."""
 
     key: NDArray[np.uint32]
@@ -118,7 +118,7 @@ def _prefix(top: NDArray[np.int64], place: np.uint64, depth: int) -> np.uint64:
 
 
 @kernel
-def _take(stack: Stack, row: int, most: int, room: Room) -> tuple[int, int]:
+def _take(stack: Stack, row: int, most: int, room: RefinementWorkspace) -> tuple[int, int]:
     """Copy the next block of a row: how many nodes, and how many of them hold data.
 
     A row that is more than one block is cut evenly, for a short rest would cost as much.
@@ -144,7 +144,7 @@ def _take(stack: Stack, row: int, most: int, room: Room) -> tuple[int, int]:
 
 
 @kernel
-def _compute_noise(room: Room, size: int, level: int, noise: Noise) -> None:
+def _compute_noise(room: RefinementWorkspace, size: int, level: int, noise: NoiseStreams) -> None:
     """Compute the words of a block."""
     address, top = np.empty(LANES, np.uint64), room.top
     for start in range(0, size, LANES):
@@ -157,7 +157,7 @@ def _compute_noise(room: Room, size: int, level: int, noise: Noise) -> None:
 
 
 @kernel
-def _gather(room: Room, at: int, size: int) -> None:
+def _gather(room: RefinementWorkspace, at: int, size: int) -> None:
     """Collect the words of a level's nodes."""
     state, place, word = room.state, room.place[at], room.word
     for n in range(size):
@@ -166,7 +166,14 @@ def _gather(room: Room, at: int, size: int) -> None:
 
 
 @kernel
-def _decide(level: int, depth: int, left: int, room: Room, tree: Tree, noise: Noise) -> int:
+def _decide(
+    level: int,
+    depth: int,
+    left: int,
+    room: RefinementWorkspace,
+    tree: RefinementTables,
+    noise: NoiseStreams,
+) -> int:
     """Decide the draws that the table leaves open; 0, or the id of a node that should be known."""
     node, place = np.empty(left, np.uint64), room.place[depth & 1]
     for n in range(left):
@@ -185,7 +192,9 @@ def _decide(level: int, depth: int, left: int, room: Room, tree: Tree, noise: No
 
 
 @kernel
-def _add_details(room: Room, size: int, level: int, depth: int, tree: Tree) -> None:
+def _add_details(
+    room: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
+) -> None:
     """Add true details to noise, and find the first key of each right half."""
     at = depth & 1
     top, place, noisy, middle = room.top, room.place[at], room.noisy, room.middle
@@ -213,7 +222,9 @@ def _add_details(room: Room, size: int, level: int, depth: int, tree: Tree) -> N
 
 
 @kernel
-def _keep_inside(room: Room, size: int, level: int, depth: int, tree: Tree) -> None:
+def _keep_inside(
+    room: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
+) -> None:
     """Where only one child can be, make the detail as large as can be."""
     mask, limit = tree.masks[level + depth], tree.limits[level + depth]
     at = depth & 1
@@ -229,7 +240,7 @@ def _keep_inside(room: Room, size: int, level: int, depth: int, tree: Tree) -> N
 
 
 @kernel
-def _split_nodes(room: Room, at: int, size: int) -> None:
+def _split_nodes(room: RefinementWorkspace, at: int, size: int) -> None:
     """Make noisy details the shares of the left children."""
     noisy, word, total = room.noisy, room.word, room.total[at]
     for n in range(size):
@@ -238,7 +249,7 @@ def _split_nodes(room: Room, at: int, size: int) -> None:
 
 
 @kernel
-def _keep(room: Room, at: int, size: int) -> int:
+def _keep(room: RefinementWorkspace, at: int, size: int) -> int:
     """Split nodes, and keep the children above 0 and where each node's first one is.
 
     Both are written, and the next ones over those that are 0. Returns how many there are.
@@ -261,7 +272,9 @@ def _keep(room: Room, at: int, size: int) -> int:
 
 
 @kernel
-def _put(room: Room, depth: int, size: int, out: NDArray[np.int64], row: int, written: int) -> int:
+def _put(
+    room: RefinementWorkspace, depth: int, size: int, out: NDArray[np.int64], row: int, written: int
+) -> int:
     """Split nodes of a block's last level; prefixes and sums of the children; the new end."""
     at, top = depth & 1, room.top
     share_of, first = room.noisy, room.first
@@ -281,7 +294,9 @@ def _put(room: Room, depth: int, size: int, out: NDArray[np.int64], row: int, wr
 
 
 @kernel
-def _keep_data(room: Room, at: int, size: int, below: NDArray[np.int64], row: int) -> int:
+def _keep_data(
+    room: RefinementWorkspace, at: int, size: int, below: NDArray[np.int64], row: int
+) -> int:
     """Write the data of the children that are kept; return how many hold data."""
     node_of, start, stop = room.data[at, 0], room.data[at, 1], room.data[at, 2]
     share_of, first, middle, total = room.noisy, room.first, room.middle, room.total[at]
@@ -301,7 +316,12 @@ def _keep_data(room: Room, at: int, size: int, below: NDArray[np.int64], row: in
 
 @kernel
 def descend(
-    stack: Stack, most: int, room: Room, tree: Tree, noise: Noise, out: NDArray[np.int64]
+    stack: Stack,
+    most: int,
+    room: RefinementWorkspace,
+    tree: RefinementTables,
+    noise: NoiseStreams,
+    out: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
     """T2 on the nodes of a stack, block by block, depth first, so that output is in key order.
 

@@ -1,43 +1,48 @@
 """Mechanisms of differential privacy: one published method, one file.
 
-Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
-:data:`METHODS`, and so does every module of somebody else's package that an entry point
-``geodp.methods`` names; the command line, the conformance tests, the audits and the benchmarks go
-by that table. Protocols on trees, whose reports devices randomise themselves, are the modules of
-:mod:`geodp.mechanisms.local` with ``PROTOCOLS``.
+Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.baselines` for those
+of papers to compare with, adds what its ``METHODS`` lists to :data:`METHODS`. So does every module
+of somebody else's package that an entry point ``geodp.methods`` names. The command line, the
+conformance tests, the audits and the benchmarks go by that table. Protocols of local collection,
+whose reports devices randomise themselves, are a feature's (:mod:`geodp.features.local`).
 """
 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
 from geodp.grid.grid import Grid
-from geodp.mechanisms import central, local
+from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
-from geodp.mechanisms.local.tree import Protocol
 from geodp.privacy.event import Guarantee
+from geodp.registry import find_modules
 
 __all__ = [
     "METHODS",
-    "PROTOCOLS",
     "Mechanism",
-    "Protocol",
     "choose_method",
     "default_method",
     "find_method",
+    "is_method",
     "mechanism",
-    "protocol",
 ]
 
 
-def _find(package: ModuleType, table: str) -> list[Any]:
+PACKAGES = (central, baselines)
+"""Where geodp's own methods are."""
+
+
+def _find(package: ModuleType) -> list[Any]:
     names = [info.name for info in pkgutil.iter_modules(package.__path__)]
     modules = [import_module(f"{package.__name__}.{name}") for name in names]
-    return [method for module in modules for method in getattr(module, table, ())]
+    return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 
 def _fits(one: object) -> bool:
@@ -53,16 +58,39 @@ def _fits(one: object) -> bool:
     )
 
 
-METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _find(central, "METHODS")},
-    "geodp.methods",
-    "METHODS",
-    _fits,
-)
-"""Every method by its name, with its default settings."""
+class _Methods(Mapping[str, Mechanism]):
+    """A file is loaded when its method is asked for, all files and packages when they are listed.
 
-PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _find(local, "PROTOCOLS")}
-"""Every protocol of local collection by its name, with its default settings."""
+    What a release does not use costs it nothing: the other methods have kernels of their own.
+    """
+
+    def __getitem__(self, name: str) -> Mechanism:
+        return _find_own(name) or _find_methods()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_find_methods())
+
+    def __len__(self) -> int:
+        return len(_find_methods())
+
+
+@cache
+def _find_own(name: str) -> Mechanism | None:
+    """Return the method of geodp's own file of its name; None where there is none."""
+    files = [f"{package.__name__}.{name}" for package in PACKAGES if name.isidentifier()]
+    modules = [import_module(file) for file in files if find_spec(file) is not None]
+    methods = [one for module in modules for one in getattr(module, "METHODS", ())]
+    return next((one for one in methods if one.name == name), None)
+
+
+@cache
+def _find_methods() -> dict[str, Mechanism]:
+    own = {method.name: method for package in PACKAGES for method in _find(package)}
+    return add_plugins(own, "geodp.methods", "METHODS", _fits)
+
+
+METHODS: Mapping[str, Mechanism] = _Methods()
+"""Every method by its name, with its default settings."""
 
 
 def mechanism(chosen: str | Mechanism) -> Mechanism:
@@ -110,17 +138,26 @@ def default_method(grid: Grid) -> str:
     return "parts" if grid.attributes and not METHODS["parts"].unsupported(grid) else "pyramid"
 
 
-def protocol(chosen: str) -> Protocol:
-    """Return a protocol by name, with settings after a colon: ``"haar:weights=2-1-1"``.
-
-    Raises UsageError for an unknown name or setting.
-    """
-    name, _, settings = str(chosen).partition(":")
-    if name not in PROTOCOLS:
-        raise UsageError(f"protocol must be one of: {', '.join(PROTOCOLS)}.")
-    return PROTOCOLS[name].with_settings(settings)
-
-
 def find_method(spec: str) -> Method[Any]:
-    """Return what made a released table, by the name and settings that its event has."""
-    return protocol(spec) if spec.partition(":")[0] in PROTOCOLS else mechanism(spec)
+    """Return what made a released table, by the name and settings that its event has.
+
+    One of :data:`METHODS`, or a protocol that a feature offers. Raises UsageError as
+    :func:`mechanism`.
+    """
+    name = spec.partition(":")[0]
+    module = None if name in METHODS else _find_protocols(name)
+    if module is None:
+        return mechanism(spec)
+    found: Method[Any] = module.protocol(spec)
+    return found
+
+
+def is_method(spec: str) -> bool:
+    """Return whether :func:`find_method` knows the name of a method."""
+    name = spec.partition(":")[0]
+    return name in METHODS or _find_protocols(name) is not None
+
+
+def _find_protocols(name: str) -> ModuleType | None:
+    """Return the module ``protocols`` of the feature that has a protocol; None where none has."""
+    return next((one for one in find_modules("protocols") if name in one.PROTOCOLS), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -215,7 +215,7 @@ class Method(ABC, Generic[E]):
         """Names and values of all settings, those left at their defaults too."""
         return tuple((f.name, getattr(self, f.name)) for f in fields(self))
 
-    @property
+    @cached_property
     def spec(self) -> str:
         """Name and settings that differ from the default, as :meth:`with_settings` reads them."""
         default = type(self)()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain, Query
@@ -13,11 +12,11 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 
-def laplace_noise(key: NoiseKey, stage: int, scale: Fraction, n: int) -> NDArray[np.int64]:
+def laplace_noise(key: NoiseKey, stage: int, scale: Fraction, n: int) -> IntArray:
     """Exact discrete Laplace noise of the n measurements of a stage: int64[n].
 
     Methods call :func:`add_noise` instead: it is where noise and counts meet.
@@ -30,9 +29,7 @@ def stage_query(stage: int, scale: Fraction, *what: Plain) -> Query:
     return Query(Stream.STAGE + stage, (LAPLACE, scale), what)
 
 
-def add_noise(
-    counts: NDArray[np.int64], key: NoiseKey, stage: int, scale: Fraction
-) -> NDArray[np.int64]:
+def add_noise(counts: IntArray, key: NoiseKey, stage: int, scale: Fraction) -> IntArray:
     """Return the measurements of a stage with exact discrete Laplace noise.
 
     Before the noise is in there are whole numbers only. As float64, two tables of more than
@@ -66,8 +63,8 @@ def add_noise(
 
 
 def add_fractional_noise(
-    counts: NDArray[np.int64], key: NoiseKey, stage: int, scale: Fraction, digits: int
-) -> NDArray[np.float64]:
+    counts: IntArray, key: NoiseKey, stage: int, scale: Fraction, digits: int
+) -> FloatArray:
     """Return the same with noise in steps of ``2**-digits``, as real numbers.
 
     The whole part of the noise is added as an integer. That sum and the fraction that is left
@@ -94,8 +91,8 @@ def add_fractional_noise(
 
 
 def measure_deviations(
-    parts: NDArray[np.int64], total: NDArray[np.int64], noise: tuple[NoiseKey, int, Fraction]
-) -> NDArray[np.float64]:
+    parts: IntArray, total: IntArray, noise: tuple[NoiseKey, int, Fraction]
+) -> FloatArray:
     """Return by how much parts differ from their mean, with exact discrete Laplace noise.
 
     Measured is the whole number ``f * part - total``, and f divides it afterwards. It may have
@@ -128,12 +125,12 @@ def measure_deviations(
     return np.asarray(parts - mean + more + fraction / count, np.float64)
 
 
-def _require_whole(counts: NDArray[np.int64]) -> None:
+def _require_whole(counts: IntArray) -> None:
     if counts.dtype != np.int64:
         raise TypeError(f"Noise is added to int64 counts; these are {counts.dtype}.")
 
 
-def release_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
+def release_vector(values: CountArray, grid: Grid, event: Measurement) -> ReleasedTable:
     """Return a release of values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
@@ -141,6 +138,6 @@ def release_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTa
     return ReleasedTable(grid, key, values[key], event)
 
 
-def release_dense(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
+def release_dense(values: CountArray, grid: Grid, event: Measurement) -> ReleasedTable:
     """Return a release of an array of the grid's box; cells outside the domain are dropped."""
     return release_vector(grid.domain.to_vector(values), grid, event)

@@ -131,8 +131,17 @@ class Account:
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
             raise UsageError("A cap must be above 0, and its delta below 1.")
         require_short(cap)
-        names = canonical_name(name), canonical_unit(unit)
-        return cls(*names, neighbours, cap, no_loss(cap), 0, model, (), entered)
+        return cls(
+            name=canonical_name(name),
+            unit=canonical_unit(unit),
+            neighbours=neighbours,
+            cap=cap,
+            spent=no_loss(cap),
+            releases=0,
+            model=model,
+            samples=(),
+            entered=entered,
+        )
 
     @property
     def remaining(self) -> Loss:
@@ -272,8 +281,14 @@ class Accounts:
         if kind == "dataset":
             # Which names could be taken for each other was asked when it was entered: the tables
             # of Unicode grow, and a ledger stays valid.
-            terms = (content["unit"], content["neighbours"], content.get("model", CENTRAL))
-            new = Account.open(name, parse(content["cap"]), *terms, entered=sequence)
+            new = Account.open(
+                name,
+                parse(content["cap"]),
+                content["unit"],
+                content["neighbours"],
+                model=content.get("model", CENTRAL),
+                entered=sequence,
+            )
             known = name in self._accounts
         else:
             records = read_records(content)

@@ -14,7 +14,7 @@ from geodp.privacy.accounts import Account, Accounts, Charge
 from geodp.privacy.chain.index import Index, digest_key
 from geodp.privacy.chain.slots import Place
 from geodp.privacy.chain.witness import Witness
-from geodp.privacy.hash_chain import RESTORE, Entry, Log, canonical
+from geodp.privacy.hash_chain import RESTORE, LedgerEntry, Log, canonical
 from geodp.privacy.loss import parse
 from geodp.privacy.names import canonical_name
 
@@ -47,7 +47,7 @@ class Books:
         self.log = log
 
     @property
-    def last(self) -> Entry:
+    def last(self) -> LedgerEntry:
         """The last entry."""
         last = self.log.last
         assert last is not None
@@ -124,13 +124,13 @@ class Books:
             accounts = [Account.read(entry.content) for entry in entries]
             return Accounts(sorted(accounts, key=lambda account: account.entered))
 
-    def known(self, dataset: str, fingerprint: str) -> Entry | None:
+    def known(self, dataset: str, fingerprint: str) -> LedgerEntry | None:
         """Return the entry of a fingerprint that was charged before."""
         key = digest_key("release", dataset, fingerprint)
         with _as_written():
             return RELEASES.find(key, self.last, self.log.fetch)
 
-    def enter(self, columns: dict[str, Any]) -> Entry:
+    def enter(self, columns: dict[str, Any]) -> LedgerEntry:
         """Add an entry, with the branches of the indexes."""
         if self.witness is not None:
             columns = {"witness": str(self.witness), **columns}
@@ -140,13 +140,13 @@ class Books:
         return self.log.append(columns)
 
 
-def verify(log: Log) -> tuple[list[Entry], Accounts]:
+def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
     """Every entry of the chain, and the accounts that follow from them.
 
     All sums and all branches of the indexes are made again.
     """
-    entries, accounts = list[Entry](), Accounts()
-    by_place = dict[Place, Entry]()
+    entries, accounts = list[LedgerEntry](), Accounts()
+    by_place = dict[Place, LedgerEntry]()
     witness: Any = None
     for entry in log.follow():
         content = entry.content
@@ -185,7 +185,7 @@ def _as_written() -> Iterator[None]:
         ) from None
 
 
-def charge_of(entry: Entry) -> Charge:
+def charge_of(entry: LedgerEntry) -> Charge:
     """Return what an entry says of a charge."""
     content = entry.content
     names = ("at", "dataset", "unit", "neighbours", "mechanism", "contribution", "fingerprint")

@@ -88,7 +88,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A verified entry: the head right after it, and what it holds."""
 
     head: Head
@@ -111,7 +111,7 @@ def canonical(value: Any) -> str:
     )
 
 
-class Chain:
+class HashChain:
     """The file of a ledger. It holds no open file, so threads and forks may share it.
 
     Attributes
@@ -152,10 +152,10 @@ class Log:
     """
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
-        self.last: Entry | None = None
+        self.last: LedgerEntry | None = None
         self.path = path
         self._file = file
-        self._pending: dict[int, tuple[Entry, bytes]] = {}
+        self._pending: dict[int, tuple[LedgerEntry, bytes]] = {}
         self._in_slot = False
 
     @property
@@ -189,17 +189,17 @@ class Log:
             raise no_ledger(path)
         return log
 
-    def fetch(self, place: Place) -> Entry:
+    def fetch(self, place: Place) -> LedgerEntry:
         """Return the verified entry of a place; VerificationError if there is another."""
         if place.start in self._pending:
-            entry: Entry | None = self._pending[place.start][0]
+            entry: LedgerEntry | None = self._pending[place.start][0]
         else:
             entry = self._entry_at(place.start)
         if entry is None or entry.head.hash != place.hash:
             raise _damaged(self.path)
         return entry
 
-    def follow(self, after: Head = ROOT) -> Iterator[Entry]:
+    def follow(self, after: Head = ROOT) -> Iterator[LedgerEntry]:
         """Verify the entries after a place in the chain, one by one: number, link, hash, ledger."""
         ledger, sequence, previous, end = after.ledger, after.sequence, after.hash, after.end
         while end < self.head.end:
@@ -234,7 +234,7 @@ class Log:
             end += len(line) + 1
             yield line[_HASH + 1 :].decode(errors="replace"), line[:_HASH].decode(errors="replace")
 
-    def append(self, columns: dict[str, Any]) -> Entry:
+    def append(self, columns: dict[str, Any]) -> LedgerEntry:
         """Add an entry at the end of the chain, for :meth:`commit` to write."""
         before = self.head
         content = {
@@ -247,8 +247,14 @@ class Log:
         text = canonical(content).encode()
         stated = _hash(text)
         line = stated.encode() + b" " + text + b"\n"
-        where = (before.end, before.end + len(line))
-        self.last = Entry(Head(content["ledger"], content["sequence"], stated, *where), content)
+        head = Head(
+            ledger=content["ledger"],
+            sequence=content["sequence"],
+            hash=stated,
+            start=before.end,
+            end=before.end + len(line),
+        )
+        self.last = LedgerEntry(head, content)
         self._pending[before.end] = (self.last, line)
         return self.last
 
@@ -298,7 +304,7 @@ class Log:
                 "be used again."
             ) from None
 
-    def _entry_at(self, start: int) -> Entry | None:
+    def _entry_at(self, start: int) -> LedgerEntry | None:
         """Return the entry that begins at a place, if a whole and intact one does."""
         line = self._line(start)
         stated, text = line[:_HASH], line[_HASH + 1 :]
@@ -310,7 +316,7 @@ class Log:
                 end = start + len(line) + 1
                 ledger = str(content.get("ledger"))
                 head = Head(ledger, content["sequence"], stated.decode(), start, end)
-                return Entry(head, content)
+                return LedgerEntry(head, content)
         return None
 
     def _line(self, start: int) -> bytes:
@@ -324,7 +330,7 @@ class Log:
         return b""
 
 
-def _continues(entry: Entry, before: Head) -> bool:
+def _continues(entry: LedgerEntry, before: Head) -> bool:
     same = before == ROOT or entry.head.ledger == before.ledger
     place = (entry.head.sequence, entry.content.get("previous"))
     return same and place == (before.sequence + 1, before.hash)

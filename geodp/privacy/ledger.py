@@ -60,7 +60,7 @@ from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
 from geodp.privacy.chain.slots import VERSION
 from geodp.privacy.chain.witness import Witness, resolve_witness
-from geodp.privacy.hash_chain import Chain, Entry, Head, Log, canonical
+from geodp.privacy.hash_chain import HashChain, Head, LedgerEntry, Log, canonical
 from geodp.privacy.loss import Loss
 from geodp.privacy.names import require_one_script, require_words
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
@@ -98,7 +98,7 @@ class Ledger:
     2 | epsilon 1/5 | epsilon 4/5
     """
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: HashChain) -> None:
         self._chain = chain
         self._seen: Head | None = None
 
@@ -110,14 +110,14 @@ class Ledger:
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
         """Open the ledger at ``path``."""
-        chain = Chain(path)
+        chain = HashChain(path)
         with chain.transaction():
             return cls(chain)  # or an error, where the file is no ledger
 
     @classmethod
     def create(cls, path: str | Path, *, witness: str | Path | None = None) -> Ledger:
         """Create a ledger, perhaps with a witness (see :meth:`set_witness`), in empty files."""
-        ledger = cls(Chain(path))
+        ledger = cls(HashChain(path))
         place = None if witness is None else resolve_witness(witness, ledger.path)
         with ledger._chain.transaction(new=True) as log, ExitStack() as stack:
             genesis: dict[str, Any] = {"kind": "genesis", "version": VERSION}
@@ -228,8 +228,8 @@ class Ledger:
         Account.open(name, cap, unit, neighbours, model)  # refused before the ledger is opened
         require_one_script(name)
         with self._books(write=True) as books:
-            terms = (unit, neighbours, model, books.last.head.sequence + 1)
-            new = Account.open(name, cap, *terms)
+            entered = books.last.head.sequence + 1
+            new = Account.open(name, cap, unit, neighbours, model, entered=entered)
             books.accounts().require_new(new.name)
             books.enter({"kind": "dataset", **new.columns()})
         return new
@@ -385,7 +385,7 @@ class Ledger:
                 return charge_of(entry)
         return None
 
-    def _entries_of_charges(self, dataset: str | None, *, write: bool = False) -> list[Entry]:
+    def _entries_of_charges(self, dataset: str | None, *, write: bool = False) -> list[LedgerEntry]:
         with self._books(write=write) as books:
             name = None if dataset is None else books.account(dataset).name
             entries, _ = verify(books.log)

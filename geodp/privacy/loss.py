@@ -321,23 +321,3 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
         while epsilon_for(rho, delta) > epsilon:
             rho = Fraction(down.multiply(_decimal(rho), least_step))
     return rho
-
-
-def delta_for(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return the least delta such that rho-zCDP implies (epsilon, delta)-DP.
-
-    It is rounded up to 15 digits.
-
-    It is never stated below 1e-300.
-    """
-    rho = _check(rho, "rho", above_zero=False)
-    epsilon = _check(epsilon, "epsilon", above_zero=False)
-    if not rho:
-        return Fraction()
-    with localcontext(_WORK):
-        r, e = _decimal(rho), _decimal(epsilon)
-        u = _extremum(lambda u: r * (1 + 2 * u) - e + (u / (1 + u)).ln())
-        terms = (u * r * (1 + u), -u * e, u * u.ln(), -(1 + u) * (1 + u).ln())
-        exponent = sum(terms) + _SLACK * sum(map(abs, terms))
-        bound = max(exponent, Decimal(-690)).exp() * (1 + _SLACK)
-        return min(Fraction(1), Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound)))

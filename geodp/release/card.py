@@ -35,20 +35,19 @@ from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanis
 
 def card_of(release: Described) -> Card:
     """Return the card of a release without files; see :meth:`geodp.Release.card`."""
+    grid, method, charge = release.grid, release.method, release.charge
     return Card(
         schema=SCHEMA,
         software=Software("geodp", __version__),
         private=release.event.is_private,
         guarantee=_guarantee(release),
-        budget=None
-        if release.charge is None
-        else read_plain(StatedCharge, release.charge.describe(), "budget"),
-        domain=StatedDomain.of(release.grid),
+        budget=None if charge is None else read_plain(StatedCharge, charge.describe(), "budget"),
+        domain=StatedDomain.of(grid),
         reading=release.reading,
         mechanism=_mechanism(release),
         expected_error=_error(release),
         post_processing=(
-            *release.method.list_postprocessing(),
+            *method.list_postprocessing(),
             *release.postprocessing,
             *([] if release.prior is None else [f"Prior: {release.prior.meaning}."]),
         ),
@@ -59,17 +58,16 @@ def card_of(release: Described) -> Card:
 
 def _guarantee(release: Described) -> StatedGuarantee:
     """Return what is promised, by the method and by what was spent."""
-    method, event = release.method, release.event
+    method, event, grid = release.method, release.event, release.grid
     words = {
         "in_words": event.words,
         "variant": event.variant,
         "precondition": method.guarantee.precondition,
         "assumptions": [
-            write_plain(one)
-            for one in list_assumptions(event, release.grid, release.prior, release.totals)
+            write_plain(one) for one in list_assumptions(event, grid, release.prior, release.totals)
         ],
         "source": method.guarantee.source,
-        "sensitivity_counts": method.sensitivity_words(release.grid, event),
+        "sensitivity_counts": method.sensitivity_words(grid, event),
         "not_protected": [
             "the domain, the grid and every value of this card: public by construction",
             *event.not_protected,

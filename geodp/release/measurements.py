@@ -34,6 +34,7 @@ from geodp.table.measured import (
     truth_of,
     visited_nodes,
 )
+from geodp.typing import IntArray, KeyArray
 
 FEW = 1 << 16
 """Nodes of a level that is complete unless somebody says how far levels are."""
@@ -47,11 +48,9 @@ ROW_BYTES = 8
 SETTLEMENTS, REPEATS = 64, 16
 """Of the simulation of :class:`Bias`."""
 
-Nodes = NDArray[np.uint64]
-
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class MeasurementsRequest:
     """Which measurements of a release are written, and what is said of them; all of it public.
 
     Attributes
@@ -107,7 +106,7 @@ class Asked:
             )
         )
 
-    def _values(self, i: int, node: Nodes, table: Cells, key: NoiseKey) -> NDArray[np.int64]:
+    def _values(self, i: int, node: KeyArray, table: Cells, key: NoiseKey) -> IntArray:
         value = np.empty(node.size, np.int64)
         for start in range(0, node.size, DRAWN):
             part = slice(start, start + DRAWN)
@@ -115,7 +114,7 @@ class Asked:
             value[part] = truth_of(self.grid, self.levels[i], node[part], table) + drawn
         return value
 
-    def simulate(self) -> Asked:
+    def simulate(self) -> MeasurementsRequest:
         """Return the same with the biases of visited nodes, by the method on a made-up map."""
         todo = range(len(self.sizes), len(self.levels))
         if not todo:
@@ -152,7 +151,7 @@ class Asked:
 
 def ask_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
-) -> Asked:
+) -> MeasurementsRequest:
     """Settle which measurements of a release are written; nothing is looked at but public things.
 
     Parameters
@@ -185,7 +184,7 @@ def ask_measurements(
         elif sizes and stride_of(grid, level.digits) < least:
             break
         sizes.append(node.size)
-    return Asked(method, grid, event, levels, tuple(sizes)).simulate()
+    return MeasurementsRequest(method, grid, event, levels, tuple(sizes)).simulate()
 
 
 NO_LEVELS = Mechanism.list_levels

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
+from geodp.io.folder.kinds import find_kind
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
 from geodp.io.verify.totals import read_own_totals
-from geodp.io.write.export.sheet import Sheet
+from geodp.io.verify.withdrawn import warn_if_withdrawn
+from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
@@ -114,17 +116,33 @@ class WrittenRelease(Release):
         """Raise UsageError: what was written is copied, or exported to other formats."""
         raise UsageError("This release is written already: copy its folder, or geodp export.")
 
-    def list_sheets(self) -> list[Sheet]:
+    def list_sheets(self) -> list[ExportSheet]:
         """Return what is exported: the cells, and every published level of areas."""
-        found = [Sheet(self.table, self.written, self.stored)]
+        found = [ExportSheet(self.table, self.written, self.stored)]
         for areas in self.areas():
             error = areas.standard_error
             errors = None if error is None else Errors(error)
             if areas.table is not None:
-                found.append(Sheet(areas.table, self.written, errors, areas.level))
+                found.append(ExportSheet(areas.table, self.written, errors, areas.level))
             else:
-                found.append(Sheet(self.table, self.written, errors, areas.level, areas))
+                found.append(ExportSheet(self.table, self.written, errors, areas.level, areas))
         return found
+
+
+def open_written(path: str | Path) -> WrittenRelease | Any:
+    """Open whatever geodp has written, as ``geodp.open``: what comes back depends on its kind.
+
+    Of a release of a table a :class:`WrittenRelease`, as :func:`open_release` says; of a series a
+    dict of these by time; of a selection its card, whose ``chosen`` are the codes.
+
+    Raises VerificationError where there is no release at ``path``.
+    """
+    folder = public_folder(path)
+    kind = find_kind(folder)
+    if kind is None:
+        return open_release(path)
+    warn_if_withdrawn(folder)
+    return kind.open(folder)
 
 
 def open_release(path: str | Path) -> WrittenRelease:
@@ -178,7 +196,7 @@ def open_release(path: str | Path) -> WrittenRelease:
     )
 
 
-def list_sheets(path: str | Path) -> list[Sheet]:
+def list_sheets(path: str | Path) -> list[ExportSheet]:
     """Return what is exported of a written release: the cells, and every published level of areas.
 
     Raises VerificationError as :func:`open_release` does.

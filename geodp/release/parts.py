@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.parts import Known, Split, Sum, intervals_around
+from geodp.accuracy.parts import KnownParts, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.release.described import Described
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +55,16 @@ class PartErrors:
         own = self._sum(parts)
         known = own.of_cells(cells) if cells.size == 1 else own.of_region(cells)
         count = int(self.table.counts_at(region.key).sum())
-        ends = np.array([whole.low]), np.array([whole.high])
-        around = np.array([float(count)]), known, np.array([float(whole.count)]), ends
-        (low,), (high,) = intervals_around(*around)
+        (low,), (high,) = intervals_around(
+            np.array([float(count)]),
+            known,
+            people=np.array([float(whole.count)]),
+            ends=(np.array([whole.low]), np.array([whole.high])),
+        )
         error = float(np.hypot(known.share[0] * whole.standard_error, known.variance[0] ** 0.5))
         return Estimate(count, error, float(low), float(high), whole.clamped)
 
-    def _sum(self, parts: NDArray[np.int64]) -> Sum:
+    def _sum(self, parts: IntArray) -> Sum:
         """Return the sums of some parts over all nodes."""
         chosen = np.isin(self._rows[1], parts)
         own = self._rows[0][chosen]
@@ -72,16 +72,16 @@ class PartErrors:
         return self.split.add_up(parts, held.astype(np.float64))
 
     @cached_property
-    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _rows(self) -> tuple[IntArray, IntArray]:
         """Place of every row's cell in the map, and its part."""
         cell, part = self.split.joint.split(self.table.key)
         return np.searchsorted(self.split.map.key, cell), part
 
-    def _known(self, key: Keys) -> tuple[Known, Keys, NDArray[np.int64]]:
+    def _known(self, key: KeyArray) -> tuple[KnownParts, KeyArray, IntArray]:
         """Return what is known of single parts of cells; their cells, each once, and places."""
         cell, part = self.split.joint.split(key)
         cells, place = np.unique(cell, return_inverse=True)
-        found = Known(*(np.empty(key.size) for _ in range(3)))
+        found = KnownParts(*(np.empty(key.size) for _ in range(3)))
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
@@ -91,7 +91,7 @@ class PartErrors:
             found.variance[rows] = known.variance
         return found, cells, place
 
-    def cell_errors(self) -> Floats:
+    def cell_errors(self) -> FloatArray:
         """Return the standard error of every row of the table: float64[n]."""
         known, cells, place = self._known(self.table.key)
         errors = self.map.cell_errors()
@@ -99,7 +99,7 @@ class PartErrors:
         own = np.broadcast_to(errors, cells.shape)[place]
         return np.asarray(np.hypot(known.share * own, np.sqrt(known.variance)), np.float64)
 
-    def of(self, key: Keys) -> tuple[Floats, Floats]:
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Low and high ends for parts of cells of the domain: float64[n] each; key: uint64[n]."""
         known, cells, place = self._known(key)
         intervals = self.map.intervals()

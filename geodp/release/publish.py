@@ -21,13 +21,12 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
-from geodp.release.measurements import Asked, ask_measurements
+from geodp.release.measurements import MeasurementsRequest, ask_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
-from geodp.release.simulated_cells import require_simulated, simulate_cells
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -196,7 +195,11 @@ def publish(
     prepared = prepare(table, request)
     warn_of(prepared.outline)
     release = prepared.release()
-    return simulate_cells(release, simulate) if simulate else release
+    if not simulate:
+        return release
+    from geodp.release.simulated_cells import simulate_cells  # loaded by those who simulate alone
+
+    return simulate_cells(release, simulate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +223,7 @@ class Prepared:
     method: Mechanism
     event: Measurement
     outline: Release
-    asked: Asked | None
+    asked: MeasurementsRequest | None
 
     @property
     def nodes(self) -> int | None:
@@ -300,6 +303,8 @@ def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, reques
     """Raise UsageError where no releases can be simulated of what is asked for."""
     if not request.simulate:
         return
+    from geodp.release.simulated_cells import require_simulated
+
     require_simulated(method, grid, event, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"
@@ -338,7 +343,7 @@ def _add_totals(
 
 def _ask_measurements(
     method: Mechanism, grid: Grid, event: Measurement, measurements: bool | str | int
-) -> Asked | None:
+) -> MeasurementsRequest | None:
     """Return which measurements are published, if any; see :func:`publish`."""
     if measurements is False:
         return None

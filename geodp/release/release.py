@@ -93,7 +93,7 @@ class Release(InMemory):
         if not isinstance(self.table, ReleasedTable):
             raise UsageError("A Release holds a released table; geodp.publish makes one.")
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The public grid."""
         return self.table.grid
@@ -104,7 +104,7 @@ class Release(InMemory):
         found = {} if self.measurements is None else self.measurements.to_arrays()
         return found | keep_stated(self.prior)
 
-    @property
+    @cached_property
     def event(self) -> Spent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
@@ -280,7 +280,7 @@ class Release(InMemory):
             return self._alike
         return cell_errors(self._variances, self.table.key)
 
-    @property
+    @cached_property
     def _alike(self) -> float | None:
         """Standard error of a cell, where there is one and all cells have the same."""
         if self.block_errors is None:
@@ -301,7 +301,11 @@ class Release(InMemory):
         """
         if self.block_errors is None:
             return self.parts
-        return self._intervals(self._alike, tops)
+        return self._own_intervals if tops is None else self._intervals(self._alike, tops)
+
+    @cached_property
+    def _own_intervals(self) -> Intervals:
+        return self._intervals(self._alike)
 
     @property
     def has_public_margins(self) -> bool:
@@ -326,6 +330,10 @@ class Release(InMemory):
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. ``expected_error.blocks`` may be None.
         """
+        return self._card
+
+    @cached_property
+    def _card(self) -> Card:
         return card_of(self)
 
     def areas(self) -> Iterator[Areas]:
@@ -377,6 +385,12 @@ class Release(InMemory):
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        found = self.table, self.card(), self.errors(), self.areas
-        released = Released(*found, self.measurements, self.totals)
+        released = Released(
+            table=self.table,
+            card=self.card(),
+            errors=self.errors(),
+            areas=self.areas,
+            measurements=self.measurements,
+            totals=self.totals,
+        )
         return place.write(released, restricted)

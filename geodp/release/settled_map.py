@@ -17,8 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.release.simulation import SEED
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
-
-Whole = NDArray[np.int64]
+from geodp.typing import IntArray
 
 SIZES = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 """People of settlements: ends of size classes; the last one is stated without an end."""
@@ -85,7 +84,7 @@ def make_maps(grid: Grid, people: float, most: int) -> tuple[list[SettledMap], b
     beside = _lies_at_coast(grid, place)
     inhabited = grid.decode(towns.key)[:2].astype(np.int64).T if towns.key.size else place
     coast = place[beside] if beside.any() else place
-    sites: dict[Surroundings, Whole] = {ALONE: place, COASTAL: coast, INLAND: inhabited}
+    sites: dict[Surroundings, IntArray] = {ALONE: place, COASTAL: coast, INLAND: inhabited}
     maps, first, missing = list[SettledMap](), 0, set(range(len(KINDS)))
     while missing and len(maps) < most:
         kinds = [i % len(KINDS) for i in range(first, first + EACH * len(KINDS))]
@@ -109,18 +108,18 @@ def settle_alone(towns: CountTable, least: int, random: np.random.Generator) -> 
     grid = towns.grid
     kinds = [KINDS.index((size, ALONE)) for size in range(SIZES.index(least), len(SIZES) - 1)]
     number = int(np.clip(grid.domain.cells // ROOM, FEWEST, MOST))
-    sites: dict[Surroundings, Whole] = {ALONE: _draw_places(grid, random)}
+    sites: dict[Surroundings, IntArray] = {ALONE: _draw_places(grid, random)}
     turns = [kinds[i % len(kinds)] for i in range(number)]
     return _settle_map(towns, turns, sites, False, random, FAR)
 
 
-def _draw_places(grid: Grid, random: np.random.Generator) -> Whole:
+def _draw_places(grid: Grid, random: np.random.Generator) -> IntArray:
     """Return rows and columns of cells of the domain: int64[n, 2]."""
     rank = random.integers(grid.domain.cells, size=DRAWN)
     return grid.decode(grid.domain.keys_of_ranks(rank))[:2].astype(np.int64).T
 
 
-def _lies_at_coast(grid: Grid, place: Whole) -> NDArray[np.bool_]:
+def _lies_at_coast(grid: Grid, place: IntArray) -> NDArray[np.bool_]:
     """Return whether a cell beside each of some lies on the map and not in the domain: bool[n]."""
     found, shape = np.zeros(len(place), np.bool_), np.array(grid.shape)
     for step in ((0, 1), (1, 0), (0, -1), (-1, 0)):
@@ -134,7 +133,7 @@ def _lies_at_coast(grid: Grid, place: Whole) -> NDArray[np.bool_]:
 def _settle_map(
     towns: CountTable,
     turns: Sequence[int],
-    sites: dict[Surroundings, Whole],
+    sites: dict[Surroundings, IntArray],
     clears_coast: bool,
     random: np.random.Generator,
     reach: int = EMPTY,
@@ -143,7 +142,7 @@ def _settle_map(
     grid = towns.grid
     index = grid.decode(towns.key)[:2].astype(np.int64)
     kept = np.ones(towns.key.size, np.bool_)
-    taken: list[Whole] = []
+    taken: list[IntArray] = []
     kinds, own, held, around = [], [], [], []
     for kind in turns:
         size, place = KINDS[kind]
@@ -175,12 +174,12 @@ def _settle_map(
 
 def _find_room(
     grid: Grid,
-    sites: Whole,
-    taken: list[Whole],
+    sites: IntArray,
+    taken: list[IntArray],
     number: int,
     reach: int,
     random: np.random.Generator,
-) -> Whole | None:
+) -> IntArray | None:
     """Return so many cells at one of some places whose surroundings nobody has yet: int64[2, n].
 
     None where there is no room at those that were tried.
@@ -194,7 +193,7 @@ def _find_room(
     return None
 
 
-def _settle(grid: Grid, site: Whole, number: int, random: np.random.Generator) -> Whole:
+def _settle(grid: Grid, site: IntArray, number: int, random: np.random.Generator) -> IntArray:
     """Return cells of the domain nearest to a place, the nearest first: int64[2, n]."""
     place = np.indices((2 * WIDEST + 1,) * 2).reshape(2, -1) + site[:, None] - WIDEST
     place = place[:, grid.contains(place)]
@@ -202,12 +201,12 @@ def _settle(grid: Grid, site: Whole, number: int, random: np.random.Generator) -
     return np.asarray(place[:, np.argsort(away)[:number]], np.int64)
 
 
-def _box_of(cells: Whole, reach: int) -> Whole:
+def _box_of(cells: IntArray, reach: int) -> IntArray:
     """Return first and past rows and columns of a settlement and of some cells around."""
     return np.array([cells.min(axis=1) - reach, cells.max(axis=1) + reach + 1], np.int64)
 
 
-def _list_around(grid: Grid, own: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _list_around(grid: Grid, own: IntArray) -> NDArray[np.uint64]:
     """Return the cells of the domain within ``AROUND`` each way of the least box of some."""
     low, high = own.min(axis=1) - AROUND, own.max(axis=1) + AROUND + 1
     place = np.indices(tuple(high - low)).reshape(2, -1) + low[:, None]

@@ -59,10 +59,16 @@ def simulate_settlements(simulation: Simulation) -> StatedSettlements | None:
         if len(some) < LEAST:  # too small a domain for it
             continue
         (own, near), spread = np.mean(some, axis=0), np.std(some, axis=0, ddof=1) / sqrt(len(some))
-        last = None if size == len(SIZES) - 2 else SIZES[size + 1]
-        ends = SIZES[size], last
-        figures = (round(float(one), 2) for one in (own, spread[0], near, spread[1]))
-        rows.append(StatedSettlement(*ends, place, *figures))
+        stated = StatedSettlement(
+            people=SIZES[size],
+            below=None if size == len(SIZES) - 2 else SIZES[size + 1],
+            surroundings=place,
+            own=round(float(own), 2),
+            own_simulation_error=round(float(spread[0]), 2),
+            near=round(float(near), 2),
+            near_simulation_error=round(float(spread[1]), 2),
+        )
+        rows.append(stated)
     return StatedSettlements(_say(people, by_coast, simulation.releases), tuple(rows))
 
 

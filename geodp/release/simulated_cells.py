@@ -13,11 +13,11 @@ import numpy as np
 from geodp import progress
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins, margins_of
-from geodp.accuracy.tally import Tally, largest
+from geodp.accuracy.tally import ErrorTally, largest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.verify.intervals import CellErrors
-from geodp.mechanisms import METHODS, PROTOCOLS, Mechanism
+from geodp.mechanisms import Mechanism, is_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Measurement, Spent
 from geodp.release.card import state_cells
@@ -76,7 +76,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     found, standin = [], simulation.stand_in(table.key, count)
     known = np.zeros(MARGINS.up.shape, np.bool_)
     for sharper in (False, True):
-        tally, shown = Tally(), np.zeros(count.size)
+        tally, shown = ErrorTally(), np.zeros(count.size)
         for trial in range(releases):
             own = replace(release, table=simulation.release(standin, trial))
             intervals = own.intervals()
@@ -114,7 +114,7 @@ def errors_of(
     closed_form : bool
         As the card says: whether margins of the closed form stand.
     """
-    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
+    if not is_method(table.event.mechanism):
         return None
     known = UNKNOWN if closed_form else None
     release = simulate_cells(Release(table, margins=known), simulated)

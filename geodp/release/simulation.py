@@ -36,8 +36,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.release.described import Described
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
-
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 CLOSED_FORM, SIMULATION = "closed-form", "simulation"
 """How errors of regions are estimated."""
@@ -110,7 +109,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
         return closed
     simulation = Simulation(method, table, table.event, tree, RELEASES)
     progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
-    low, high, error = simulation.errors(Runs.of(regions))
+    low, high, error = simulation.errors(KeyRuns.of(regions))
     losses, sums, found = simulation.losses(), release.node_sums, []
     held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
     taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
@@ -143,7 +142,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class KeyRuns:
     """Regions as runs of consecutive keys, so that sums are differences of prefix sums.
 
     Attributes
@@ -158,9 +157,9 @@ class Runs:
     """
 
     end: NDArray[np.uint64] = field(repr=False)
-    first: NDArray[np.int64] = field(repr=False)
-    past: NDArray[np.int64] = field(repr=False)
-    region: NDArray[np.int64] = field(repr=False)
+    first: IntArray = field(repr=False)
+    past: IntArray = field(repr=False)
+    region: IntArray = field(repr=False)
     regions: int
 
     @classmethod
@@ -179,7 +178,7 @@ class Runs:
         ends = number.reshape(2, -1)
         return cls(end, ends[0], ends[1], np.repeat(np.arange(len(counts)), counts), len(counts))
 
-    def sums(self, table: CountTable | ReleasedTable) -> Floats:
+    def sums(self, table: CountTable | ReleasedTable) -> FloatArray:
         """Return the regions' sums: float64[regions]."""
         before = np.concatenate([np.zeros(1, table.count.dtype), np.cumsum(table.count)])
         at = before[np.searchsorted(table.key, self.end)]
@@ -209,14 +208,14 @@ class Simulation:
     tree: TreeVariance
     releases: int
 
-    def errors(self, runs: Runs) -> tuple[Floats, Floats, Floats]:
+    def errors(self, runs: KeyRuns) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return least and largest usual error of the regions' sums, and the standard error.
 
         The least and the largest of all stand-ins, float64[regions]; of the release as it is the
         root-mean-square error.
         """
         low, high = np.full((2, runs.regions), np.inf) * [[1], [-1]]
-        square: Floats = np.zeros(runs.regions)
+        square: FloatArray = np.zeros(runs.regions)
         key, count = self.table.key, self.table.count.astype(np.float64)
         map_ = count
         for time in range(SHARPER + 1):
@@ -229,7 +228,9 @@ class Simulation:
             map_ = np.maximum(map_ + count - shown, 0)
         return low, high, np.sqrt(square)
 
-    def _run(self, runs: Runs, key: NDArray[np.uint64], count: Floats) -> tuple[Floats, Floats]:
+    def _run(
+        self, runs: KeyRuns, key: NDArray[np.uint64], count: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Return errors of the regions' sums, float64[releases, regions], and mean counts."""
         standin = self.stand_in(key, count)
         truth, shown = runs.sums(standin), np.zeros(key.size)
@@ -240,7 +241,7 @@ class Simulation:
             shown += released.counts_at(key)
         return errors, shown / self.releases
 
-    def losses(self) -> Floats:
+    def losses(self) -> FloatArray:
         """Return what a planted settlement can lose: float64[sides, depths].
 
         By its side and over how many levels its place stands alone. Infinity where there is no
@@ -269,7 +270,7 @@ class Simulation:
                 lost.setdefault(kind, []).append(float(loss))
         return self._usual(lost)
 
-    def _usual(self, lost: dict[tuple[int, int], list[float]]) -> Floats:
+    def _usual(self, lost: dict[tuple[int, int], list[float]]) -> FloatArray:
         """Return the largest usual losses: of the next deeper places where none was planted."""
         found = np.full((len(SIDES), len(self.tree.fanouts) + 2), np.inf)
         for side in range(len(SIDES)):

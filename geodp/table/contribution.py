@@ -92,10 +92,10 @@ def truncate(
 def _sort(major: NDArray[np.int64], minor: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the order int64[n] by one and then by the other; equal ones stay as they were."""
     key, order = minor.astype(np.uint64), np.arange(minor.size)
-    spare = np.empty_like(key), np.empty_like(order)
-    sort_pairs(key, order, *spare)
+    spare_key, spare_order = np.empty_like(key), np.empty_like(order)
+    sort_pairs(key, order, spare_key, spare_order)
     np.take(major.astype(np.int64, copy=False).view(np.uint64), order, out=key, mode="clip")
-    sort_pairs(key, order, *spare)
+    sort_pairs(key, order, spare_key, spare_order)
     return order
 
 

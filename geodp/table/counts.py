@@ -21,8 +21,6 @@ from geodp.table.reading import Reading
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
-Counts = NDArray[np.int64] | NDArray[np.float64]
-"""Whole counts, or the real numbers that linear estimators release."""
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""

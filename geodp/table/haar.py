@@ -8,17 +8,12 @@ appendix A.1 without its misprint).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.kernels import haar as kernels
-
-Level = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""The non-zero details of one level: prefixes uint64[m], strictly increasing, values int64[m]."""
+from geodp.typing import IntArray, KeyArray, KeyedCounts
 
 
-def forward(
-    key: NDArray[np.uint64], count: NDArray[np.int64], bits: int
-) -> tuple[int, list[Level]]:
+def forward(key: KeyArray, count: IntArray, bits: int) -> tuple[int, list[KeyedCounts]]:
     """Sparse analysis in O(m bits): at most m details a level.
 
     Parameters
@@ -40,7 +35,7 @@ def forward(
     >>> total, [values.tolist() for _, values in levels]
     (7, [[3], [5, -2]])
     """
-    levels: list[Level] = []
+    levels: list[KeyedCounts] = []
     node, approx = key, count
     for _ in range(bits):
         parent, total, detail = np.empty_like(node), np.empty_like(approx), np.empty_like(approx)
@@ -51,7 +46,7 @@ def forward(
     return int(approx.sum()), levels[::-1]
 
 
-def inverse(total: int, levels: list[Level]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
     """Sparse synthesis: the cells whose count is not 0, from what :func:`forward` returns."""
     node = np.zeros(min(abs(total), 1), np.uint64)
     approx = np.full(node.size, total, np.int64)
@@ -61,13 +56,13 @@ def inverse(total: int, levels: list[Level]) -> tuple[NDArray[np.uint64], NDArra
         sums, details = np.zeros(every.size, np.int64), np.zeros(every.size, np.int64)
         sums[np.searchsorted(every, node)] = approx
         details[np.searchsorted(every, prefix)] = detail
-        children = np.empty(2 * every.size, np.uint64), np.empty(2 * every.size, np.int64)
-        n = kernels.inverse_level(every, sums, details, *children)
-        node, approx = children[0][:n], children[1][:n]
+        child, count = np.empty(2 * every.size, np.uint64), np.empty(2 * every.size, np.int64)
+        n = kernels.inverse_level(every, sums, details, child, count)
+        node, approx = child[:n], count[:n]
     return node, approx
 
 
-def forward_dense(leaves: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+def forward_dense(leaves: IntArray) -> tuple[int, IntArray]:
     """Dense analysis of ``2**bits`` leaves: the total, and details int64[n] in heap order."""
     n = leaves.size
     sums = np.concatenate([np.zeros(n, np.int64), leaves])
@@ -76,7 +71,7 @@ def forward_dense(leaves: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
     return int(sums[1] if n > 1 else leaves[0]), detail
 
 
-def inverse_dense(total: int, detail: NDArray[np.int64]) -> NDArray[np.int64]:
+def inverse_dense(total: int, detail: IntArray) -> IntArray:
     """Dense synthesis: leaves int64[n] from what :func:`forward_dense` returns."""
     sums = np.zeros(2 * detail.size, np.int64)
     sums[1] = total

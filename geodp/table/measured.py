@@ -17,8 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.privacy.noise.node import number_children
 from geodp.table.counts import Cells
-
-Nodes = NDArray[np.uint64]
+from geodp.typing import IntArray, KeyArray
 
 COUNT: Final = "count"
 DIFFERENCE: Final = "difference"
@@ -88,8 +87,8 @@ class MeasuredLevel:
 
     level: NodeLevel
     complete: bool
-    node: NDArray[np.uint64] = field(repr=False)
-    value: NDArray[np.int64] = field(repr=False)
+    node: KeyArray = field(repr=False)
+    value: IntArray = field(repr=False)
     bias: Bias | None = None
 
 
@@ -107,9 +106,7 @@ class Measurements:
         return arrays
 
 
-def sums_of(
-    key: NDArray[np.uint64], count: NDArray[np.int64], node: NDArray[np.uint64], stride: int
-) -> NDArray[np.int64]:
+def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntArray:
     """Return the exact sums of nodes: int64[n]; node v holds the keys from ``v * stride`` on.
 
     Parameters
@@ -134,7 +131,7 @@ def sums_of(
     )
 
 
-def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[Nodes]:
+def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[KeyArray]:
     """Return all nodes of the domain that are measured, level by level.
 
     Raises UsageError once there are too many.
@@ -153,7 +150,7 @@ def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[Nodes]:
         yield node[is_measured(grid, level, node)]
 
 
-def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> Nodes:
+def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> KeyArray:
     """Return the nodes that are measured on a level because the release has somebody above."""
     above = released.key // np.uint64(stride_of(grid, level.under))
     above = above[np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])]
@@ -163,7 +160,7 @@ def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> Nodes:
     return node[is_measured(grid, level, node)]
 
 
-def truth_of(grid: Grid, level: NodeLevel, node: Nodes, table: Cells) -> NDArray[np.int64]:
+def truth_of(grid: Grid, level: NodeLevel, node: KeyArray, table: Cells) -> IntArray:
     """Return what a level counts of nodes, without noise: confidential if the table is."""
     stride = stride_of(grid, level.digits)
     if level.measures == COUNT:
@@ -173,7 +170,7 @@ def truth_of(grid: Grid, level: NodeLevel, node: Nodes, table: Cells) -> NDArray
     return np.asarray(left - right, np.int64)
 
 
-def is_measured(grid: Grid, level: NodeLevel, node: Nodes) -> NDArray[np.bool_]:
+def is_measured(grid: Grid, level: NodeLevel, node: KeyArray) -> NDArray[np.bool_]:
     """Whether nodes of the domain are measured: a difference only where both halves can be."""
     if level.measures == COUNT:
         return np.ones(node.size, np.bool_)

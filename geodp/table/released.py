@@ -8,7 +8,8 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.privacy.event import Spent
-from geodp.table.counts import Cells, Counts
+from geodp.table.counts import Cells
+from geodp.typing import CountArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class ReleasedTable(Cells):
         What was spent on it, and under which guarantee.
     """
 
-    count: Counts = field(repr=False)
+    count: CountArray = field(repr=False)
     event: Spent
 
     def __post_init__(self) -> None:

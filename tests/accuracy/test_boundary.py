@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp import Grid
-from geodp.accuracy.boundary import Edges
+from geodp.accuracy.boundary import BoundaryBlocks
 from tests.grids import CORNER, PLAIN
 
 GRIDS = {
@@ -34,7 +34,7 @@ def blocks(grid, digits):
 @pytest.mark.parametrize("name", GRIDS)
 def test_states_and_children_are_those_of_the_blocks_that_are_there(name):
     grid = GRIDS[name]
-    edges, digits = Edges.of(grid), min(4, len(grid.order.radices))
+    edges, digits = BoundaryBlocks.of(grid), min(4, len(grid.order.radices))
     states = {edges.root}
     every = [blocks(grid, n) for n in range(digits + 1)]
     for digit in range(digits):

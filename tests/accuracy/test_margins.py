@@ -15,7 +15,7 @@ from geodp.accuracy.margins import (
     read_margins,
     span_of,
 )
-from geodp.accuracy.tally import ENOUGH, FURTHEST, STEPS, Tally, largest
+from geodp.accuracy.tally import ENOUGH, FURTHEST, STEPS, ErrorTally, largest
 from geodp.privacy.key import NoiseKey
 from tests.grids import half, masked
 
@@ -76,7 +76,7 @@ def test_cells_with_company_are_narrower_than_the_closed_form_and_lone_ones_stay
 
 
 def test_a_tally_finds_the_margins_that_hold_what_was_put_in():
-    tally = Tally()
+    tally = ErrorTally()
     errors = np.round(np.linspace(-6, 4, 10 * STEPS + 1) * STEPS).astype(int) + FURTHEST * STEPS
     np.add.at(tally.cells, (3, 3, errors), 1)
     tally.cells[1, 3, FURTHEST * STEPS] = ENOUGH - 1  # too few to be asked
@@ -99,7 +99,7 @@ def test_a_tally_finds_the_margins_that_hold_what_was_put_in():
 def test_a_tally_counts_the_cells_that_have_company():
     people = np.where(COL < 30, 3_000, 0)
     release = publish(people)
-    tally = Tally()
+    tally = ErrorTally()
     tally.add(geodp.CountTable.from_dense(people, GRID), release.table, release.intervals())
     empty, few, some, populous = tally.cells.sum(axis=(1, 2))
     assert populous > 0.9 * 30 * 64

@@ -10,7 +10,7 @@ import geodp
 from bench import tables
 from bench.inputs import derived
 from bench.suites import auto, auto_bound
-from geodp.analysis.plan.search import Candidate
+from geodp.features.plan.search import Candidate
 from geodp.mechanisms.trees.auto import LINES, PLANS
 from geodp.table.released import ReleasedTable
 

@@ -10,7 +10,7 @@ import geodp
 from bench import tables
 from bench.inputs import public
 from bench.suites import dominate, regions, statistics
-from tests.analysis.statistics.test_unmixing import villages
+from tests.features.statistics.test_unmixing import villages
 
 FAMILIES = (
     *(f"cells 2^{bits}" for bits in (0, 2, 6, 12)),

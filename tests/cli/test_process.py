@@ -48,7 +48,10 @@ def test_help_imports_little(arguments):
     assert not HEAVY & modules
     ours = {name for name in modules if name.startswith("geodp.")}
     reads = r"|io\.read(\.\w+)?" if "publish" in arguments else ""
-    light = rf"geodp\.(errors|progress|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*{reads})"
+    light = (
+        r"geodp\.(errors|progress|registry|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
+        rf"|features(\.\w+(\.commands(\.\w+)?|\.tables)?)?{reads})"
+    )
     assert all(re.fullmatch(light, name) for name in ours), ours
     assert len(modules) < 400
 

@@ -9,8 +9,8 @@ import pytest
 from geodp.cli import geodp as command_line
 from geodp.cli.running import describe_call
 from geodp.errors import UsageError
+from geodp.features.series import files as series_folder
 from geodp.io.folder import kept as kept_module
-from geodp.io.folder import series as series_folder
 from geodp.io.folder import staged_release
 from geodp.io.folder.kept import read_kept
 from geodp.io.folder.kept_tables import unpack_tables

@@ -9,8 +9,8 @@ import geodp
 from geodp.cli.stated import read_stated
 from geodp.errors import UsageError, VerificationError
 from geodp.table.card import StatedMetadata
-from tests.analysis.compare.releases import released
 from tests.command import geodp as run
+from tests.features.compare.releases import released
 
 ID = "0123456789abcdef"
 

@@ -12,9 +12,9 @@ from unittest import mock
 import numpy as np
 
 import geodp
-from geodp.analysis.plan import read_plan
-from geodp.cli.commands.diff import FIGURES
 from geodp.errors import GeodpError, UsageError
+from geodp.features.compare.commands.diff import FIGURES
+from geodp.features.plan.api import read_plan
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture

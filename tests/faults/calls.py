@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from geodp.errors import UsageError
+from geodp.features.local.collect import Sums
+from geodp.features.local.round import read_round
 from geodp.privacy.key_file import read_key
 from geodp.privacy.ledger import Ledger
-from geodp.release.local.collect import Sums
-from geodp.release.local.round import read_round
 from tests.command import geodp as command
 
 PLACE = "place"
@@ -45,7 +45,7 @@ READ_BY_ALL = {
 LEFT_OUT = {
     "scratch": "files without a name, which go with their process however it ends",
     "key_folder": "of clusters, whose workers are processes of their own: a key that outlives "
-    "its driver is erased by another process, see tests/release/cluster",
+    "its driver is erased by another process, see tests/features/cluster",
 }
 """Options that name what is written and that no call has, and why."""
 

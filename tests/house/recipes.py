@@ -31,8 +31,10 @@ def copy_with(copy, file, heading):
     """
     package = Path(geodp.__file__).parent
     shutil.copytree(package, copy / "geodp")
-    with (copy / "geodp" / "kernels" / "__init__.py").open("a", encoding="utf-8") as face:
-        face.write(f"__path__ = [{str(package / 'kernels')!r}]\n")
+    for kernels in (package / "kernels", *package.glob("features/*/kernels")):
+        face = copy / "geodp" / kernels.relative_to(package) / "__init__.py"
+        with face.open("a", encoding="utf-8") as opened:
+            opened.write(f"__path__ = [{str(kernels)!r}]\n")
     for folder in ("tests", "bench"):
         if (ROOT / folder).exists():  # the wheel is tested without the benchmarks
             leave = shutil.ignore_patterns("__pycache__", "results")

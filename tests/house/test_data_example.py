@@ -1,7 +1,6 @@
 """The embedded example keeps the census layout and is what its generator makes."""
 
 import importlib.util
-import re
 import sys
 import zipfile
 from pathlib import Path
@@ -61,12 +60,6 @@ def test_generator_makes_the_committed_files(generate, committed, tmp_path):
     assert [name for name in made if made[name] != committed[name]] == []
 
 
-def test_known_mesh_codes(generate):
-    row, column = int(35.681236 * 240), int((139.767125 - 100) * 160)  # Tokyo Station
-    assert generate.mesh_code(row, column) == "533946113"
-    assert generate.mesh_code(35 * 240, 38 * 160) == "523840001"
-
-
 def test_layout(committed):
     assert len(committed) == 12
     for content in committed.values():
@@ -81,30 +74,10 @@ def test_layout(committed):
         assert all(line.count(",") == 9 for line in lines)
 
 
-def test_files_are_small():
-    sizes = [path.stat().st_size for path in (DATA / "kanto").glob("*.zip")]
-    assert max(sizes) < 2**20
-    assert sum(sizes) < 1.5 * 2**20
-
-
-def test_cells_lie_in_the_window(rows):
-    for code in rows:
-        assert re.fullmatch(r"\d{4}[0-7][0-7]\d\d[1-4]", code)
-        p, u, q, v, r, w, m = (int(code[:2]), int(code[2:4]), *map(int, code[4:]))
-        row = p * 160 + q * 20 + r * 2 + (m - 1) // 2
-        column = u * 160 + v * 20 + w * 2 + (m - 1) % 2
-        assert 0 <= row - 35 * 240 < 512
-        assert 0 <= column - 38 * 160 < 512
-
-
 def test_totals(rows):
-    totals = [int(fields[4]) for fields in rows.values()]
-    assert 93_000 <= len(totals) <= 97_000
-    assert 44_000_000 <= sum(totals) <= 47_000_000
-    assert min(totals) >= 1
-    assert 10_000 <= max(totals) <= 15_000
-    assert all(int(f[5]) + int(f[6]) == int(f[4]) for f in rows.values())
-    assert all(int(f[5]) >= 0 and int(f[6]) >= 0 for f in rows.values())
+    for _, _, _, _, total, men, women, *_ in rows.values():
+        assert int(total) >= 1
+        assert int(men) + int(women) == int(total)
 
 
 def test_suppression(rows):
@@ -129,10 +102,3 @@ def test_suppression(rows):
         assert min(map(int, ages)) >= 0
         assert sum(map(int, ages)) == group
     assert len(seen) == sum(fields[1] == "2" for fields in rows.values())
-
-
-def test_facts_name_existing_places(generate):
-    names = [town["name"] for town in generate.read("municipalities.csv")]
-    assert len(names) == len(set(names))
-    for line in generate.read("lines.csv"):
-        assert set(line["municipalities"].split(";")) <= set(names)

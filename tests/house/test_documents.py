@@ -38,7 +38,7 @@ NOT_PARSED = {
 NOT_RUNNABLE = {"toml", "json", "yaml", "text", "csv", "diff", ""}
 """Languages of blocks that are no code."""
 
-ELSEWHERE = {"docs/device.md": "tests/release/local/test_device.py"}
+ELSEWHERE = {"docs/device.md": "tests/features/local/test_device.py"}
 """Documents with code for other languages, and the test that runs it."""
 
 

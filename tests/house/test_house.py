@@ -15,11 +15,22 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress"
+GROUND = "errors progress registry typing"
+CORE = "release mechanisms io accuracy table grid privacy kernels"
+FEATURES = (
+    *("audit", "cluster", "compare", "evaluate", "explain"),
+    *("local", "plan", "select", "series", "statistics"),
+)
+"""They stand above the core, which imports none of them, and beside each other but for these: a
+cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
+costs; a selection is explained as other releases are. Only their commands know of the shell."""
+
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
     "errors": "",
     "progress": "",
+    "registry": "",
+    "typing": "",
     "kernels": "",
     "grid": "kernels",
     "privacy": "kernels",
@@ -38,49 +49,43 @@ FLOORS = {
         "mechanisms/parts mechanisms/trees mechanisms/learned mechanisms/measure mechanisms/base "
         "accuracy table grid privacy kernels"
     ),
-    "mechanisms/local": "privacy kernels",
-    **dict.fromkeys(
-        (
-            "mechanisms/local/tree",
-            "mechanisms/local/haar",
-            "mechanisms/local/counts",
-            "mechanisms/local/clamping",
-        ),
-        "mechanisms/local mechanisms/trees mechanisms/base accuracy table grid privacy kernels",
+    "mechanisms/baselines": (
+        "mechanisms/central mechanisms/parts mechanisms/trees mechanisms/learned "
+        "mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
-    "mechanisms/selection": "grid privacy kernels",
     "mechanisms": (
-        "mechanisms/central mechanisms/local mechanisms/trees mechanisms/base accuracy table grid "
-        "privacy kernels"
+        "mechanisms/baselines mechanisms/central mechanisms/trees mechanisms/base "
+        "accuracy table grid privacy kernels"
     ),
     "io": "",
     "io/opening": "",
     "io/crs": "grid",
-    "io/local": "io/folder io/opening",
     "io/read": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/rows": "io/opening io/crs accuracy table grid privacy kernels",
     "io/write": "io/opening io/crs accuracy table grid privacy kernels",
-    "io/write/series": "io/write accuracy table grid privacy kernels",
     "io/write/export": "io/write accuracy table grid privacy kernels",
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": "io/folder io/read io/write io/opening io/crs accuracy table grid privacy kernels",
     "release/report": "privacy table",
     "release/report/html": ("release io/read/public io/write accuracy table grid privacy kernels"),
-    "release/cluster": "release mechanisms io accuracy table grid privacy kernels",
-    "release/select": "release mechanisms io accuracy table grid privacy kernels",
-    "release/series": "release mechanisms io accuracy table grid privacy kernels",
     "release": "release/report mechanisms io accuracy table grid privacy kernels",
-    "analysis": "",
-    "analysis/style": "",
-    "analysis/plan": "analysis/style release mechanisms io accuracy table grid privacy kernels",
-    "analysis/audit": "analysis/style mechanisms accuracy table grid privacy kernels",
-    "analysis/compare": "release mechanisms accuracy grid privacy",
-    "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
-    "analysis/explain": "table privacy",
-    "analysis/statistics": "release mechanisms io accuracy table grid privacy kernels",
-    "cli": "cli/commands analysis release mechanisms io accuracy table grid privacy kernels",
-    "cli/commands": "cli analysis release mechanisms io accuracy table grid privacy kernels",
+    "cli": f"cli/commands {CORE}",
+    "cli/commands": f"cli {CORE}",
+    **{f"features/{one}": CORE for one in FEATURES},
+    **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
+    "features/cluster": f"features/local {CORE}",
+    "features/cluster/publishing": f"features/cluster cli {CORE}",
+    "features/compare": f"features/local {CORE}",
+    "features/local": f"features/local {CORE}",
+    "features/local/kernels": "features/local/coins privacy kernels",
+    "features/local/coins": "privacy kernels",
+    "features/local/oracles": "features/local/kernels features/local/coins privacy kernels",
+    "features/plan/commands": f"features/plan features/series cli {CORE}",
+    "features/plan/tables": f"features/plan cli {CORE}",
+    "features/select": f"features/select features/explain {CORE}",
+    "features/select/mechanisms": "grid privacy kernels",
+    "features": "",
     "__main__": "cli",
     "": "",
 }
@@ -90,30 +95,39 @@ Whoever may import a package may import all places in it. The faces, which impor
 package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
+SHELL = " ".join(
+    ["cli features/cluster/publishing features/plan/tables"]
+    + [f"features/{one}/commands" for one in FEATURES]
+)
+"""Where Click is: the command line, and what features have of it."""
+
 OUTSIDE = {
     # Where a library may be imported, and where inside functions only: it is slow or heavy there.
-    "numpy": ("kernels grid privacy table accuracy mechanisms io release analysis", "cli"),
-    "numba": ("kernels", "cli"),
+    "numpy": (
+        "typing kernels grid privacy table accuracy mechanisms io release features",
+        "cli",
+    ),
+    "numba": ("kernels features/local/kernels", "cli"),
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
-    "click": ("cli", ""),
+    "click": (SHELL, ""),
     "filelock": ("", "io/folder/disk privacy/chain/locked_file"),
     "fontTools": ("", "privacy/names"),
     "confusable_homoglyphs": ("", "privacy/names"),
-    "rich": ("", "cli progress"),
-    "pyarrow": ("io", "analysis/audit"),
-    "rasterio": ("io/read/rows/pixels io/write io/verify release/cluster", "io cli"),
+    "rich": ("", f"progress {SHELL}"),
+    "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
+    "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read analysis release/frames table/memory"),
+    "shapely": ("", "grid io/read features release/frames table/memory"),
     "scipy": (
         "",
-        "mechanisms/central/barak mechanisms/trees/strategies analysis io/write/series "
+        "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
         "io/write/export",
     ),
     "PIL": ("", "io/write/drawing"),
     "fpdf": ("", "io/write/drawing"),
-    "matplotlib": ("", "analysis release/frames"),
-    "pandas": ("", "analysis/evaluate/result"),
+    "matplotlib": ("", "accuracy/style features release/frames"),
+    "pandas": ("", "features/evaluate/result"),
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
     "openpyxl": ("", "io/read/rows/forms"),
@@ -123,23 +137,14 @@ OUTSIDE = {
     "h3": ("", "grid/cells"),
     "s2geometry": ("", "grid/cells"),
     "geopandas": ("", "release/frames"),
-    "dask": ("", "release/cluster"),
-    "distributed": ("", "release/cluster"),
+    "dask": ("", "features/cluster"),
+    "distributed": ("", "features/cluster"),
 }
 
-FACES = {
-    "__init__",
-    "analysis/audit/__init__",
-    "analysis/compare/__init__",
-    "analysis/explain/__init__",
-    "analysis/plan/__init__",
-    "analysis/statistics/__init__",
-    "release/cluster/__init__",
-    "release/select/__init__",
-}
+FACES = {"__init__", *(f"features/{one}/api" for one in FEATURES)}
 """Files that do nothing but offer names of other files."""
 
-MOST_ENTRIES, MOST_OF_A_FUNCTION = 12, 60
+MOST_OF_A_FUNCTION = 60
 
 
 @dataclass(frozen=True)
@@ -248,9 +253,6 @@ def violations(package: Path) -> list[str]:
     paths = sorted(path for path in package.rglob("*.py") if "__pycache__" not in path.parts)
     names = {name_of(path, package) for path in paths}
     bad = []
-    entries = {name.partition("/")[0] for name in names} - {"", "__main__"}
-    if len(entries) > MOST_ENTRIES:
-        bad.append(f"geodp has {len(entries)} entries")
     for path in paths:
         source, name = path.read_text(encoding="utf-8"), name_of(path, package)
         file = path.relative_to(package).with_suffix("").as_posix()
@@ -291,13 +293,19 @@ def test_the_house_is_built_by_its_plan():
         ("mechanisms/trees/levels", "from geodp.mechanisms.central.pyramid import Pyramid"),
         ("mechanisms/base", "from geodp.mechanisms.trees import levels"),
         ("mechanisms/learned/mixture", "from geodp.table.counts import CountTable"),
-        ("mechanisms/central/hay", "from geodp import release"),
-        ("release/publish", "from geodp.analysis.plan.plan import plan"),
-        ("analysis/explain/card", "from geodp.io.verify.card import read_card"),
-        ("release/publish", "from geodp.release.cluster.run import Run"),
-        ("analysis/plan/plan", "from geodp.analysis.evaluate import evaluate"),
-        ("analysis/audit/instead", "from geodp.analysis.plan.plan import plan"),
-        ("analysis/audit/curve", "from geodp.io.read.table import read_table"),
+        ("mechanisms/baselines/hay", "from geodp import release"),
+        ("release/publish", "from geodp.features.plan.plan import plan"),
+        (
+            "cli/commands/verify",
+            "def f():\n    from geodp.features.series.verify import verify_series",
+        ),
+        ("cli/cluster", "import importlib\nimportlib.import_module('geodp.features.plan.plan')"),
+        ("features/evaluate/evaluate", "from geodp.features.series.publish import publish_series"),
+        ("features/explain/card", "from geodp.cli.help import option"),
+        ("release/publish", "from geodp.features.cluster.run import Run"),
+        ("features/plan/plan", "from geodp.features.evaluate import evaluate"),
+        ("features/audit/instead", "from geodp.features.plan.plan import plan"),
+        ("features/audit/curve", "from geodp.features.evaluate.evaluate import evaluate"),
         ("io/write/csv", "from . import tables"),
         ("table/counts", "from geodp.cellar import anything"),
         ("grid/grid", "import geodp\ngeodp.publish"),
@@ -306,7 +314,7 @@ def test_the_house_is_built_by_its_plan():
         ("grid/grid", "def f():\n    import pandas"),
         ("grid/grid", "import shapely"),
         ("cli/output", "import numpy"),
-        ("mechanisms/central/hay", "def f():\n    import rasterio"),
+        ("mechanisms/baselines/hay", "def f():\n    import rasterio"),
     ],
 )
 def test_a_planted_import_is_caught(file, planted):
@@ -354,17 +362,15 @@ def test_a_planted_circle_is_found(planted):
 def test_other_faults_of_the_plan_are_caught(tmp_path):
     (tmp_path / "grid").mkdir()
     (tmp_path / "grid" / "file1.py").write_text("x = 1\n")
-    for number in range(MOST_ENTRIES):
-        (tmp_path / f"entry{number}.py").write_text("")
+    (tmp_path / "cellar.py").write_text("")
     (tmp_path / "errors.py").write_text("from geodp.grid.file1 import x\n__all__ = ['x']\n")
     long = "def long():\n" + "    x = 1\n" * (MOST_OF_A_FUNCTION + 1)
     (tmp_path / "grid" / "file2.py").write_text(long)
     found = "\n".join(violations(tmp_path))
     for said in (
-        "geodp has 14 entries",
         "file2: long has 61 lines",
         "errors only offers names of other files",
-        "entry1 stands on no floor",
+        "cellar stands on no floor",
         "errors imports geodp.grid.file1, which errors may not",
     ):
         assert said in found

@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 CENSUS = ROOT.parent / "shared" / "data" / "estat-2020-500m"
-LARGEST = 700_000  # bytes
 ABSOLUTE = re.compile(
     r"(?<![\w.:/])/(home|root|tmp|work|Users|usr|var|private|opt|mnt|builds?)\b|\b[A-Z]:\\"
 )
@@ -109,22 +108,6 @@ def test_outputs_are_kept_and_clean(path: Path) -> None:
         assert output.get("name") != "stderr", _words(output)
         assert "Traceback" not in _words(output)
         assert not ABSOLUTE.search(_words(output)), _words(output)
-
-
-@every
-def test_no_metadata_of_a_run(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    assert notebook.metadata == {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    assert all(cell.metadata == {} for cell in notebook.cells)
-    assert all(output.get("metadata", {}) == {} for output in _outputs(path))
-
-
-@every
-def test_it_is_small(path: Path) -> None:
-    assert path.stat().st_size < LARGEST
 
 
 def test_kept_outputs_hold_no_real_data() -> None:

@@ -1,4 +1,4 @@
-"""The README is short, its commands run as they stand, and its figures are those that are kept.
+"""The README's commands run as they stand, and its figures are those that are kept.
 
 Its Python example runs as a doctest.
 """
@@ -50,12 +50,6 @@ def kept(name):
     return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def test_it_has_at_most_90_lines_of_100_characters():
-    lines = TEXT.splitlines()
-    assert len(lines) <= 90
-    assert [line for line in lines if len(line) > 100] == []
-
-
 @pytest.mark.law
 def test_its_commands_run(tmp_path):
     plan, _, _ = run_console("README.md", tmp_path)
@@ -68,17 +62,6 @@ def test_the_commands_of_the_page_on_formats_run(tmp_path):
     columns, code = run_console("docs/formats.md", tmp_path)
     assert "人口（総数）" in columns
     assert code.strip() == "533946113"
-
-
-@pytest.mark.parametrize("document", ["README.md", "SECURITY.md", "docs/README.md"])
-def test_every_file_a_document_links_to_is_there(document):
-    folder = (ROOT / document).parent
-    text = (ROOT / document).read_text(encoding="utf-8")
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
-    for target in [t for t in targets if "://" not in t]:
-        # Code is found where it is installed: a wheel is tested without the sources beside it.
-        home = Path(geodp.__file__).parents[1] if target.startswith("geodp/") else folder
-        assert (home / target).exists(), target
 
 
 def test_every_method_is_in_the_table():

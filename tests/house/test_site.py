@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import geodp as geodp_package
 from tests.command import geodp, override
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +105,12 @@ def test_figures_are_those_that_the_code_draws():
 def test_every_page_of_the_documents_is_on_the_site(page):
     index = (SITE / "index.rst").read_text(encoding="utf-8").splitlines()
     assert f"   /{os.path.relpath(page, ROOT).removesuffix('.md')}" in index
+
+
+def test_every_public_name_is_on_the_page_of_python():
+    text = (SITE / "api.rst").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bgeodp\.(\w+)", text))
+    assert {*geodp_package.__all__} - named == {"__version__"}
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,21 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.analysis.audit.charge import charge_threshold
-from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.errors import UndeclaredDrawError
+from geodp.features.audit.charge import charge_threshold
+from geodp.features.audit.threshold import sampled_threshold
+from geodp.features.cluster.partitioned import partition_of
+from geodp.features.local import coins
+from geodp.features.local.oracles import ORACLES
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.laplace import Geometric
-from geodp.mechanisms.central.partitioned import partition_of
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.measure import add_noise
 from geodp.mechanisms.trees.cut import fill_counts
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
-from geodp.privacy.noise import coins
 from geodp.privacy.noise.draws import UNIFORM
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
@@ -33,11 +33,11 @@ from geodp.release import identity
 from geodp.release.identity import encode
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
+from tests.features.local.oracles.cases import oracle
 from tests.golden.releases import grids, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.mechanisms.kept import forget_levels
-from tests.mechanisms.local.cases import oracle
 
 METHODS = sorted(geodp.METHODS)
 GRIDS = grids()
@@ -402,7 +402,7 @@ def test_parts_whose_map_is_drawn_with_their_own_key_are_refused():
 
 
 ROOT = Path(geodp.__file__).parent
-TAKERS = {"privacy/key.py", "release/cluster/secret.py", "analysis/evaluate/trials.py"}
+TAKERS = {"privacy/key.py", "features/cluster/secret.py", "features/evaluate/trials.py"}
 """Files that take the words of a key: to lend them to a kernel, and for another process."""
 
 

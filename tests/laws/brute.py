@@ -16,7 +16,7 @@ import numpy as np
 
 import geodp
 from geodp.mechanisms import measure
-from geodp.mechanisms.central.filter import Filter
+from geodp.mechanisms.baselines.filter import Filter
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown

@@ -13,15 +13,15 @@ from functools import wraps
 
 import numpy as np
 
+from geodp.features.cluster import connecting
+from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.features.local import collect
+from geodp.features.local.coins import Coins
+from geodp.features.select.question import Question
+from geodp.features.series import publish as series_publish
 from geodp.mechanisms import METHODS
-from geodp.mechanisms.central.partitioned import InformedPartition, PyramidPartition, TreePartition
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.coins import Coins
-from geodp.release.cluster import connecting
-from geodp.release.local import collect
-from geodp.release.measurements import Asked
-from geodp.release.select.question import Question
-from geodp.release.series import publish as series_publish
+from geodp.release.measurements import MeasurementsRequest
 from geodp.table.counts import Cells, CountTable
 
 MOST = 400
@@ -66,7 +66,7 @@ def _fix_methods(patch):
 
 
 def _fix_measurements(patch):
-    patch.setattr(Asked, "measure", _replaced(Asked.measure, 0, 2))
+    patch.setattr(MeasurementsRequest, "measure", _replaced(MeasurementsRequest.measure, 0, 2))
 
 
 def _fix_series(patch):

@@ -25,7 +25,7 @@ import geodp
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
 from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
@@ -112,11 +112,13 @@ def of_pyramid(method, grid, event, counts, trials, key):
 def of_topdown(method, grid, event, counts, trials, key):
     """The totals' noises from a list, and below them as many trees as trials."""
     assert grid.bits % 3 == 0  # where blocks of noise start
-    cells, noise = copies(grid, counts, trials), Noise.of(event, key)
+    cells, noise = copies(grid, counts, trials), RefinementNoise.of(event, key)
     total = np.maximum(counts.sum() + noise.total.sequence(trials), 0)
     some = np.flatnonzero(total)
     top = cells.grid.bits - grid.bits
-    (found, values), _ = Tree(cells, noise.detail).below((some, total[some]), top, cells.grid.bits)
+    (found, values), _ = RefinementRun(cells, noise.detail).below(
+        (some, total[some]), top, cells.grid.bits
+    )
     return scattered(grid, found.view(np.uint64), values, trials)
 
 

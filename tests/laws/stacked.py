@@ -20,10 +20,10 @@ import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.kernels import intervals
 from geodp.mechanisms import measure as measuring
-from geodp.mechanisms.central import barak, dawa, matrix, mwem, privelet, quadtree
-from geodp.mechanisms.central.agrid import AGrid, squares
-from geodp.mechanisms.central.hb import Branching
-from geodp.mechanisms.central.ugrid import UGrid
+from geodp.mechanisms.baselines import barak, dawa, matrix, mwem, privelet, quadtree
+from geodp.mechanisms.baselines.agrid import AGrid, squares
+from geodp.mechanisms.baselines.hb import Branching
+from geodp.mechanisms.baselines.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise
 from geodp.mechanisms.trees.least_squares import axis_bits, inside, sums_of_runs, without_negatives
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -275,7 +275,7 @@ def of_mwem(method, grid, event, counts, trials, key):
     of_total, of_rounds = method.scales(int(query.sum()), event)
     total = np.maximum(noisy(counts.sum(), trials, key, 0, of_total)[:, 0], 1)
     people, at = np.unique(total, return_inverse=True)
-    estimates = [mwem.Estimate(cells[vector.size :], float(n)) for n in people]
+    estimates = [mwem.BlockDensity(cells[vector.size :], float(n)) for n in people]
     truth, left = mwem.sums(vector), np.tile(query, (trials, 1))
     for turn, (select, measure) in enumerate(of_rounds):
         density = (estimate.density() for estimate in estimates)

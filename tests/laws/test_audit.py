@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.mechanisms.trees.refinement import RefinementNoise, refine
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.neighbours import NEIGHBOURS
@@ -128,7 +128,7 @@ def a_quarter_of_the_noise(table, spent, key):
 
 def misprinted_38(table, spent, key):
     """Terada et al. (2015), equation (38) as printed: half the noise on every detail."""
-    noise = Noise.of(spent, key)
+    noise = RefinementNoise.of(spent, key)
     law = DiscreteLaplace.of_scale(spent.scale / 2)
     return released(table, spent, replace(noise, detail=replace(noise.detail, law=law)))
 
@@ -139,7 +139,7 @@ def a_reused_key(table, spent, _key):
 
 def a_noisy_total_only(table, spent, key):
     """Splits by the true shares: the details are read without noise."""
-    noise = Noise.of(spent, key)
+    noise = RefinementNoise.of(spent, key)
     law = DiscreteLaplace.of_scale(Fraction(1, 100))
     return released(table, spent, replace(noise, detail=replace(noise.detail, law=law)))
 

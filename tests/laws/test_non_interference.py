@@ -11,10 +11,10 @@ import pytest
 
 from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
+from geodp.features.select.selected import PreparedSelection as PreparedSelection
+from geodp.features.series.publish import PreparedSeries
 from geodp.io.folder import publication
 from geodp.release.publish import Prepared
-from geodp.release.select.selected import Prepared as PreparedSelection
-from geodp.release.series.publish import PreparedSeries
 from tests.command import geodp, override
 from tests.laws.fixed_draws import begin_run, fix_draws
 from tests.laws.public_commands import (

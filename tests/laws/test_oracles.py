@@ -6,8 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from geodp.mechanisms.local import ORACLES
-from tests.mechanisms.local.cases import EPSILONS, SMALL, oracle
+from geodp.features.local.oracles import ORACLES
+from tests.features.local.oracles.cases import EPSILONS, SMALL, oracle
 
 pytestmark = pytest.mark.law
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.analysis.plan.plan import plan
+from geodp.features.plan.plan import plan
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 

@@ -16,32 +16,32 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.features.local.oracles import ORACLES
+from geodp.features.select.hot_spots import Top
+from geodp.features.select.mechanisms import SELECTORS
+from geodp.features.select.mechanisms.base import Selector
+from geodp.features.select.mechanisms.questions import quantile_candidates
+from geodp.features.select.quantiles import MedianCentre, Quantile
+from geodp.features.select.question import Question, find_places
+from geodp.features.select.resolution import Level
+from geodp.features.select.selected import prepare as prepare_selection
+from geodp.features.series.periods import Periods
+from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.io.read.layout.presets import presets
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.local import ORACLES
-from geodp.mechanisms.selection import SELECTORS
-from geodp.mechanisms.selection.base import Selector
-from geodp.mechanisms.selection.questions import quantile_candidates
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release import publish
 from geodp.release.request import Request
-from geodp.release.select.hot_spots import Top
-from geodp.release.select.quantiles import MedianCentre, Quantile
-from geodp.release.select.question import Question, find_places
-from geodp.release.select.resolution import Level
-from geodp.release.select.selected import prepare as prepare_selection
-from geodp.release.series.publish import SeriesOptions, prepare_series
 from geodp.table.contribution import bound_contribution, require_no_sums
-from geodp.table.periods import Periods
 from geodp.table.public_totals import PublicTotals
 from geodp.table.totals import WholeTable
 from tests.command import geodp as run
+from tests.features.local.oracles.cases import TWINS
 from tests.golden.releases import grids
 from tests.io.read.official import forms
 from tests.laws.brute import Losses, neighbours, table_of
-from tests.mechanisms.local.cases import TWINS
 
 METHODS = sorted(geodp.METHODS)
 GRIDS = grids()
@@ -312,8 +312,8 @@ def test_a_choice_by_twice_the_rate_is_caught(kind):
 
 
 def test_every_oracle_is_enumerated_by_its_twin():
-    """``tests/mechanisms/local/test_twins.py`` tries all that the coins of these can say, holds the
-    largest ratio of probabilities against epsilon, and catches half the chances."""
+    """``test_twins.py`` of the oracles tries all that the coins of these can say, holds the largest
+    ratio of probabilities against epsilon, and catches half the chances."""
     assert {*ORACLES} <= {twin.name for twin in TWINS} | {"subset"}
 
 
@@ -373,7 +373,7 @@ def test_a_series_of_the_smallest_bound_is_caught(monkeypatch):
     """The control: the least of all tables' bounds, where it is the largest that holds."""
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 1
     monkeypatch.setattr(
-        "geodp.release.series.publish.combine_bounds",
+        "geodp.features.series.publish.combine_bounds",
         lambda bounds: min(bounds, key=lambda bound: bound.value),
     )
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.mechanisms import measure, mechanism
-from geodp.mechanisms.central import agrid
+from geodp.mechanisms.baselines import agrid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms

@@ -129,7 +129,7 @@ def test_digits_that_are_missing_are_caught():
     blunt = (whole.table.first >> np.uint32(14)) << np.uint32(14)
     guide = np.array([blunt.size, (blunt >= 1 << 26).sum(), 0], np.uint32)
     value = np.full_like(whole.table.value, kernels.MARK)
-    table = kernels.Table(value, blunt, np.zeros_like(whole.table.rest), guide)
+    table = kernels.NoiseTable(value, blunt, np.zeros_like(whole.table.rest), guide)
     found.law = SimpleNamespace(table=table)
     for start in range(0, 4 * GROUPS, GROUPS):
         found.add(KEY, start, GROUPS)

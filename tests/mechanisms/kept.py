@@ -1,6 +1,7 @@
 """What methods keep between calls, for tests that change their constants."""
 
-from geodp.mechanisms.central import matrix, pyramid
+from geodp.mechanisms.baselines import matrix
+from geodp.mechanisms.central import pyramid
 
 LEVELS = pyramid._levels, pyramid._descent, pyramid._tree_variance
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -356,3 +358,16 @@ class TestGridsOfPractice:
         finally:
             tracemalloc.stop()
         assert peak < LARGEST_TRACE
+
+
+def test_a_method_is_loaded_without_the_others():
+    code = (
+        "import sys; from geodp.mechanisms import METHODS, mechanism; mechanism('pyramid'); "
+        "found = [name for name in sys.modules if name.startswith('geodp.mechanisms.')]; "
+        "print(*found); print('topdown' in METHODS, 'nothing' in METHODS, len(METHODS) > 10)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, listed = done.stdout.splitlines()
+    assert "geodp.mechanisms.central.pyramid" in loaded.split()
+    assert not {"topdown", "dawa", "mwem"} & {name.rpartition(".")[2] for name in loaded.split()}
+    assert listed == "True False True"

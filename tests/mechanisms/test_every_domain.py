@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.analysis.evaluate.blocks import Truth
+from geodp.features.evaluate.blocks import Truth
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism

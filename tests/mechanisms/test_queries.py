@@ -12,10 +12,10 @@ import geodp
 from geodp.errors import GeodpError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
-from geodp.mechanisms.central import matrix
+from geodp.mechanisms.baselines import matrix
 from geodp.mechanisms.trees import strategies
 from geodp.privacy.noise import node as node_noise
-from geodp.privacy.noise.geometric import Geometric
+from geodp.privacy.noise.geometric import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.release.identity import encode
@@ -45,7 +45,10 @@ class Recorder:
     def __init__(self, patch):
         self.laws = defaultdict(set)
         self.addresses = defaultdict(set)
-        for kind, law in ((NodeNoise, lambda made: made.law.identity), (Geometric, lambda _: None)):
+        for kind, law in (
+            (NodeNoise, lambda made: made.law.identity),
+            (GeometricDraws, lambda _: None),
+        ):
             patch.setattr(kind, "__init__", self._begun(kind.__init__, law))
         for name in ("blocks", "lines"):
             patch.setattr(node_noise, name, self._drawn(getattr(node_noise, name)))

@@ -10,7 +10,7 @@ is made in memory, in a process of its own, and the working tree is never touche
 tests of its target let pass has survived: then a test is missing, or the change means nothing, and
 `equivalent.txt` says why.
 
-Mutants of whole packages are drawn from all functions of `geodp/{release,io,cli,analysis}`. Each is
+Mutants of whole packages are drawn from all functions of `geodp/{release,io,cli,features}`. Each is
 tried against the tests of these packages that run its line: those nearest to it first, as many as
 take 40 seconds. Which tests run which lines is measured once, in about ten minutes, and kept in
 `build/mutation/lines.json`; remove it where code or tests have changed. Processes that a test

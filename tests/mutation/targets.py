@@ -38,10 +38,10 @@ CRASHES = (
 )
 
 
-SELECT = ("tests/release/select/test_changes.py", "tests/release/select/test_select.py")
+SELECT = ("tests/features/select/test_changes.py", "tests/features/select/test_select.py")
 SERIES = (
-    "tests/release/series/test_terms.py",
-    "tests/release/series/test_publish.py",
+    "tests/features/series/test_terms.py",
+    "tests/features/series/test_publish.py",
     "tests/cli/test_resume.py",
     "-k",
     "series",
@@ -100,8 +100,8 @@ TARGETS = (
     Target("geodp.privacy.chain.locked_file", ("tests/privacy/chain/test_locked_file.py", *LEDGER)),
     Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
     Target(
-        "geodp.analysis.audit.binomial",
-        ("tests/analysis/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
+        "geodp.features.audit.binomial",
+        ("tests/features/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
     ),
     Target(
         "geodp.privacy.hash_chain",
@@ -111,8 +111,8 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.privacy.amplification",
-        ("tests/privacy/test_amplification.py",),
+        "geodp.features.local.amplification",
+        ("tests/features/local/test_amplification.py",),
         ("amplify_by_shuffling", "_Cut.of"),
     ),
     Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
@@ -182,47 +182,47 @@ TARGETS = (
         ("TopDown.sensitivity",),
     ),
     Target(
-        "geodp.mechanisms.central.hay",
+        "geodp.mechanisms.baselines.hay",
         (
-            "tests/mechanisms/central/test_hay.py",
+            "tests/mechanisms/baselines/test_hay.py",
             "-k",
             "changes_one_node or settings or splits_hold",
         ),
         ("Hay.sensitivity", "Hay.height"),
     ),
     Target(
-        "geodp.mechanisms.central.hb",
+        "geodp.mechanisms.baselines.hb",
         (
-            "tests/mechanisms/central/test_hay.py",
+            "tests/mechanisms/baselines/test_hay.py",
             "-k",
             "changes_one_node or settings or splits_hold",
         ),
         ("Branching.sensitivity",),
     ),
     Target(
-        "geodp.mechanisms.central.quadtree",
-        ("tests/mechanisms/central/test_quadtree.py",),
+        "geodp.mechanisms.baselines.quadtree",
+        ("tests/mechanisms/baselines/test_quadtree.py",),
         ("Quadtree.shares", "Quadtree.plan"),
     ),
     Target(
-        "geodp.mechanisms.central.ugrid",
-        ("tests/mechanisms/central/test_ugrid.py",),
+        "geodp.mechanisms.baselines.ugrid",
+        ("tests/mechanisms/baselines/test_ugrid.py",),
         ("UGrid.shares",),
     ),
     Target(
         "geodp.mechanisms.trees.plane",
-        ("tests/mechanisms/central/test_ugrid.py",),
+        ("tests/mechanisms/baselines/test_ugrid.py",),
         ("noisy_total",),
     ),
     Target(
-        "geodp.mechanisms.central.agrid",
-        ("tests/mechanisms/central/test_agrid.py",),
+        "geodp.mechanisms.baselines.agrid",
+        ("tests/mechanisms/baselines/test_agrid.py",),
         ("AGrid.shares",),
     ),
     Target(
-        "geodp.mechanisms.central.dawa",
+        "geodp.mechanisms.baselines.dawa",
         (
-            "tests/mechanisms/central/test_dawa.py",
+            "tests/mechanisms/baselines/test_dawa.py",
             "-k",
             "reference or shares or budget or refusals or argument or least_squares or costs",
         ),
@@ -237,28 +237,28 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.mechanisms.central.mwem",
-        ("tests/mechanisms/central/test_mwem.py",),
+        "geodp.mechanisms.baselines.mwem",
+        ("tests/mechanisms/baselines/test_mwem.py",),
         ("Mwem.shares",),
     ),
     Target(
-        "geodp.mechanisms.central.barak",
-        ("tests/mechanisms/central/test_barak.py", "-k", "coefficient"),
+        "geodp.mechanisms.baselines.barak",
+        ("tests/mechanisms/baselines/test_barak.py", "-k", "coefficient"),
         ("Barak.sensitivity", "Barak.coefficients"),
     ),
     Target(
-        "geodp.mechanisms.central.privelet",
-        ("tests/mechanisms/central/test_privelet.py",),
+        "geodp.mechanisms.baselines.privelet",
+        ("tests/mechanisms/baselines/test_privelet.py",),
         ("Privelet.sensitivity", "PriveletAxes.sensitivity"),
     ),
     Target(
-        "geodp.mechanisms.central.nominal",
-        ("tests/mechanisms/central/test_nominal.py", "-k", "losses or cost"),
+        "geodp.mechanisms.baselines.nominal",
+        ("tests/mechanisms/baselines/test_nominal.py", "-k", "losses or cost"),
         ("PriveletNominal.sensitivity", "_Group.scale", "_Tree.depth"),
     ),
     Target(
-        "geodp.mechanisms.central.matrix",
-        ("tests/mechanisms/central/test_matrix.py",),
+        "geodp.mechanisms.baselines.matrix",
+        ("tests/mechanisms/baselines/test_matrix.py",),
         ("Matrix.sensitivity",),
     ),
     # Which noise: keys, digests and addresses.
@@ -276,8 +276,8 @@ TARGETS = (
     ),
     # What a device tells.
     Target(
-        "geodp.privacy.noise.coins",
-        ("tests/privacy/noise/test_coins.py",),
+        "geodp.features.local.coins",
+        ("tests/features/local/test_coins.py",),
         (
             "Chance.of",
             "Chance.digits",
@@ -287,15 +287,15 @@ TARGETS = (
             "Coins.below",
         ),
     ),
-    Target("geodp.mechanisms.local.mean", ("tests/mechanisms/local/test_mean.py",)),
+    Target("geodp.features.local.oracles.mean", ("tests/features/local/oracles/test_mean.py",)),
     Target(
-        "geodp.io.local.reports",
-        ("tests/io/local/test_reports.py",),
+        "geodp.features.local.files.reports",
+        ("tests/features/local/files/test_reports.py",),
         ("row_of", "_parse_line", "_fields_of", "_require_head", "_require_fields"),
     ),
     Target(
-        "geodp.release.local.opening",
-        ("tests/release/local/test_round.py", "tests/release/local/test_interrupted.py"),
+        "geodp.features.local.opening",
+        ("tests/features/local/test_round.py", "tests/features/local/test_interrupted.py"),
         ("_write", "_charge"),
     ),
     # Which candidate.
@@ -310,17 +310,17 @@ TARGETS = (
         ("rate_of", "Selection.of", "Selection.rate"),
     ),
     Target(
-        "geodp.release.select.resolution",
+        "geodp.features.select.resolution",
         SELECT,
         ("Level.change", "Level.settings", "Level.measure", "Level.draw", "_blocks_at"),
     ),
     Target(
-        "geodp.release.select.hot_spots",
+        "geodp.features.select.hot_spots",
         SELECT,
         ("Top.change", "Top.settings", "Top.measure", "Top.draw"),
     ),
     Target(
-        "geodp.release.select.quantiles",
+        "geodp.features.select.quantiles",
         SELECT,
         (
             *("Quantile.change", "Quantile.settings", "Quantile.measure", "Quantile.draw"),
@@ -329,23 +329,25 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.release.select.selected", SELECT, ("Prepared.release", "prepare", "selection_digest")
+        "geodp.features.select.selected",
+        SELECT,
+        ("PreparedSelection.release", "prepare", "selection_digest"),
     ),
     Target(
-        "geodp.mechanisms.selection.permute_and_flip",
-        ("tests/mechanisms/selection/test_selectors.py", "-k", "twin or unlisted"),
+        "geodp.features.select.mechanisms.permute_and_flip",
+        ("tests/features/select/mechanisms/test_selectors.py", "-k", "twin or unlisted"),
         ("PermuteAndFlip.draw", "_comes_first"),
     ),
     Target(
-        "geodp.mechanisms.selection.questions",
+        "geodp.features.select.mechanisms.questions",
         (
-            "tests/mechanisms/selection/test_questions.py",
-            "tests/release/select/test_select.py::test_answers_under_a_key_stay_as_they_are",
+            "tests/features/select/mechanisms/test_questions.py",
+            "tests/features/select/test_select.py::test_answers_under_a_key_stay_as_they_are",
         ),
     ),
     # How a series shares its budget, and whom it counts how often.
     Target(
-        "geodp.release.series.publish",
+        "geodp.features.series.publish",
         SERIES,
         (
             *("PreparedSeries.release", "PreparedSeries.identify", "PreparedSeries._draw"),
@@ -353,8 +355,8 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.release.series.sharing",
-        ("tests/release/series/test_sharing.py", "tests/release/series/test_terms.py"),
+        "geodp.features.series.sharing",
+        ("tests/features/series/test_sharing.py", "tests/features/series/test_terms.py"),
         ("share_budget", "settle_method", "divide", "count_levels", "_choose", "_settle"),
     ),
     # Parts of a map.
@@ -377,7 +379,7 @@ TARGETS = (
         PARTS,
         ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
     ),
-    Target("geodp.mechanisms.parts.counts", PARTS, ("Truth.of_group", "Truth.tally")),
+    Target("geodp.mechanisms.parts.counts", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
     Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
@@ -385,7 +387,7 @@ TARGETS = (
     Target("geodp.io.folder.kept_tables", RESUME),
     Target("geodp.cli.charging", RESUMED),
     Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_totals", "_release", "_resume")),
-    Target("geodp.cli.commands.series", RESUMED, ("_release", "_resume")),
+    Target("geodp.features.series.commands.publish_series", RESUMED, ("_release", "_resume")),
     Target(
         "geodp.io.verify.files",
         ("tests/io/verify/test_files.py",),

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import InputError, UsageError
+from geodp.features.cluster.secret import KeyFile
 from geodp.privacy import key_file
 from geodp.privacy.access import has_owners
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import read_key, write_key
 from geodp.privacy.noise.draws import Draws
-from geodp.release.cluster.secret import KeyFile
 from tests.bits import has_bits
 from tests.keys import keep, secret
 

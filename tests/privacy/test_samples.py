@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.analysis.audit.charge import charge_threshold
-from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.errors import BudgetError, UsageError, VerificationError
+from geodp.features.audit.charge import charge_threshold
+from geodp.features.audit.threshold import sampled_threshold
 from geodp.grid.grid import Grid
 from geodp.privacy.accounts import Account, Accounts
 from geodp.privacy.key import NoiseKey

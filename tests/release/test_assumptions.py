@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.analysis.explain import explain
 from geodp.errors import UsageError, VerificationError
+from geodp.features.explain.api import explain
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.privacy.assumption import ContributionBound

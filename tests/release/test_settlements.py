@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.io.verify.verify import read_release_table
+from geodp.io.verify.readback import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
 from geodp.release.settled_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps

@@ -12,7 +12,7 @@ from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
 from geodp.release import simulation
 from geodp.release.release import Release
-from geodp.release.simulation import Runs
+from geodp.release.simulation import KeyRuns
 from geodp.table.released import ReleasedTable
 
 pytestmark = pytest.mark.law
@@ -54,10 +54,10 @@ def coast():
 def test_sums_of_runs_are_sums_of_cells(coast):
     release = release_of(coast)
     shapes = [LAND, ~LAND, box(20, 28, 1, 1), box(3, 5, 9, 7), LAND & (ROW % 2 == 0)]
-    found = Runs.of([region(shape) for shape in shapes]).sums(release.table)
+    found = KeyRuns.of([region(shape) for shape in shapes]).sums(release.table)
     dense = release.table.to_dense()
     assert found.tolist() == [dense[shape].sum() for shape in shapes]
-    assert Runs.of([region(LAND), Region(GRID, np.empty(0, np.uint64))]).sums(
+    assert KeyRuns.of([region(LAND), Region(GRID, np.empty(0, np.uint64))]).sums(
         release.table
     ).tolist() == [dense[LAND].sum(), 0]
 

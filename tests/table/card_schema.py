@@ -12,10 +12,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
+from geodp.features.select.card import SelectionCard
+from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
 from geodp.table.plain import Least, Text, types_of
-from geodp.table.selected import SelectionCard
-from geodp.table.series import SeriesCard
 
 TABLE = Path(geodp.__file__).parent / "table"
 FILES = {

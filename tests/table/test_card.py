@@ -13,14 +13,14 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
+from geodp.features.select.card import SelectionCard
+from geodp.features.series.card import SeriesCard
 from geodp.grid.grid import Grid
 from geodp.io.verify.card import read_card
 from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.table.card import Card, File, drop_written
-from geodp.table.selected import SelectionCard
-from geodp.table.series import SeriesCard
 from tests.golden.releases import KEY, grids, table_of
 from tests.table.card_schema import FILES, text
 

@@ -1,1 +1,1 @@
-"""One command, one file, which lists it in ``COMMANDS``."""
+"""Commands of the core, one a file of its name, which calls it ``COMMAND``."""

@@ -164,7 +164,7 @@ def export(file: Path, output: Path | None) -> None:
     click.echo(str(output))
 
 
-COMMANDS = (budget,)
+COMMAND = budget
 
 
 def _create(file: Path, witness: Path | None) -> Ledger:

@@ -149,4 +149,4 @@ def doctor(as_json: bool) -> None:
         raise GeodpError(" ".join(wrong))
 
 
-COMMANDS = (doctor,)
+COMMAND = doctor

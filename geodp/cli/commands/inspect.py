@@ -74,7 +74,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo(f"to publish:\n{proposed['command']}")
 
 
-COMMANDS = (inspect,)
+COMMAND = inspect
 
 
 def _say_table(table: dict[str, Any]) -> None:

@@ -26,4 +26,4 @@ def key(file: Path) -> None:
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
 
 
-COMMANDS = (key,)
+COMMAND = key

@@ -65,7 +65,7 @@ def map_(
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.")
-    from geodp.io.verify.verify import read_release_table
+    from geodp.io.verify.readback import read_release_table
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.change import Shown
     from geodp.io.write.map.look import Look
@@ -87,4 +87,4 @@ def map_(
     click.echo(str(output))
 
 
-COMMANDS = (map_,)
+COMMAND = map_

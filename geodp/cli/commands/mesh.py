@@ -15,7 +15,7 @@ def mesh() -> None:
     """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
 
 
-COMMANDS = (mesh,)
+COMMAND = mesh
 
 
 @mesh.command()

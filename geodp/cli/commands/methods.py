@@ -40,4 +40,4 @@ def methods(as_json: bool) -> None:
             click.echo(f"{'':<{width}}  settings: {listed}")
 
 
-COMMANDS = (methods,)
+COMMAND = methods

@@ -19,40 +19,24 @@ from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.help import option
-from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
+from geodp.cli.inputs import grid_of, read_plan_options, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
-from geodp.cli.options import (
-    allow_empty,
-    choose_with_marginals,
-    contribution,
-    delta,
-    epsilon,
-    grid_options,
-    inputs,
-    method_options,
-    neighbours,
-    people,
-    prior_options,
-    rho,
-    run_options,
-    terms_of,
-    unit,
-)
-from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
+from geodp.cli.options import grid_options, inputs, run_options
+from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.request import read_request, request_options
 from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
-from geodp.cli.stated import read_stated, stated_options
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan import Settings
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.event import Measurement
+    from geodp.release.plan_file import Settings
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.release.request import Request
@@ -63,14 +47,7 @@ if TYPE_CHECKING:
 @inputs
 @layout_options
 @partial(grid_options, required=False)
-@epsilon
-@rho
-@delta
-@method_options
-@neighbours
-@contribution
-@unit
-@people
+@request_options()
 @option(
     "--plan",
     group="Privacy",
@@ -82,42 +59,6 @@ if TYPE_CHECKING:
     group="Domain",
     help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
 )
-@option(
-    "--measurements",
-    group="Output",
-    is_flag=True,
-    help="Also publish what was measured before any clamp, as tidy Parquet with a codebook; it "
-    "costs no more.",
-)
-@option(
-    "--measurements-complete-to",
-    group="Output",
-    help="The smallest areas of which all are measured, with --measurements: a level such as "
-    "jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
-)
-@option(
-    "--public-totals",
-    group="Input",
-    type=click.Path(path_type=Path),
-    help="Totals of areas that are public already and that the table has: columns code and total, "
-    "or with --regions its levels and total. They are met exactly.",
-)
-@option(
-    "--public-totals-source",
-    group="Input",
-    help="Where they were published, in words. With it you vouch that they are public; the card "
-    "quotes it.",
-)
-@prior_options
-@option(
-    "--simulate",
-    group="Output",
-    type=int,
-    default=0,
-    help="Releases that are simulated for the intervals of cells, and for what the card says of "
-    "settlements; 0: margins of public maps.",
-)
-@stated_options
 @formats_option
 @run_options
 @cluster_options
@@ -131,7 +72,6 @@ if TYPE_CHECKING:
     help="Complete an interrupted run of the same command from the table that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@allow_empty
 @option(
     "--check",
     group="Output",
@@ -176,7 +116,7 @@ def publish(**options: Any) -> None:
         click.echo(said)
 
 
-COMMANDS = (publish,)
+COMMAND = publish
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget: what it refuses is refused with every budget."""
@@ -188,7 +128,6 @@ class _Start:
 
     grid: Grid
     coarser: Coarsening | None
-    method: Mechanism
     request: Request
     formats: list[Export]
 
@@ -196,6 +135,11 @@ class _Start:
     def released(self) -> Grid:
         """The grid that is published."""
         return self.grid if self.coarser is None else self.coarser.grid
+
+    @property
+    def method(self) -> Mechanism:
+        """The method of the release, which a command settles before it reads."""
+        return cast("Mechanism", self.request.method)
 
     def require_totals(self, event: Measurement, public_facts: tuple[str, ...]) -> None:
         """Raise UsageError where an interrupted run was charged for other public totals."""
@@ -210,7 +154,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     """Publish; what is to be said of it."""
     context = click.get_current_context()
     inferred = complete(context, options)
-    require_known(context)
+    if inferred:
+        require_known(context)  # what was given may not go with what the layout adds
     plan = None
     if options["plan"] is not None:
         plan = read_plan_options(context)
@@ -250,38 +195,22 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
-    from geodp.privacy.key import NoiseKey
-    from geodp.release.request import Request
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
-    terms = terms_of(options if _has_budget(options) else {**options, "epsilon": ANY_BUDGET})
-    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
-    ledger = None
-    if options["ledger"] is not None and not options["check"]:
-        from geodp.privacy.ledger import Ledger
-
-        ledger = Ledger.open(options["ledger"])
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    method = choose_with_marginals(options, released)
-    request = Request(
-        terms=terms,
-        method=method,
-        totals=read_public_totals(options, released),
-        prior=read_prior(options, released),
-        measurements=options["measurements"] and (options["measurements_complete_to"] or True),
-        simulate=options["simulate"],
-        metadata=read_stated(options),
-        key=key,
-        ledger=ledger,
-        **{name: options[name] for name in ("allow_empty", "dataset", "records")},
-    )
-    start = _Start(grid, coarser, method, request, choose_formats(options))
+    asked = options
+    if options["check"]:
+        asked = {**options, "ledger": None}
+        if not _has_budget(options):
+            asked["epsilon"] = ANY_BUDGET
+    request = read_request(asked, released)
+    start = _Start(grid, coarser, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
-    if refusal := method.unsupported(released):
+    if refusal := start.method.unsupported(released):
         raise UsageError(refusal)
     if options["check"]:
         require_unpublished(options["output"])

@@ -16,15 +16,11 @@ from geodp.errors import VerificationError, printable
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def verify(release: Path, as_json: bool) -> None:
     """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
-    from geodp.io.verify.series import find_series, verify_series
     from geodp.io.verify.verify import verify as run
     from geodp.release.opening import list_sheets
     from geodp.release.simulated_cells import errors_of
 
-    series = find_series(release)
-    checks = (
-        run(release, errors_of, list_sheets) if series is None else verify_series(series, errors_of)
-    )
+    checks = run(release, errors_of, list_sheets)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
@@ -37,4 +33,4 @@ def verify(release: Path, as_json: bool) -> None:
         raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
 
 
-COMMANDS = (verify,)
+COMMAND = verify

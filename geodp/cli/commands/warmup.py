@@ -67,7 +67,7 @@ def warmup(as_json: bool) -> None:
     click.echo(f"Kept in {folder}; another place: NUMBA_CACHE_DIR.")
 
 
-COMMANDS = (warmup,)
+COMMAND = warmup
 
 
 def _rehearsals() -> Iterator[Callable[[Path], None]]:
@@ -94,8 +94,8 @@ def _rehearse_priors(grid: Grid, folder: Path) -> None:
     """Publish a few counts of nobody with a prior, and as a series, with either noise."""
     import numpy as np
 
+    from geodp.registry import find_modules
     from geodp.release.publish import publish
-    from geodp.release.series.publish import publish_series
     from geodp.table.counts import CountTable
 
     key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
@@ -103,7 +103,8 @@ def _rehearse_priors(grid: Grid, folder: Path) -> None:
     for noise in ("epsilon", "rho"):
         spent: dict[str, Any] = {noise: 1, "contribution": 1}
         publish(tables[0], prior=tables[1], prior_source="made up", **spent)
-        publish_series(tables, times=("2001", "2002", "2003"), person="all", **spent)
+        for feature in find_modules("rehearsals"):
+            feature.rehearse(tables, "pyramid", spent)
 
 
 def _tie(folder: Path) -> None:
@@ -121,10 +122,10 @@ def _tie(folder: Path) -> None:
 
 def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     """Read, publish, write, verify and evaluate a few counts of nobody."""
-    from geodp.analysis.evaluate.evaluate import evaluate
     from geodp.io.read.table import read_table
     from geodp.io.verify.verify import verify
     from geodp.mechanisms import METHODS
+    from geodp.registry import find_modules
     from geodp.release.publish import publish
     from geodp.release.simulated_cells import errors_of
 
@@ -152,4 +153,5 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     release = publish(table, method=method, **spent)
     release.write(folder / "release")
     verify(folder / "release", errors_of)
-    evaluate(table, methods=method, **spent, trials=1, rectangles=2)
+    for feature in find_modules("rehearsals"):
+        feature.rehearse([table], method, spent)

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.cells.system import Cells, CellSystem, Floats, degrees
+from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.codes.arrays import require
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 MOST_CELLS = 1_000_000
 """Of one grid: each of them is a row of the release's table of units, of 2 kB while it is made."""
@@ -36,15 +37,15 @@ class Region(ABC):
     """A public area of the Earth, which says for cells whether they belong to it."""
 
     @abstractmethod
-    def touches(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """Whether a cell within circles may belong to it: centres float64[n, 3], radians [n]."""
 
     @abstractmethod
-    def covers(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """Whether every cell within circles belongs to it."""
 
     @abstractmethod
-    def holds(self, centre: Floats, corners: Floats) -> NDArray[np.bool_]:
+    def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
         """Whether cells, by centres and corners, belong to it."""
 
 
@@ -61,7 +62,7 @@ class Bounds(Region):
             return [self.box]
         return [(west, south, 180.0, north), (-180.0, south, east, north)]
 
-    def touches(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """By the boxes around the circles."""
         found = np.zeros(radius.size, np.bool_)
         for here, (west, south, east, north) in _boxes_around(centre, radius):
@@ -70,7 +71,7 @@ class Bounds(Region):
                 found[here] |= across & (south <= high) & (low <= north)
         return found
 
-    def covers(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """By the boxes around the circles, of which none may lie outside or across the seam."""
         whole = self.box[0] <= -180 and self.box[2] >= 180
         found = np.zeros(radius.size, np.bool_)
@@ -80,7 +81,7 @@ class Bounds(Region):
             found |= (across | whole) & (low <= south) & (north <= high)
         return found
 
-    def holds(self, centre: Floats, corners: Floats) -> NDArray[np.bool_]:
+    def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
         """By the centres alone."""
         x, y = degrees(centre)
         found = np.zeros(x.size, np.bool_)
@@ -109,11 +110,11 @@ class Outlines(Region):
     def _widened(self) -> float:
         return self.kilometres / RADIUS
 
-    def touches(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """By the boxes around the circles."""
         return self._meets(centre, radius + self._widened)
 
-    def covers(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         """Whether a shape covers the box, or touches what is that near to all of it."""
         import shapely
 
@@ -129,7 +130,7 @@ class Outlines(Region):
             found[near] |= self._meets(centre[near], room)
         return found
 
-    def holds(self, centre: Floats, corners: Floats) -> NDArray[np.bool_]:
+    def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
         """By the outlines of the cells, or by the boxes around them where there is a distance."""
         radius = radii(centre, corners)
         if self.kilometres:
@@ -142,7 +143,7 @@ class Outlines(Region):
         found[plain] = self._meets_polygons(centre[plain], corners[plain])
         return found
 
-    def _meets(self, centre: Floats, radius: Floats) -> NDArray[np.bool_]:
+    def _meets(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         import shapely
 
         found = np.zeros(radius.size, np.bool_)
@@ -152,7 +153,7 @@ class Outlines(Region):
             found[here[np.unique(met)]] = True
         return found
 
-    def _meets_polygons(self, centre: Floats, corners: Floats) -> NDArray[np.bool_]:
+    def _meets_polygons(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
         import shapely
 
         found = np.zeros(centre.shape[0], np.bool_)
@@ -175,8 +176,8 @@ def select_cells(
     system: CellSystem,
     level: int,
     regions: Sequence[Region],
-    start: Mapping[int, Cells] | None = None,
-) -> Cells:
+    start: Mapping[int, KeyArray] | None = None,
+) -> KeyArray:
     """Return the cells of a level that belong to all regions, in the order of their numbers.
 
     Parameters
@@ -191,7 +192,7 @@ def select_cells(
     Raises UsageError for more than a million cells.
     """
     given = {0: system.base_cells()} if start is None else start
-    edge, kept, certain = np.empty(0, np.uint64), list[Cells](), 0
+    edge, kept, certain = np.empty(0, np.uint64), list[KeyArray](), 0
     for depth in range(level + 1):
         edge = np.unique(np.concatenate([edge, given.get(depth, edge[:0])]))
         if not edge.size:
@@ -210,7 +211,7 @@ def select_cells(
 
 
 def _judge(
-    system: CellSystem, regions: Sequence[Region], cells: Cells, last: bool
+    system: CellSystem, regions: Sequence[Region], cells: KeyArray, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which cells belong to all regions with all below them, and which may: bool[n] each."""
     whole, near = np.ones(cells.size, np.bool_), np.ones(cells.size, np.bool_)
@@ -227,13 +228,13 @@ def _judge(
     return whole, near
 
 
-def radii(centre: Floats, corners: Floats) -> Floats:
+def radii(centre: FloatArray, corners: FloatArray) -> FloatArray:
     """Return the radians from centres to the farthest of their corners, float64[n]."""
     chord = np.sqrt(((corners - centre[:, None]) ** 2).sum(axis=-1)).max(axis=1, initial=0.0)
     return np.asarray(2 * np.arcsin(np.minimum(chord / 2, 1.0)), np.float64)
 
 
-def box_around(centre: Floats, radius: Floats) -> Floats:
+def box_around(centre: FloatArray, radius: FloatArray) -> FloatArray:
     """Return west, south, east and north of circles in degrees, float64[4, n].
 
     They may reach beyond 180 degrees; a circle around a pole has all longitudes.
@@ -248,7 +249,7 @@ def box_around(centre: Floats, radius: Floats) -> Floats:
     return np.stack([west, np.maximum(south, -90.0), east, np.minimum(north, 90.0)])
 
 
-def _boxes_around(centre: Floats, radius: Floats) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+def _boxes_around(centre: FloatArray, radius: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield numbers of circles and their boxes, moved by whole turns to between -180 and 180."""
     own = box_around(centre, radius)
     for turn in (0.0, -360.0, 360.0):
@@ -258,7 +259,7 @@ def _boxes_around(centre: Floats, radius: Floats) -> Iterator[tuple[NDArray[np.i
             yield here, moved[:, here]
 
 
-def _refine(corners: Floats) -> Floats:
+def _refine(corners: FloatArray) -> FloatArray:
     """Return corners float64[n, k, 3] with points between those that are far from each other."""
     ahead = np.roll(corners, -1, axis=1)
     parts = max(1, math.ceil(float(np.abs(ahead - corners).max(initial=0.0)) / FINE))
@@ -284,7 +285,7 @@ class Mask:
 
     source: str
     region: Region | None = None
-    start: Mapping[int, Cells] | None = None
+    start: Mapping[int, KeyArray] | None = None
 
     @classmethod
     def of_codes(

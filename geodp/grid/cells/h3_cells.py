@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.grid.cells.system import Cells, CellSystem, Floats, sphere
+from geodp.grid.cells.system import CellSystem, sphere
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 DIGITS, BITS, UNUSED = 15, 3, 7
 """Digits of an index, bits of each, and the digit of a resolution finer than the cell's."""
@@ -49,7 +50,7 @@ class H3(CellSystem):
             raise self.missing_library("h3") from None
         return f"h3 {h3.__version__}"
 
-    def levels_of(self, cells: Cells) -> NDArray[np.int64]:
+    def levels_of(self, cells: KeyArray) -> IntArray:
         """Return resolutions, by all bits of the index."""
         resolution = (cells >> np.uint64(52) & np.uint64(15)).astype(np.int64)
         base = (cells >> np.uint64(45) & np.uint64(127)).astype(np.int64)
@@ -63,13 +64,13 @@ class H3(CellSystem):
             centre &= digit == 0
         return np.where(good, resolution, -1)
 
-    def parents(self, cells: Cells, level: int) -> Cells:
+    def parents(self, cells: KeyArray, level: int) -> KeyArray:
         """Return cells with another resolution, and no digits beyond it."""
         free = np.uint64((1 << BITS * (DIGITS - level)) - 1)
         kept = cells & ~np.uint64(15 << 52)
         return kept | np.uint64(level << 52) | free
 
-    def children(self, cells: Cells, level: int) -> Cells:
+    def children(self, cells: KeyArray, level: int) -> KeyArray:
         """Return the cells with every digit from 0 to 6 after their own; pentagons have no 1."""
         found = cells
         own = int(self.levels_of(cells[:1])[0]) if cells.size else level
@@ -87,12 +88,12 @@ class H3(CellSystem):
         """Return 2 + 120 times 7 to the power of the resolution."""
         return int(2 + 120 * 7**level)
 
-    def base_cells(self) -> Cells:
+    def base_cells(self) -> KeyArray:
         """Return the 122 cells of resolution 0."""
         base = np.arange(BASE_CELLS, dtype=np.uint64) << np.uint64(45)
         return base | np.uint64(8 << 56) | np.uint64((1 << BITS * DIGITS) - 1)
 
-    def format(self, cells: Cells) -> NDArray[np.str_]:
+    def format(self, cells: KeyArray) -> NDArray[np.str_]:
         """Return indices of 15 digits in small letters."""
         return np.array([f"{cell:x}" for cell in cells.tolist()], np.str_)
 
@@ -100,7 +101,7 @@ class H3(CellSystem):
         """Return the number of an index of 15 digits, or of 16 with a 0 in front."""
         return int(text, 16) if INDEX.fullmatch(text) else None
 
-    def outline(self, cells: Cells) -> tuple[Floats, Floats]:
+    def outline(self, cells: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return centres and corners, by the library."""
         from h3.api import basic_int as h3
 
@@ -113,7 +114,7 @@ class H3(CellSystem):
             corners[number, len(edge) :] = edge[-1]
         return sphere(centre[:, 1], centre[:, 0]), sphere(corners[..., 1], corners[..., 0])
 
-    def at(self, longitude: Floats, latitude: Floats, level: int) -> Cells:
+    def at(self, longitude: FloatArray, latitude: FloatArray, level: int) -> KeyArray:
         """Return cells by the library, which takes one point after the other."""
         from h3.api.basic_int import latlng_to_cell
 
@@ -121,6 +122,6 @@ class H3(CellSystem):
         return np.fromiter(found, np.uint64, longitude.size)
 
 
-def _digit(cells: Cells, place: int) -> NDArray[np.int64]:
+def _digit(cells: KeyArray, place: int) -> IntArray:
     """Return the digits of a resolution, int64[n]."""
     return (cells >> np.uint64(BITS * (DIGITS - place)) & np.uint64(UNUSED)).astype(np.int64)

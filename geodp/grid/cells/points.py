@@ -7,14 +7,15 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from geodp.errors import CodeError
 from geodp.grid.cells.area import box_around, radii
-from geodp.grid.cells.system import Cells, CellSystem
+from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
+from geodp.typing import IntArray, KeyArray
 
 OUTSIDE = (
     "the point lies in no cell of the grid's public area; give wider bounds or another mask "
@@ -64,7 +65,7 @@ class CellMap(Lattice):
             left, right = -180.0, 180.0
         return left, float(south.min()), right, float(north.max())
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Row and column (int64[n] each) of points in degrees.
 
         Raises CodeError at the first that is no point in degrees, or lies in no unit.
@@ -80,7 +81,7 @@ class CellMap(Lattice):
 
 
 @lru_cache(maxsize=8)
-def _numbers(table: Hierarchy, system: CellSystem, depth: int) -> tuple[Cells, NDArray[np.int64]]:
+def _numbers(table: Hierarchy, system: CellSystem, depth: int) -> tuple[KeyArray, IntArray]:
     """Return the cells of one level of a table in their order, and their positions there."""
     cells, good = system.read(np.array(table.codes[depth], np.str_))
     at = np.flatnonzero(good)  # the unit for other codes is none

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.cells.system import Cells, CellSystem, Floats
+from geodp.grid.cells.system import CellSystem
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 FACES, FINEST, CORNERS = 6, 30, 4
 
@@ -53,19 +54,19 @@ class S2(CellSystem):
             ) from None
         return f"s2geometry {version('s2geometry')}"
 
-    def levels_of(self, cells: Cells) -> NDArray[np.int64]:
+    def levels_of(self, cells: KeyArray) -> IntArray:
         """Return levels, by the last bit that is 1."""
         last = _last_one(cells)
         good = (last & LAST_ONES != 0) & (cells >> np.uint64(61) < FACES)
         below = np.bitwise_count(last - np.uint64(1)).astype(np.int64)
         return np.where(good, FINEST - below // 2, -1)
 
-    def parents(self, cells: Cells, level: int) -> Cells:
+    def parents(self, cells: KeyArray, level: int) -> KeyArray:
         """Return cells whose last 1 is that of the level."""
         last = _last_of(level)
         return cells & ~(last - np.uint64(1)) | last
 
-    def children(self, cells: Cells, level: int) -> Cells:
+    def children(self, cells: KeyArray, level: int) -> KeyArray:
         """Return the ids between the first and the last of each cell, in steps."""
         if not cells.size:
             return cells
@@ -78,11 +79,11 @@ class S2(CellSystem):
         """Return six times 4 to the power of the level."""
         return int(FACES * 4**level)
 
-    def base_cells(self) -> Cells:
+    def base_cells(self) -> KeyArray:
         """Return the six faces."""
         return np.arange(FACES, dtype=np.uint64) << np.uint64(61) | _last_of(0)
 
-    def format(self, cells: Cells) -> NDArray[np.str_]:
+    def format(self, cells: KeyArray) -> NDArray[np.str_]:
         """Return tokens in small letters."""
         return np.array([f"{cell:0{DIGITS}x}".rstrip("0") for cell in cells.tolist()], np.str_)
 
@@ -90,7 +91,7 @@ class S2(CellSystem):
         """Return the number of a token, or of all sixteen digits of an id."""
         return int(text.ljust(DIGITS, "0"), 16) if TOKEN.fullmatch(text) else None
 
-    def outline(self, cells: Cells) -> tuple[Floats, Floats]:
+    def outline(self, cells: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return centres and corners, by the library."""
         from s2geometry import S2Cell, S2CellId
 
@@ -102,7 +103,7 @@ class S2(CellSystem):
             centre[number], corners[number] = found[0], found[1:]
         return centre, corners
 
-    def at(self, longitude: Floats, latitude: Floats, level: int) -> Cells:
+    def at(self, longitude: FloatArray, latitude: FloatArray, level: int) -> KeyArray:
         """Return cells by the library, which takes one point after the other."""
         from s2geometry import S2CellId, S2LatLng
 
@@ -111,7 +112,7 @@ class S2(CellSystem):
         return self.parents(leaves, level)
 
 
-def _last_one(cells: Cells) -> Cells:
+def _last_one(cells: KeyArray) -> KeyArray:
     """Return the last bit that is 1 of each number."""
     return cells & (~cells + np.uint64(1))
 

@@ -16,9 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes.arrays import BLANK, MISSING, as_array, text_at
-
-Cells = NDArray[np.uint64]
-Floats = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 BITS = 64
 
@@ -65,15 +63,15 @@ class CellSystem(ABC):
         """Return the name and version of the library; UsageError where it is not installed."""
 
     @abstractmethod
-    def levels_of(self, cells: Cells) -> NDArray[np.int64]:
+    def levels_of(self, cells: KeyArray) -> IntArray:
         """Return the level of each number, int64[n]; -1 of one that is no cell."""
 
     @abstractmethod
-    def parents(self, cells: Cells, level: int) -> Cells:
+    def parents(self, cells: KeyArray, level: int) -> KeyArray:
         """Return the cells of a level, not finer than their own, that cells have above them."""
 
     @abstractmethod
-    def children(self, cells: Cells, level: int) -> Cells:
+    def children(self, cells: KeyArray, level: int) -> KeyArray:
         """Return all cells of a level, not coarser than their own, below cells of one level."""
 
     @abstractmethod
@@ -81,11 +79,11 @@ class CellSystem(ABC):
         """Return how many cells the Earth has on a level."""
 
     @abstractmethod
-    def base_cells(self) -> Cells:
+    def base_cells(self) -> KeyArray:
         """Return the cells of level 0."""
 
     @abstractmethod
-    def format(self, cells: Cells) -> NDArray[np.str_]:
+    def format(self, cells: KeyArray) -> NDArray[np.str_]:
         """Return the codes of cells as texts, each in its one usual spelling."""
 
     @abstractmethod
@@ -93,14 +91,14 @@ class CellSystem(ABC):
         """Return the number that a hexadecimal code in small letters stands for; None for none."""
 
     @abstractmethod
-    def outline(self, cells: Cells) -> tuple[Floats, Floats]:
+    def outline(self, cells: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return centres, float64[n, 3], and corners, float64[n, k, 3], as points of a unit sphere.
 
         A cell with fewer corners than others has its last one again.
         """
 
     @abstractmethod
-    def at(self, longitude: Floats, latitude: Floats, level: int) -> Cells:
+    def at(self, longitude: FloatArray, latitude: FloatArray, level: int) -> KeyArray:
         """Return the cells of a level that points in degrees, float64[n] each, lie in."""
 
     def number_of(self, text: str) -> int | None:
@@ -116,12 +114,12 @@ class CellSystem(ABC):
             return None
         return self.hexadecimal(plain.removeprefix("0x"))
 
-    def levels_of_codes(self, codes: Sequence[str]) -> NDArray[np.int64]:
+    def levels_of_codes(self, codes: Sequence[str]) -> IntArray:
         """Return the level of the cell that each text stands for, int64[n]; -1 of one for none."""
         numbers = [self.number_of(code) for code in codes]
         return self.levels_of(np.array([number or 0 for number in numbers], np.uint64))
 
-    def read(self, codes: ArrayLike) -> tuple[Cells, NDArray[np.bool_]]:
+    def read(self, codes: ArrayLike) -> tuple[KeyArray, NDArray[np.bool_]]:
         """Return the cells of codes, uint64[n], and which of them are such, bool[n].
 
         Parameters
@@ -167,7 +165,7 @@ class CellSystem(ABC):
                 f"{self.spec(self.finest)}."
             )
 
-    def locate(self, longitude: ArrayLike, latitude: ArrayLike, level: int) -> Cells:
+    def locate(self, longitude: ArrayLike, latitude: ArrayLike, level: int) -> KeyArray:
         """Return the cells of a level that points in degrees of WGS 84 lie in, uint64[n].
 
         Raises CodeError at the first that is no point in degrees.
@@ -187,13 +185,13 @@ class CellSystem(ABC):
         )
 
 
-def sphere(longitude: ArrayLike, latitude: ArrayLike) -> Floats:
+def sphere(longitude: ArrayLike, latitude: ArrayLike) -> FloatArray:
     """Return points in degrees as points of a unit sphere, float64[..., 3]."""
     x, y = np.radians(np.asarray(longitude)), np.radians(np.asarray(latitude))
     return np.stack([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)], axis=-1)
 
 
-def degrees(points: Floats) -> tuple[Floats, Floats]:
+def degrees(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return longitudes and latitudes of points of a unit sphere, float64[..., 3], in degrees."""
     x, y, z = np.moveaxis(points, -1, 0)
     return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))

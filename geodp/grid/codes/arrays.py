@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, InputError
+from geodp.typing import FloatArray, IntArray
 
-Indices: TypeAlias = NDArray[np.int64]
 Pair: TypeAlias = tuple[Fraction, Fraction]
 
 SNAP = 1e-5  # of a 125 m cell (1 mm; 8 printed decimals are off by 5e-6), and of a metre
@@ -76,7 +76,7 @@ def text_at(array: NDArray[Any], position: int) -> str:
     return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
 
-def read_digits(characters: NDArray[np.uint32]) -> tuple[Indices, Indices]:
+def read_digits(characters: NDArray[np.uint32]) -> tuple[IntArray, IntArray]:
     """Return the numbers written and their widths, 0 unless digits only and a 0 at the end."""
     length = np.count_nonzero(characters, axis=1)
     value, valid = np.zeros(len(length), np.int64), characters[:, -1] == 0
@@ -98,12 +98,12 @@ def flat_pair(
     return first, second, pair[0].shape
 
 
-def snap_floor(values: NDArray[np.float64]) -> Indices:
+def snap_floor(values: FloatArray) -> IntArray:
     """Round down, but up where rounding left a value just below a whole number."""
     return np.floor(values + SNAP).astype(np.int64)
 
 
-def within(values: Indices, end: int) -> NDArray[np.bool_]:
+def within(values: IntArray, end: int) -> NDArray[np.bool_]:
     """Tell which values lie in [0, end)."""
     return (values >= 0) & (values < end)
 

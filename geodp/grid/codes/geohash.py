@@ -18,7 +18,6 @@ from geodp.grid.codes.arrays import (
     BLANK,
     MISSING,
     SNAP,
-    Indices,
     Pair,
     flat_pair,
     require,
@@ -26,6 +25,7 @@ from geodp.grid.codes.arrays import (
     text_codes,
     within,
 )
+from geodp.typing import IntArray
 
 ALPHABET = "0123456789bcdefghjkmnpqrstuvwxyz"
 DEEPEST = 9
@@ -94,7 +94,7 @@ class Geohashes:
         lengths = [*range(2 - self.length % 2, self.length + 1, 2)]
         return tuple((f"geohash:{n}", 1 << BITS * (self.length - n) // 2) for n in lengths)
 
-    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+    def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Turn codes into lattice indices; see `CodeSystem.parse`."""
         array, characters = text_codes(codes, self.length, self.name)
         value = _VALUES[np.minimum(characters[:, : self.length], 127)]
@@ -124,7 +124,7 @@ class Geohashes:
         letters = np.array([ord(letter) for letter in ALPHABET], np.uint32)[value]
         return np.ascontiguousarray(letters).view(f"U{self.length}").reshape(shape)
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = (

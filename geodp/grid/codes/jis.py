@@ -17,7 +17,6 @@ from geodp.grid.codes.arrays import (
     BLANK,
     DECIMAL,
     MISSING,
-    Indices,
     Pair,
     as_array,
     characters_of,
@@ -28,6 +27,7 @@ from geodp.grid.codes.arrays import (
     text_at,
     within,
 )
+from geodp.typing import IntArray
 
 # factor: (digits, weight of the row, weight of the column, base, what is allowed); a cell in
 # a parent of factor x factor cells adds the number row * weight + col * weight + base.
@@ -128,7 +128,7 @@ class JISMesh:
             nested.insert(nested.index("basic"), "5km")
         return tuple((f"jis:{level}", _SIDES[level] // side) for level in nested)
 
-    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+    def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Turn codes (int, str or bytes) into lattice indices; see `CodeSystem.parse`."""
         array, digits = as_array(codes), _DIGITS[self.level]
         if array.dtype.kind in "iu":
@@ -155,7 +155,7 @@ class JISMesh:
         characters = np.ascontiguousarray(text.view(np.uint32).reshape(-1, digits + 1)[:, 1:])
         return characters.view(f"U{digits}").reshape(shape)
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = (
@@ -167,11 +167,11 @@ class JISMesh:
         side = _SIDES[self.level]
         return (row // side).reshape(shape), (col // side).reshape(shape)
 
-    def _has_code(self, row: Indices, col: Indices) -> NDArray[np.bool_]:
+    def _has_code(self, row: IntArray, col: IntArray) -> NDArray[np.bool_]:
         cells = prod(LEVELS[self.level])
         return within(row, 100 * cells) & within(col, 80 * cells)  # to 66 2/3 N, to 180 E
 
-    def _encode(self, row: Indices, col: Indices) -> Indices:
+    def _encode(self, row: IntArray, col: IntArray) -> IntArray:
         primary_row, primary_col, code, place = _write_groups(LEVELS[self.level], row, col)
         return code + (primary_row * 100 + primary_col) * place
 
@@ -205,8 +205,8 @@ class JISMesh:
 
 
 def _read_groups(
-    factors: tuple[int, ...], code: Indices
-) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+    factors: tuple[int, ...], code: IntArray
+) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
     """Rows, columns and validity of codes of whole length: int64[n] each, bool[n] the last.
 
     Codes repeat what they are made of: two tables, of the two groups after the primary mesh and of
@@ -231,7 +231,7 @@ def _read_groups(
 
 
 @cache
-def _table_of(factors: tuple[int, ...]) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+def _table_of(factors: tuple[int, ...]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
     """Row and column in its area of every number that the digits of these factors can write.
 
     Returns int64[n] each, and which numbers are codes: bool[n].
@@ -246,8 +246,8 @@ def _table_of(factors: tuple[int, ...]) -> tuple[Indices, Indices, NDArray[np.bo
 
 
 def _write_groups(
-    factors: tuple[int, ...], row: Indices, col: Indices
-) -> tuple[Indices, Indices, Indices, int]:
+    factors: tuple[int, ...], row: IntArray, col: IntArray
+) -> tuple[IntArray, IntArray, IntArray, int]:
     """Row and column of the areas above these factors, the digits below them, and their room."""
     code, place = np.zeros(row.shape, np.int64), 1
     for factor in reversed(factors):

@@ -19,7 +19,6 @@ from geodp.grid.codes.arrays import (
     BLANK,
     LOST_ZEROS,
     MISSING,
-    Indices,
     Pair,
     as_array,
     characters_of,
@@ -31,6 +30,7 @@ from geodp.grid.codes.arrays import (
 from geodp.grid.codes.description import GridDescription
 from geodp.grid.codes.pattern import LONGEST, Country, Hemisphere, Literal, Number, Part
 from geodp.kernels import codes as kernels
+from geodp.typing import IntArray
 
 STANDARD = ("inspire",)
 """Descriptions that no release states, as a regulation does and every verifier knows them."""
@@ -56,7 +56,7 @@ class Spelling:
     """
 
     parts: tuple[Part, ...]
-    marks: NDArray[np.int64]
+    marks: IntArray
     length: int
 
     @property
@@ -182,7 +182,7 @@ class PatternGrid:
         """Return the grid of another size of the same description."""
         return PatternGrid(self.description, label)
 
-    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+    def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Turn codes, of one spelling or mixed, into lattice indices; see `CodeSystem.parse`."""
         array = as_array(codes)
         if array.dtype.kind in "iu":
@@ -191,7 +191,7 @@ class PatternGrid:
         require(done, lambda position: self._rule(text_at(array, position), position > 0))
         return row.reshape(array.shape), col.reshape(array.shape)
 
-    def _read(self, array: NDArray[Any]) -> tuple[Indices, NDArray[np.bool_]]:
+    def _read(self, array: NDArray[Any]) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return indices, int64[2, n], and which texts are codes, bool[n]."""
         spellings = self.spellings
         text = characters_of(array, max(one.length for one in spellings) + 1)
@@ -215,7 +215,7 @@ class PatternGrid:
         require(done, lambda _: rule)
         return text.view(f"U{one.length}").reshape(shape)
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of points in the CRS; see `CodeSystem.locate`."""
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = (

@@ -18,7 +18,6 @@ from geodp.errors import UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
     MISSING,
-    Indices,
     Pair,
     flat_pair,
     require,
@@ -26,6 +25,7 @@ from geodp.grid.codes.arrays import (
     text_codes,
     within,
 )
+from geodp.typing import IntArray
 
 DEEPEST = 24
 HALF = Fraction(math.pi * 6378137)
@@ -84,7 +84,7 @@ class Quadkeys:
         zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]
         return tuple((f"quadkey:{zoom}", 2 ** (self.zoom - zoom)) for zoom in zooms)
 
-    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+    def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
         array, characters = text_codes(codes, self.zoom, self.name)
         digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
@@ -106,7 +106,7 @@ class Quadkeys:
         text = np.ascontiguousarray(digit.astype(np.uint32)).view(f"U{self.zoom}")
         return text.reshape(shape)
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the tiles of points in metres of EPSG:3857; see `CodeSystem.locate`."""
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = "points are finite: x is easting, y is northing, metres of EPSG:3857 below 1e8"

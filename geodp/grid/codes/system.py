@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.grid.codes.arrays import Indices, Pair
+from geodp.grid.codes.arrays import Pair
+from geodp.typing import IntArray
 
 
 class CodeSystem(Protocol):
@@ -60,7 +61,7 @@ class CodeSystem(Protocol):
         None for a system that its name tells.
         """
 
-    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+    def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Turn codes into int64 row and col.
 
         Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or, unless
@@ -72,7 +73,7 @@ class CodeSystem(Protocol):
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Turn row and col, integers of one shape, into codes; CodeError where there is none."""
 
-    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Return int64 row and col of the cells that contain points.
 
         x is longitude or easting, y latitude or northing, float64 of one shape, in `crs`.

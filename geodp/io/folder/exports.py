@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.staging import stage
 from geodp.io.write import export
 from geodp.io.write.areas import file_names
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 
 
 @cache
@@ -35,7 +35,7 @@ def choose_exports(text: str) -> list[Export]:
 
 
 def write_exports(
-    sheets: Sequence[Sheet], chosen: Sequence[Export], path: str | Path
+    sheets: Sequence[ExportSheet], chosen: Sequence[Export], path: str | Path
 ) -> dict[str, str]:
     """Write every level of a release in every format, one file each, into a new folder.
 
@@ -64,14 +64,14 @@ def write_exports(
         return fill(folder, sheets, chosen)
 
 
-def require_writable(cells: Sheet, chosen: Sequence[Export]) -> None:
+def require_writable(cells: ExportSheet, chosen: Sequence[Export]) -> None:
     """Raise UsageError for a format that cannot have a release; ``cells``: its own, or nobody."""
     for one in chosen:
         if (reason := one.why_not(cells)) is not None:
             raise UsageError(f"This release cannot be exported to {one.name}: {reason}.")
 
 
-def fill(folder: Path, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> dict[str, str]:
+def fill(folder: Path, sheets: Sequence[ExportSheet], chosen: Sequence[Export]) -> dict[str, str]:
     """Write the same into a folder that is there, of sheets that the formats can have."""
     written = {}
     for one in chosen:
@@ -81,7 +81,7 @@ def fill(folder: Path, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> dic
     return written
 
 
-def list_files(sheets: Sequence[Sheet], one: Export) -> Iterator[tuple[str, Sheet]]:
+def list_files(sheets: Sequence[ExportSheet], one: Export) -> Iterator[tuple[str, ExportSheet]]:
     """Yield the files of a format, which can have the cells, each with the level it holds."""
     cells = sheets[0]
     levels = file_names(cells.table.grid, cells.name)

@@ -12,8 +12,8 @@ from typing import Any
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.formats import find_formats
+from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, sha256, sums_text
-from geodp.io.folder.staging import CARD
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format, Released
 from geodp.privacy.access import tell_unchecked

@@ -26,7 +26,7 @@ from geodp.io.folder.publication import (
 )
 from geodp.io.folder.staging import require_free, require_own, stage
 from geodp.io.write import tables
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.format import Released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -92,7 +92,7 @@ class StagedRelease:
         require_space(self.folder, listed + measured)
         reserve(self.folder, listed + measured)
 
-    def try_exports(self, nobody: Sheet, cells: int, chosen: Sequence[Export]) -> None:
+    def try_exports(self, nobody: ExportSheet, cells: int, chosen: Sequence[Export]) -> None:
         """Write a release of nobody in other formats and take it back, before the charge.
 
         Raises UsageError where a format cannot have it or a library is not there, OutputError where
@@ -107,7 +107,7 @@ class StagedRelease:
         fill(tried, [sheet], chosen)
         shutil.rmtree(tried)
 
-    def write_exports(self, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> list[str]:
+    def write_exports(self, sheets: Sequence[ExportSheet], chosen: Sequence[Export]) -> list[str]:
         """Write a release in other formats beside its public folder, with their checksums.
 
         Raises UsageError where a format cannot have it, as a resumed run may ask for others.

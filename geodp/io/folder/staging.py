@@ -15,18 +15,9 @@ from secrets import token_hex
 from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
 from geodp.io.folder.kept import DRAWN, KEPT, settle_interrupted
+from geodp.io.folder.kinds import find_kind, is_table
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
-from geodp.io.opening import read_json
-from geodp.table.card import PARTS_SCHEMA, SCHEMA
-from geodp.table.selected import SELECTION_SCHEMA
-from geodp.table.series import SERIES_SCHEMA
-
-CARD = "release.json"
-"""Name of the release card inside ``public``."""
-
-INDEX = "series.json"
-"""Name of the index of a series there; each of its snapshots has a card in a folder of its own."""
 
 CHECK = "check.json"
 """Name of what was read inside ``restricted``, where nothing has been published yet."""
@@ -256,18 +247,8 @@ def _remove(folder: Path) -> bool:
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder holds a release, or a series of them, that geodp wrote."""
-    for name, schemas in (
-        (CARD, (SCHEMA, PARTS_SCHEMA, SELECTION_SCHEMA)),
-        (INDEX, (SERIES_SCHEMA,)),
-    ):
-        try:
-            card = read_json(folder / "public" / name)
-        except (OSError, ValueError):
-            continue
-        if isinstance(card, dict) and card.get("schema") in schemas:
-            return True
-    return False
+    """Return whether a folder holds a release that geodp wrote, of whatever kind it is."""
+    return is_table(folder / "public") or find_kind(folder / "public") is not None
 
 
 def is_check(folder: Path) -> bool:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.layout.by import Named
-    from geodp.io.read.layout.labels import Lists
+    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -89,11 +88,11 @@ class Points(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
-        from geodp.io.read.layout.by import resolve
-
         tables, named = self._open(paths), self.named()
         if not named.asks:
             return self._read(tables)
+        from geodp.io.read.layout.by import resolve
+
         first = next(tables)
         found = resolve(first, named)
         columns = {**self.columns, **found.columns}
@@ -102,7 +101,7 @@ class Points(Reader):
 
     def named(self) -> Named:
         """Return what the call says of attributes, without a look at the table."""
-        from geodp.io.read.layout.by import Named
+        from geodp.io.read.layout.named import Named
 
         taken = tuple(one for one in (self.x, self.y, self.person) if one is not None)
         grid = self.grid.attributes

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,6 +46,8 @@ class Option:
         Whether help shows the default.
     everyday : bool
         Whether people meet it every day, so that the short help shows it.
+    name : str
+        Under which a call has its value: ``points_crs`` of ``--points-crs``.
     """
 
     help: str
@@ -54,11 +57,10 @@ class Option:
     pairs: bool = False
     show: bool = False
     everyday: bool = False
+    name: str = field(init=False, compare=False)
 
-    @property
-    def name(self) -> str:
-        """Under which a call has its value: ``points_crs`` of ``--points-crs``."""
-        return self.flag.removeprefix("--").replace("-", "_")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.flag.removeprefix("--").replace("-", "_"))
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Asked:
         Of the field; None where it has none.
     needs : str or None
         Name of the option without which this one would change nothing.
-    convert : callable
-        From what was given to what the field takes; raises UsageError.
+    convert : callable or None
+        From what was given to what the field takes, where it is something else; raises UsageError.
     """
 
     field: str
@@ -83,14 +85,14 @@ class Asked:
     required: bool
     default: Any
     needs: str | None
-    convert: Callable[[Any], Any]
+    convert: Callable[[Any], Any] | None
 
 
 def asks(
     option: Option,
     *,
     needs: str | None = None,
-    convert: Callable[[Any], Any] = lambda given: given,
+    convert: Callable[[Any], Any] | None = None,
 ) -> Mapping[str, Any]:
     """Metadata of a field that the command line asks for; see :class:`Asked`."""
     return {"option": option, "needs": needs, "convert": convert}
@@ -383,14 +385,20 @@ class Reader(ABC):
                 raise UsageError(f"{asked.field} is one of {', '.join(allowed)}.")
 
     @classmethod
-    def asks(cls) -> Iterator[Asked]:
+    @cache
+    def asks(cls) -> tuple[Asked, ...]:
         """Return the fields that the command line asks for, in their order."""
         missing = dataclasses.MISSING
-        for one in dataclasses.fields(cls):
-            if "option" in one.metadata:
-                required = one.default is missing and one.default_factory is missing
-                default = None if one.default is missing else one.default
-                yield Asked(one.name, required=required, default=default, **one.metadata)
+        return tuple(
+            Asked(
+                one.name,
+                required=one.default is missing and one.default_factory is missing,
+                default=None if one.default is missing else one.default,
+                **one.metadata,
+            )
+            for one in dataclasses.fields(cls)
+            if "option" in one.metadata
+        )
 
     @classmethod
     def claim(cls, call: Call) -> Claim:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.layout.by import Named
-    from geodp.io.read.layout.labels import Lists
+    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.input_files import FilePath, Given
@@ -121,11 +120,11 @@ class Table(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Read the places and the counts of every table in the files."""
-        from geodp.io.read.layout.by import resolve
-
         tables, named = self._open(paths), self.named()
         if not named.asks:
             return self._read(tables)
+        from geodp.io.read.layout.by import resolve
+
         first = next(tables)
         found = resolve(first, named)
         values: Any = self.value if found.values is None else found.values
@@ -136,7 +135,7 @@ class Table(Reader):
 
     def named(self) -> Named:
         """Return what the call says of attributes, without a look at the table."""
-        from geodp.io.read.layout.by import Named
+        from geodp.io.read.layout.named import Named
 
         taken = (self.code, self.x, self.y)
         return Named(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from geodp.errors import UsageError, VerificationError, is_utf8, printable
-from geodp.io.folder.staging import CARD
+from geodp.io.folder.kinds import CARD, PublicCard, find_card, find_kind, kind_of
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
-from geodp.table.selected import SELECTION_SCHEMA, SelectionCard
 
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""
@@ -27,9 +27,14 @@ def public_folder(path: str | Path) -> Path:
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
             "its files take no other name; rename it."
         )
-    own = [Path(path).parent] if Path(path).name == CARD else []  # the card stands for its folder
-    for folder in (*own, Path(path, "public"), Path(path)):
+    own = [Path(path).parent] if Path(path).suffix == ".json" else []  # a card for its folder
+    folders = [*own, Path(path, "public"), Path(path)]
+    # Those of tables first: other kinds are looked for only where there is none.
+    for folder in folders:
         if (folder / CARD).is_file():
+            return folder
+    for folder in folders:
+        if find_card(folder) is not None:
             return folder
     if Path(path).is_file():
         raise VerificationError(
@@ -39,8 +44,8 @@ def public_folder(path: str | Path) -> Path:
     raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
 
 
-def read_card(folder: Path) -> Card | SelectionCard:
-    """Return the card in a public folder, of a table or of a selection.
+def read_card(folder: Path) -> PublicCard:
+    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
 
     Warns of a release that was withdrawn. Raises VerificationError for one of another version.
     """
@@ -50,14 +55,18 @@ def read_card(folder: Path) -> Card | SelectionCard:
             f"{printable(strange)} is a link or a device; a release has plain files only."
         )
     warn_if_withdrawn(folder)
+    plain: Any = None
+    wrong: Exception | None = None
     try:
         plain = read_json(folder / CARD)
     except (OSError, ValueError) as error:
-        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
+        wrong = error
     schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema == SELECTION_SCHEMA:
-        return SelectionCard.from_json(plain)
     if schema not in (SCHEMA, PARTS_SCHEMA):
+        if (kind := find_kind(folder)) is not None:
+            return kind.read_card(folder)
+        if wrong is not None:
+            raise VerificationError(f"{CARD} is not readable as JSON: {wrong}.")
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
         )
@@ -69,12 +78,10 @@ def read_card(folder: Path) -> Card | SelectionCard:
 
 
 def read_table_card(folder: Path) -> Card:
-    """Return the card in a public folder; VerificationError for that of a selection, too."""
+    """Return the card in a public folder; VerificationError for that of another kind, too."""
     card = read_card(folder)
-    if isinstance(card, SelectionCard):
-        raise VerificationError(
-            "This is a selection, which has no table; geodp verify and geodp explain read it."
-        )
+    if not isinstance(card, Card):
+        kind_of(card).refuse_table()
     return card
 
 

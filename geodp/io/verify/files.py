@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from geodp.io.folder.kept import KEPT
+from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
-from geodp.io.folder.staging import CARD
 from geodp.io.verify.card import require
 from geodp.privacy.access import has_owners
-from geodp.table.card import Card
-from geodp.table.selected import SelectionCard
 
 
-def ask_checksums(folder: Path, card: Card | SelectionCard) -> str:
+class Listing(Protocol):
+    """A card that lists the files beside it."""
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        """SHA-256 of every file by its name, hexadecimal."""
+
+
+def ask_checksums(folder: Path, card: Listing) -> str:
     """Ask for every file with the SHA-256 that card and checksums list."""
     sums = read_sums(folder)
     listed = card.listed
@@ -29,7 +37,7 @@ def ask_checksums(folder: Path, card: Card | SelectionCard) -> str:
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def ask_files(folder: Path, card: Card | SelectionCard) -> str:
+def ask_files(folder: Path, card: Listing) -> str:
     """Ask whether there is a file that nothing lists."""
     listed = {*card.listed, CARD, SUMS}
     there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())

@@ -23,11 +23,11 @@ from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, s
 from geodp.io.read.rows.columns import Table, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.geometry import has_geometry, same_geo_metadata
 from geodp.table.card import Card
 
-ListSheets: TypeAlias = Callable[[Path], Sequence[Sheet]]
+ListSheets: TypeAlias = Callable[[Path], Sequence[ExportSheet]]
 """From the folder of a release to what is exported of it."""
 
 
@@ -73,7 +73,7 @@ def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str
     return "; ".join([*said, *(f"not checked: {one}" for one in unchecked)])
 
 
-def _compare(beside: Path, one: Export, files: dict[str, Sheet]) -> str:
+def _compare(beside: Path, one: Export, files: dict[str, ExportSheet]) -> str:
     """Compare the files of a format with those of the release; why they cannot be, or empty."""
     with TemporaryDirectory(prefix="geodp-") as again:
         for name, sheet in files.items():
@@ -88,13 +88,13 @@ def _compare(beside: Path, one: Export, files: dict[str, Sheet]) -> str:
     return ""
 
 
-def _holds_the_same(found: Path, expected: Path, sheet: Sheet) -> bool:
+def _holds_the_same(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     """Whether files of other bytes hold the same; texts of other bytes do not."""
     ask = _READ_BACK.get(found.suffix)
     return ask is not None and ask(found, expected, sheet)
 
 
-def _same_parquet(found: Path, expected: Path, sheet: Sheet) -> bool:
+def _same_parquet(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     """Whether Parquet files have the same rows, however they are compressed, in the same place."""
     one, other = (open_parquet(path).read() for path in (found, expected))
     geo = (one.schema.metadata or {}).get(b"geo")
@@ -104,7 +104,7 @@ def _same_parquet(found: Path, expected: Path, sheet: Sheet) -> bool:
     return placed and bool(one.combine_chunks().equals(other.combine_chunks()))
 
 
-def _same_features(found: Path, expected: Path, sheet: Sheet) -> bool:
+def _same_features(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     """Whether layers have the same fields and features, in any order, in the same place."""
     one, other = (next(open_tables(path)) for path in (found, expected))
     if own_columns(one) != own_columns(other):
@@ -122,7 +122,7 @@ def _sorted(table: Table) -> Any:
     return rows.sort_by([(name, "ascending") for name in keys]).combine_chunks()
 
 
-def _same_pixels(found: Path, expected: Path, sheet: Sheet) -> bool:
+def _same_pixels(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     """Whether NetCDF files have the same numbers in the same place."""
     with open_raster(found, "netcdf") as one, open_raster(expected, "netcdf") as other:
         headers = ((r.shape, r.count, r.dtypes, r.nodata, r.crs) for r in (one, other))
@@ -133,7 +133,7 @@ def _same_pixels(found: Path, expected: Path, sheet: Sheet) -> bool:
         )
 
 
-def _same_item(found: Path, expected: Path, sheet: Sheet) -> bool:
+def _same_item(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     """Whether STAC items say the same; PROJ's versions write a CRS in other words."""
     one, other = read_json(found), read_json(expected)
     written = one["properties"].pop("proj:projjson")
@@ -141,7 +141,7 @@ def _same_item(found: Path, expected: Path, sheet: Sheet) -> bool:
     return bool(one == other) and same_crs(written, sheet.table.grid.places[0].crs)
 
 
-_READ_BACK: dict[str, Callable[[Path, Path, Sheet], bool]] = {
+_READ_BACK: dict[str, Callable[[Path, Path, ExportSheet], bool]] = {
     **dict.fromkeys((".gpkg", ".fgb"), _same_features),
     ".parquet": _same_parquet,
     ".nc": _same_pixels,

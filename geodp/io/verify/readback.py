@@ -35,11 +35,11 @@ from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
-from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain, StatedHierarchy, StatedPlace
 from geodp.table.stated.release import StatedGuarantee
+from geodp.typing import CountArray, IntArray
 
 BROKEN = (
     GeodpError,
@@ -135,7 +135,7 @@ def _mask(folder: Path, card: Card) -> Mask | None:
     return mask
 
 
-def _align(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _align(inside: NDArray[np.bool_]) -> IntArray:
     """Return the true cells as squares, int64[4, n].
 
     They are the largest that all of them can be made of.
@@ -186,7 +186,7 @@ def parquet_rows(folder: Path, card: Card, columns: Iterable[str] | None = None)
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
 
 
-def counts_of(rows: Any, card: Card) -> Counts:
+def counts_of(rows: Any, card: Card) -> CountArray:
     """Return the counts int64[n] or float64[n] of an Arrow table.
 
     Raises VerificationError for counts that the card's method cannot have released.
@@ -196,7 +196,7 @@ def counts_of(rows: Any, card: Card) -> Counts:
     kind = "int64" if whole else "double"
     require(str(column.type) == kind, f"The counts have the type {column.type}, not {kind}.")
     require(column.null_count == 0, "Some counts are missing.")
-    count: Counts = column.to_numpy()
+    count: CountArray = column.to_numpy()
     require(bool(np.isfinite(count).all()), "Some counts are not finite.")
     if nonnegative:
         require(bool((count > 0).all()), "Some counts are 0 or negative.")
@@ -204,7 +204,7 @@ def counts_of(rows: Any, card: Card) -> Counts:
     return count
 
 
-def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
+def index_of(rows: Any, grid: Grid) -> IntArray:
     """Cell indices int64[d, n] of the rows of an Arrow table.
 
     Codes are texts for a moment, of hundreds of bytes each, so they are read group by group.
@@ -214,7 +214,7 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
     return np.concatenate([np.stack(list(_axes(part, grid))) for part in parts], axis=1)
 
 
-def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
+def _axes(rows: Any, grid: Grid) -> Iterator[IntArray]:
     for number, _ in enumerate(grid.places):
         yield from grid.names.parse(number, texts_of(rows.column(number)))
     for axis in grid.plain_axes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.folder.digest import release_id
+from geodp.io.folder.kinds import Check, find_kind
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
-from geodp.io.verify.card import public_folder, read_card, require
+from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.formats import ListSheets, ask_formats, has_formats
@@ -34,38 +35,19 @@ from geodp.io.verify.readback import (
     parquet_files,
     parquet_rows,
     raster_file,
-    read_release_table,
     read_table,
 )
-from geodp.io.verify.selection import SELECTION_QUESTIONS
 from geodp.io.verify.tileset import Tileset
 from geodp.io.verify.totals import ask_totals, has_totals
+from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR, beside_of
 from geodp.table.card import Card
-from geodp.table.selected import SelectionCard
 from geodp.table.stated.domain import StatedDomain
 
-__all__ = ["Check", "read_release_table", "verify"]
-
-
-@dataclass(frozen=True)
-class Check:
-    """One question asked of a release.
-
-    Attributes
-    ----------
-    name : str
-    ok : bool
-    detail : str
-        What was found, in a sentence.
-    """
-
-    name: str
-    ok: bool
-    detail: str
+AnyCard = TypeVar("AnyCard")
 
 
 def verify(
@@ -73,7 +55,7 @@ def verify(
 ) -> list[Check]:
     """Ask a written release whether its files agree with each other and with the card.
 
-    A release is that of a table, or of a selection.
+    A release is that of a table, or of any other kind (:mod:`geodp.io.folder.kinds`).
 
     Parameters
     ----------
@@ -101,25 +83,34 @@ def verify(
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
-    questions: list[tuple[str, Callable[[Path, Any], str]]]
+    if (kind := find_kind(folder)) is not None:
+        warn_if_withdrawn(folder)
+        return kind.verify(folder, errors)
     try:
-        card = read_card(folder)
+        card = read_table_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
-    if isinstance(card, SelectionCard):
-        own = [("checksums", ask_checksums), ("files", ask_files)]
-        questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
-    else:
-        questions = _ask_table(errors)
-        if has_geopackage(card):
-            questions.insert(-1, ("geopackage", ask_geopackage))
-        if has_measurements(card):
-            questions.insert(-1, ("measurements", ask_measurements))
-        if has_totals(card):
-            questions.insert(-1, ("public totals", ask_totals))
-        if has_formats(folder):
-            questions.insert(-1, ("formats", partial(ask_formats, list_sheets)))
-    checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
+    questions = _ask_table(errors)
+    if has_geopackage(card):
+        questions.insert(-1, ("geopackage", ask_geopackage))
+    if has_measurements(card):
+        questions.insert(-1, ("measurements", ask_measurements))
+    if has_totals(card):
+        questions.insert(-1, ("public totals", ask_totals))
+    if has_formats(folder):
+        questions.insert(-1, ("formats", partial(ask_formats, list_sheets)))
+    first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
+    return [first, *ask_all(questions, folder, card)]
+
+
+def ask_all(
+    questions: Iterable[tuple[str, Callable[[Path, AnyCard], str]]], folder: Path, card: AnyCard
+) -> list[Check]:
+    """Ask a public folder questions, in their order, by name.
+
+    Each returns what it found, or raises one of :data:`BROKEN` for what does not hold.
+    """
+    checks = []
     for name, ask in questions:
         try:
             checks.append(Check(name, True, ask(folder, card)))

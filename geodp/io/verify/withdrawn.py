@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError, WithdrawnWarning, printable
+from geodp.io.folder.kinds import CARD, find_card
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.staging import CARD, INDEX
 from geodp.io.opening import read_json
 from geodp.table.plain import read_plain
 
@@ -67,16 +67,16 @@ def notice_of(folder: Path) -> Path | None:
 
 
 def seal_of(folder: Path) -> Path:
-    """Return the file whose digest a notice has: the card, or the index of a series."""
+    """Return the file whose digest a notice has: the card, of a series its index."""
     home = _home(folder)
-    return home / (CARD if (home / CARD).exists() else INDEX)
+    return find_card(home) or home / CARD
 
 
 def _home(folder: Path) -> Path:
-    """Return the public folder of a release, or of the series that a snapshot is of."""
+    """Return the public folder of a release, or of that which a snapshot is a part of."""
     here = folder.absolute()
     above = here.parent
-    return above if above.name == "public" and (above / INDEX).is_file() else here
+    return above if above.name == "public" and find_card(above) is not None else here
 
 
 def warn_if_withdrawn(folder: Path) -> None:

@@ -148,7 +148,7 @@ class GeoPackage(Format):
         about = describe_release(table.event, card.schema, card.name, card.release_id)
         kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
         style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
-        write_geopackage(table, path, layer=Layer(card.name, style, about), errors=errors)
+        write_geopackage(table, path, layer=GeoPackageLayer(card.name, style, about), errors=errors)
         what = OUTLINES[table.grid.maps.geometry]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
@@ -161,7 +161,7 @@ class GeoPackage(Format):
 
 
 @dataclass(frozen=True)
-class Layer:
+class GeoPackageLayer:
     """What a layer is called, and what is told beside its rows.
 
     Attributes
@@ -200,7 +200,7 @@ def define_crs(crs: str) -> str | None:
 
 
 def write_geopackage(
-    table: ReleasedTable, path: Path, *, layer: Layer, errors: Errors | None
+    table: ReleasedTable, path: Path, *, layer: GeoPackageLayer, errors: Errors | None
 ) -> None:
     """Write a GeoPackage of one layer, in key order.
 
@@ -298,7 +298,7 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
     return number
 
 
-def _write_contents(base: sqlite3.Connection, grid: Grid, layer: Layer, srs: int) -> None:
+def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer, srs: int) -> None:
     """Write what there is: the layer, its metadata and its style."""
     edges = np.array([place.bounds for place in grid.places])
     box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())

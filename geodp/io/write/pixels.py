@@ -14,8 +14,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.tables import chunks
 from geodp.io.write.uncertainty import Intervals
-from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 BLOCK = 512
 """Side of a tile, and height of the window that is held in memory."""
@@ -49,9 +49,9 @@ class Pixels:
             self._parts.append((part, np.bincount(rows, minlength=windows) > 0))
             self.decoded += rows.size
         self._window = -1
-        self._held: list[tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]] = []
+        self._held: list[tuple[IntArray, IntArray, Any, CountArray]] = []
 
-    def dense(self, window: int, band: int, out: NDArray[np.float64]) -> None:
+    def dense(self, window: int, band: int, out: FloatArray) -> None:
         """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
         if window != self._window:
             self._held = [self._cells(window, p) for p, touched in self._parts if touched[window]]
@@ -60,9 +60,7 @@ class Pixels:
             chosen = bands == band
             out[row[chosen], col[chosen]] += count[chosen]
 
-    def _cells(
-        self, window: int, part: slice
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]:
+    def _cells(self, window: int, part: slice) -> tuple[IntArray, IntArray, Any, CountArray]:
         """Rows in the window, columns, bands and counts of a piece's cells that lie in it."""
         grid = self._table.grid
         index = grid.decode(self._table.key[part])
@@ -76,7 +74,7 @@ class Pixels:
         return row[here], index[1], band, self._table.count[part][here]
 
 
-def raster_rows(place: Lattice, row: NDArray[np.int64]) -> NDArray[np.int64]:
+def raster_rows(place: Lattice, row: IntArray) -> IntArray:
     """Rows counted from the north, of index rows (int64[n]); and the other way round."""
     return place.rows - 1 - row if place.northwards else row
 
@@ -87,7 +85,7 @@ def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
         yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
 
 
-def background(grid: Grid, window: Window) -> NDArray[np.float64]:
+def background(grid: Grid, window: Window) -> FloatArray:
     """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
     place = grid.places[0]
     values = np.zeros((window.height, window.width))
@@ -105,8 +103,8 @@ def background(grid: Grid, window: Window) -> NDArray[np.float64]:
 
 
 def ends_in(
-    grid: Grid, counts: NDArray[np.float64], window: Window, band: int, intervals: Intervals
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    grid: Grid, counts: FloatArray, window: Window, band: int, intervals: Intervals
+) -> tuple[FloatArray, FloatArray]:
     """Intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
 
     Parameters

@@ -50,7 +50,7 @@ def qml(
         Counts above 0 and below it are one class, "<k".
     """
     area = area_of(place)
-    classes = list(fit_classes(area, whole=whole, below=below))
+    classes = fit_classes(area, whole=whole, below=below)
     known = area is not None
     last = float(classes[-1].first)
     items = "\n".join(
@@ -124,7 +124,7 @@ def vector_qml(
     """
     place = grid.maps.one
     area = None if place is None else area_of(place)
-    classes = list(fit_classes(area, whole=whole, below=below))
+    classes = fit_classes(area, whole=whole, below=below)
     rows = [
         (float(each.first), each.end, _label(each, whole, area is not None), each.number)
         for each in classes

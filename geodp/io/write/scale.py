@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -70,8 +69,8 @@ def area_of(place: Lattice) -> Fraction | None:
     return width * height
 
 
-def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None) -> Iterator[Class]:
-    """Yield the classes that hold a count above 0 of a cell of this area, in rising order.
+def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None) -> list[Class]:
+    """Return the classes that hold a count above 0 of a cell of this area, in rising order.
 
     Of whole numbers, cells may be too small for the first classes. ``below``: where the first class
     begins at the earliest, as counts below it are not shown.
@@ -89,10 +88,12 @@ def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None)
     if whole:
         begins = [Fraction(max(1, math.ceil(begin))) for begin in begins]
     ends = [*begins[1:], None]
-    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        first = max(begin, Fraction(below or 0))
-        if end is None or first < end:
-            yield Class(number, first, end)
+    least = Fraction(below or 0)
+    return [
+        Class(number, max(begin, least), end)
+        for number, (begin, end) in enumerate(zip(begins, ends, strict=True))
+        if end is None or max(begin, least) < end
+    ]
 
 
 def classify(density: NDArray[np.float64]) -> NDArray[np.uint8]:

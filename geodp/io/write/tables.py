@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import UsageError
@@ -15,8 +14,8 @@ from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
 from geodp.table.card import Card
-from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
+from geodp.typing import CountArray, FloatArray, IntArray
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact piece of the map."""
@@ -31,7 +30,7 @@ def require_released(table: object) -> None:
         raise UsageError("Only released tables are written; geodp.publish makes one.")
 
 
-def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
     Yields
@@ -45,9 +44,7 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Cou
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
-def count_chunks(
-    table: ReleasedTable, what: str
-) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """`chunks`, counted for the operator's eyes."""
     progress.begin(what, table.key.size)
     for part, index, count in chunks(table):
@@ -65,9 +62,9 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
     return grid.maps.name_columns("x", "y")
 
 
-def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
     """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
-    found: list[NDArray[np.float64]] = []
+    found: list[FloatArray] = []
     if not centre_columns(grid):
         return found
     for number, _ in enumerate(grid.places):
@@ -115,7 +112,7 @@ def rows_of(table: ReleasedTable, name: str) -> Any:
     return arrow_columns(table, slice(None), table.grid.decode(table.key), name, None)
 
 
-def no_rows(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
+def no_rows(table: ReleasedTable) -> tuple[slice, IntArray]:
     """No rows, and the indices of no cell."""
     return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
@@ -123,7 +120,7 @@ def no_rows(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
 def arrow_columns(
     table: ReleasedTable,
     rows: slice,
-    index: NDArray[np.int64],
+    index: IntArray,
     name: str,
     errors: Errors | None,
 ) -> Any:

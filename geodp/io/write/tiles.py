@@ -13,7 +13,6 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import rasterio
 import rasterio.shutil
-from numpy.typing import NDArray
 from rasterio.windows import Window
 
 from geodp.grid.grid import Grid
@@ -22,7 +21,7 @@ from geodp.io.opening import open_raster
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.tables import name_of_counts
 from geodp.io.write.uncertainty import BESIDE
-from geodp.table.counts import Counts
+from geodp.typing import CountArray, FloatArray, IntArray
 
 SIDE = 2048
 """Rows and columns of a tile."""
@@ -62,7 +61,7 @@ class Tiling:
         height, width = self.place.rows - row, self.place.cols - col
         return Window(col, row, min(width, self.side), min(height, self.side))
 
-    def touched(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    def touched(self, index: IntArray) -> IntArray:
         """Numbers of the tiles that hold cells (int64[d, n]), each once."""
         row = pixels.raster_rows(self.place, index[0]) // self.side
         return np.unique(row * self.across + index[1] // self.side)
@@ -85,7 +84,7 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
 
 
 @dataclass(frozen=True)
-class Look:
+class TileStyle:
     """What all tiles of a map have in common.
 
     It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
@@ -115,11 +114,11 @@ class Look:
 
 def write_tile(
     grid: Grid,
-    index: NDArray[np.int64],
-    count: Counts,
+    index: IntArray,
+    count: CountArray,
     window: Window,
     path: Path,
-    look: Look,
+    look: TileStyle,
 ) -> bool:
     """Write a window of a released map; False, and no file, where it lies outside the domain.
 
@@ -173,11 +172,11 @@ def write_tile(
 
 def _dense(
     grid: Grid,
-    index: NDArray[np.int64],
-    count: Counts,
+    index: IntArray,
+    count: CountArray,
     window: Window,
-    empty: NDArray[np.float64],
-) -> Callable[[int], NDArray[np.float64]]:
+    empty: FloatArray,
+) -> Callable[[int], FloatArray]:
     """Return a function from a band, from 0, to its counts in a window: float64[rows, cols]."""
     row = pixels.raster_rows(grid.places[0], index[0]) - window.row_off
     col = index[1] - window.col_off
@@ -187,7 +186,7 @@ def _dense(
     for attribute, axis in zip(grid.attributes, index[2:], strict=True):
         band = band * len(attribute.labels) + axis[here]
 
-    def counts(number: int) -> NDArray[np.float64]:
+    def counts(number: int) -> FloatArray:
         found, chosen = empty.copy(), band == number
         found[row[chosen], col[chosen]] += count[chosen]
         return found

@@ -30,7 +30,7 @@ Z, VARIANCE, OWN, SOME, OTHER, OTHER_SOME, PREDICTED, LEFT = range(8)
 """Rows of ``Room.child``."""
 
 
-class Room(NamedTuple):
+class LaneWorkspace(NamedTuple):
     """Room for the children of ``LANES`` families; f: children of a node.
 
     Attributes
@@ -63,10 +63,10 @@ class Room(NamedTuple):
     held: NDArray[np.int64]
 
 
-def make_room(fanout: int) -> Room:
+def make_room(fanout: int) -> LaneWorkspace:
     """Return room for children of nodes that have so many."""
     size = fanout * LANES
-    return Room(
+    return LaneWorkspace(
         child=np.zeros((8, size)),
         out=np.zeros(size, np.int64),
         place=np.zeros((2, size), np.int64),
@@ -86,7 +86,7 @@ def _row(j: int) -> slice:
 
 
 @part
-def share_lanes(rows: int, least: float, room: Room) -> None:
+def share_lanes(rows: int, least: float, room: LaneWorkspace) -> None:
     """Share out every family's total among its children, see ``shares.share``.
 
     Parameters
@@ -124,7 +124,7 @@ def share_lanes(rows: int, least: float, room: Room) -> None:
 
 
 @part
-def _find_candidates(rows: int, room: Room) -> None:
+def _find_candidates(rows: int, room: LaneWorkspace) -> None:
     """Keep the children that are not below 0 for every tau that can be.
 
     See ``shares.could_be_above_zero``.
@@ -155,7 +155,7 @@ def _find_candidates(rows: int, room: Room) -> None:
 
 
 @part
-def _round(rows: int, kept: int, room: Room) -> None:
+def _round(rows: int, kept: int, room: LaneWorkspace) -> None:
     """Round shares systematically, see ``shares.share``; ``kept``: in which rows they are."""
     tau, reached, spread = room.real[TAU], room.real[ABOVE], room.real[SPREAD]
     total, shared, last = room.whole[TOTAL], room.whole[SHARED], room.whole[LAST]
@@ -181,7 +181,7 @@ def _round(rows: int, kept: int, room: Room) -> None:
 
 
 @part
-def _give_all(rows: int, room: Room) -> None:
+def _give_all(rows: int, room: LaneWorkspace) -> None:
     """Give all to the first of the largest where none was left: one alone, and a total so small
     beside it that floating point does not tell."""
     for i in range(LANES):
@@ -196,7 +196,7 @@ def _give_all(rows: int, room: Room) -> None:
 
 
 @part
-def _share_each(rows: int, least: float, room: Room) -> None:
+def _share_each(rows: int, least: float, room: LaneWorkspace) -> None:
     """Share out one family after the other: where children are dropped that have too little."""
     for i in range(LANES):
         for j in range(rows):
@@ -210,7 +210,7 @@ def _share_each(rows: int, least: float, room: Room) -> None:
 
 
 @part
-def spare_lanes(rows: int, known: tuple[int, bool], room: Room) -> None:
+def spare_lanes(rows: int, known: tuple[int, bool], room: LaneWorkspace) -> None:
     """Change the variances by which the children of every family pay, see ``spare.spare``.
 
     Parameters
@@ -279,7 +279,7 @@ def spare_lanes(rows: int, known: tuple[int, bool], room: Room) -> None:
 
 
 @part
-def _spare_each(rows: int, known: tuple[int, bool], room: Room) -> None:
+def _spare_each(rows: int, known: tuple[int, bool], room: LaneWorkspace) -> None:
     """Do so for the families whose small children could be closed, one after the other."""
     fanout, firm = known
     for i in range(LANES):

@@ -15,7 +15,7 @@ from geodp.kernels.learned.lanes import (
     SCALE,
     TOTAL,
     VARIANCE,
-    Room,
+    LaneWorkspace,
     Z,
     share_lanes,
     spare_lanes,
@@ -38,7 +38,7 @@ Prior = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The prior's people in children, and in nodes."""
 
 
-class Found(NamedTuple):
+class OpenChildren(NamedTuple):
     """Open children of n nodes.
 
     Attributes
@@ -65,7 +65,7 @@ def gather_children(
     total: NDArray[np.int64],
     prior: Prior,
     sd: float,
-    room: Room,
+    room: LaneWorkspace,
     bins: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> None:
@@ -110,7 +110,7 @@ def gather_children(
 
 
 @part
-def _predict(rows: int, whole: NDArray[np.float64], tables: Tables, room: Room) -> None:
+def _predict(rows: int, whole: NDArray[np.float64], tables: Tables, room: LaneWorkspace) -> None:
     """Bring estimates nearer to what nodes' people, by the prior, predict of their children.
 
     Parameters
@@ -145,8 +145,8 @@ def open_children(
     prior: Prior,
     tables: Tables,
     known: tuple[float, float],
-    room: Room,
-    found: Found,
+    room: LaneWorkspace,
+    found: OpenChildren,
 ) -> int:
     """Share out what nodes have among their children, and list those above 0: they are open.
 
@@ -214,8 +214,8 @@ def _open_plainly(
     noisy: NDArray[np.int64],
     inside: NDArray[np.bool_],
     known: tuple[float, float],
-    room: Room,
-    found: Found,
+    room: LaneWorkspace,
+    found: OpenChildren,
 ) -> int:
     """Do so where nothing was learned: few children could be above 0, as a rule."""
     above, total, uniform = nodes
@@ -275,9 +275,9 @@ def _open_family(
     number: np.uint64,
     known: tuple[int, float, float],
     own: float,
-    room: Room,
+    room: LaneWorkspace,
     some: np.uint64,
-    found: Found,
+    found: OpenChildren,
 ) -> np.uint64:
     """Put out the open children of one node after ``some`` others; how many there are then.
 
@@ -298,7 +298,9 @@ def _open_family(
 
 
 @part
-def _place_families(total: NDArray[np.int64], uniform: NDArray[np.float64], room: Room) -> None:
+def _place_families(
+    total: NDArray[np.int64], uniform: NDArray[np.float64], room: LaneWorkspace
+) -> None:
     """Put nodes' people and random numbers into their lanes; the lanes that are left have none."""
     for n in range(LANES):
         room.whole[TOTAL, n], room.uniform[n] = 0, 0.0
@@ -314,7 +316,7 @@ def share_again(
     prior: Prior,
     tables: Tables,
     known: tuple[float, bool],
-    room: Room,
+    room: LaneWorkspace,
     count: NDArray[np.int64],
 ) -> None:
     """Share out what nodes have in the end among their open children.
@@ -375,7 +377,7 @@ def _share_plainly(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
     known: tuple[float, bool],
-    room: Room,
+    room: LaneWorkspace,
     count: NDArray[np.int64],
 ) -> None:
     """Do so where nothing was learned: few children of a node are open, as a rule."""

@@ -44,7 +44,7 @@ class Levels(NamedTuple):
     spread : float64[.]
         Of every level the variances of sums of 0, 1, 2 ... to all children's own measurements.
     value, first, rest, guide : int16[.], uint32[.], uint64[.], uint32[.]
-        Of the laws of all levels, see :class:`geodp.kernels.noise.Table`.
+        Of the laws of all levels, see :class:`geodp.kernels.noise.NoiseTable`.
     bucket : int32[.]
         See :attr:`geodp.privacy.noise.law.Law.bucket`.
     """
@@ -148,7 +148,7 @@ level above; its open children; which of the blocks below the same block it is; 
 bits do not hold it."""
 
 
-class Tree(NamedTuple):
+class PyramidTree(NamedTuple):
     """What is measured.
 
     Attributes
@@ -180,7 +180,7 @@ class Goal(NamedTuple):
     given: NDArray[np.float64]
 
 
-class Top(NamedTuple):
+class TopNodes(NamedTuple):
     """The nodes below which is measured, at least one, all with counts above 0.
 
     Attributes

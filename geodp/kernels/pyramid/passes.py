@@ -57,8 +57,8 @@ from geodp.kernels.pyramid.layout import (
     Goal,
     Levels,
     Out,
-    Top,
-    Tree,
+    PyramidTree,
+    TopNodes,
     Z,
 )
 from geodp.kernels.pyramid.records import most_words, read_record, write_record
@@ -67,9 +67,9 @@ from geodp.kernels.pyramid.records import most_words, read_record, write_record
 @bare
 def first_pass(
     words: NDArray[np.uint32],
-    tree: Tree,
+    tree: PyramidTree,
     goal: Goal,
-    top: Top,
+    top: TopNodes,
     desk: Desk,
     progress: tuple[NDArray[np.int64], NDArray[np.int64]],
     record: NDArray[np.uint64],
@@ -145,7 +145,7 @@ def first_pass(
 
 @part
 def _share(
-    tree: Tree,
+    tree: PyramidTree,
     nodes: NDArray[np.int64],
     block: tuple[int, int],
     desk: Desk,

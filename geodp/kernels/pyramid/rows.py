@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
 from geodp.kernels.jit import bare, bare_inline, part
-from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, Table, look_up, settle
+from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, NoiseTable, look_up, settle
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP, length_of, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
@@ -69,7 +69,7 @@ def draw(
         Number of undecided draws.
     """
     table = levels.table
-    law = Table(
+    law = NoiseTable(
         levels.value[level << BUCKET_BITS + 1 :][: 1 << BUCKET_BITS + 1],
         levels.first[table[LAW, level] : table[LAW, level + 1]],
         levels.rest[table[LAW, level] : table[LAW, level + 1]],
@@ -137,7 +137,7 @@ def _finish_row(
     prefix: NDArray[np.int64],
     family: tuple[int, int, int],
     word: NDArray[np.uint32],
-    law: Table,
+    law: NoiseTable,
     drawn: NDArray[np.int32],
     desk: Desk,
 ) -> int:

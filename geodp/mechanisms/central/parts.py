@@ -16,8 +16,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.parts.chain import Chain
-from geodp.mechanisms.parts.counts import Shared, Truth
+from geodp.mechanisms.parts.chain import PartsPass
+from geodp.mechanisms.parts.counts import Shared, TrueParts
 from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
 from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
 from geodp.privacy.event import PURE, Guarantee, Measurement
@@ -259,12 +259,12 @@ class Parts(Mechanism):
     ) -> ReleasedTable:
         """Share out the released map among the parts: O(parts * m+ * levels)."""
         joint = _joint(table.grid)
-        truth = Truth(*joint.split(table.key), table.count)
+        truth = TrueParts(*joint.split(table.key), table.count)
         count = np.asarray(first.count, np.int64)
         shared = Shared(first.key, np.zeros(first.key.size, np.int64), count)
         for step in steps_of(joint):
             beside = () if step.number else _marginals(table.grid, self.marginals)
-            chain = Chain(joint.map, self.schedule(table.grid), event, key, step, beside)
+            chain = PartsPass(joint.map, self.schedule(table.grid), event, key, step, beside)
             shared = chain.run(truth, shared)
         return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 

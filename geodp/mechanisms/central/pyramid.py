@@ -25,12 +25,11 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
-    informed,
     made_up,
     shrinkage,
     walk,
 )
-from geodp.mechanisms.trees.levels import Chain, preset, steps_of, trust_below, weights_of
+from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
@@ -154,7 +153,7 @@ class Pyramid(Mechanism):
             return f"A level of the pyramid may have at most {WIDEST} children a node."
         return None
 
-    def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
+    def levels(self, grid: Grid, *, gaussian: bool = False) -> LevelScheme:
         """Return the chain on a grid, with Laplace or Gaussian noise."""
         return _keep(_levels, self)(self, grid, gaussian)
 
@@ -225,7 +224,7 @@ class Pyramid(Mechanism):
         It is right within about 5 % for trees up to 2**40 cells.
         """
         steps = self.descent(grid, event)
-        run = made_up.Sharing(steps.fanouts, steps.laws, steps.least, steps.passes)
+        run = made_up.SyntheticLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
         return shrinkage.block(run, grid)
 
     def label_totals(
@@ -234,10 +233,10 @@ class Pyramid(Mechanism):
         """Return what the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
 
-        def levels(top: int, last: int) -> made_up.Sharing:
+        def levels(top: int, last: int) -> made_up.SyntheticLevels:
             noisy = slice(top, last + 1)
             fanouts, laws, least = steps.fanouts[top:last], steps.laws[noisy], steps.least[noisy]
-            return made_up.Sharing(fanouts, laws, least, steps.passes)
+            return made_up.SyntheticLevels(fanouts, laws, least, steps.passes)
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
@@ -261,6 +260,8 @@ class Pyramid(Mechanism):
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
         """Return the same measurements' counts with a prior; open nodes of all levels are held."""
+        from geodp.mechanisms.trees import informed  # its kernels are those of priors alone
+
         found = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, event)
@@ -289,7 +290,7 @@ def _keep(function: Callable[..., Found], method: Pyramid) -> Callable[..., Foun
 
 
 @lru_cache(maxsize=8)
-def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
+def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
     official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
@@ -307,7 +308,7 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
         weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
         if method.setting == "informed" and len(weights) > 2:
             weights = trust_below(weights)
-    return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
+    return LevelScheme(fanouts, tuple(weight / sum(weights) for weight in weights))
 
 
 @lru_cache(maxsize=8)

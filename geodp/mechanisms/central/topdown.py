@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import worst_paths
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, halving, made_up, refinement, shrinkage
-from geodp.mechanisms.trees.refinement import Noise, binary, refine
+from geodp.mechanisms.trees.refinement import RefinementNoise, binary, refine
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
@@ -101,7 +101,7 @@ class TopDown(Mechanism):
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
         """Return the noise of the total, or of differences."""
-        noise = Noise.of(event, key)
+        noise = RefinementNoise.of(event, key)
         if not level:
             return noise.total.at(refinement.ROOT, 0, 0)[0]
         height = level - 1
@@ -167,7 +167,7 @@ class TopDown(Mechanism):
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """T2, the sparse form: ``O(m+ log n)`` visited nodes."""
-        keys, counts, _ = refine(table, Noise.of(event, key))
+        keys, counts, _ = refine(table, RefinementNoise.of(event, key))
         return ReleasedTable(table.grid, keys, counts, event)
 
     def visited(self, released: ReleasedTable) -> int:
@@ -189,14 +189,7 @@ def _isolated_errors(levels: int, gaussian: bool) -> tuple[float, float]:
     error = noise.copy()
     above = noise[::-1].cumsum()[::-1]  # P(N >= value)
     for _ in range(levels):
-        # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
-        half = np.zeros(2 * value.size - 1)
-        for i in np.flatnonzero(error > 1e-12):
-            half[i : 2 * i] += error[i] * noise[:i]
-        moved = half[::2].copy()
-        moved[1:] += half[1::2] / 2
-        moved[:-1] += half[1::2] / 2
-        error = error * above + moved
+        error = error * above + halving.halve_sums(error, noise)
     return float(error @ value), float(np.sqrt(error @ value**2))
 
 

@@ -6,12 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.kernels.learned.residuals import OCTAVES, SIDE, STEPS
 from geodp.mechanisms.learned.normal import erfcx, log_normal
-
-Reals = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 SCALE = 1 / math.sqrt(2)
 """Of Laplace noise whose standard deviation is 1."""
@@ -21,7 +19,7 @@ WIDTHS = np.concatenate([[0.0], 2.0 ** np.arange(-4, 13)])
 
 
 @lru_cache(maxsize=1)
-def knots() -> Reals:
+def knots() -> FloatArray:
     """Return the ends of the bins of residuals, increasing: float64[705], read-only."""
     step = np.arange(SIDE + 1)
     size = 2.0 ** (step // STEPS) * (1 + step % STEPS / STEPS) - 1
@@ -32,14 +30,14 @@ def knots() -> Reals:
 
 
 @lru_cache(maxsize=1)
-def middles() -> Reals:
+def middles() -> FloatArray:
     """Return the middles of the bins: float64[704], read-only."""
     found = (knots()[1:] + knots()[:-1]) / 2
     found.flags.writeable = False
     return found
 
 
-def log_density(value: Reals, laplace: bool, variance: float = 1.0) -> Reals:
+def log_density(value: FloatArray, laplace: bool, variance: float = 1.0) -> FloatArray:
     """Return logarithms of the density of a change of every width with noise on top.
 
     Parameters
@@ -64,7 +62,7 @@ def log_density(value: Reals, laplace: bool, variance: float = 1.0) -> Reals:
     return found
 
 
-def posterior_mean(value: Reals, laplace: bool, variance: float = 1.0) -> Reals:
+def posterior_mean(value: FloatArray, laplace: bool, variance: float = 1.0) -> FloatArray:
     """Return the expected change, given it and the noise together, for every width.
 
     Returns
@@ -85,13 +83,13 @@ def posterior_mean(value: Reals, laplace: bool, variance: float = 1.0) -> Reals:
     return found
 
 
-def _ends(value: Reals) -> tuple[Reals, Reals]:
+def _ends(value: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Where the two normal pieces of such a density are cut off, in their own units."""
     width, size = WIDTHS[1:], np.abs(value)[:, None]
     return size / width - width / SCALE, -size / width - width / SCALE
 
 
-def _log_parts(value: Reals) -> tuple[Reals, Reals]:
+def _log_parts(value: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Logarithms of both pieces of a Laplace density convolved with normal ones of all widths.
 
     With the scaled complement of the error function, as large numbers would cancel otherwise.

@@ -8,13 +8,13 @@ from statistics import NormalDist
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.kernels.learned import mixtures
 from geodp.kernels.learned import residuals as kernels
 from geodp.mechanisms.learned import densities
-from geodp.mechanisms.learned.densities import SCALE, WIDTHS, Reals
+from geodp.mechanisms.learned.densities import SCALE, WIDTHS
 from geodp.mechanisms.learned.residuals import Residuals
+from geodp.typing import FloatArray, IntArray
 
 GUARD = 97, 100
 """Predictions whose residuals add up to more of those of even ones are left alone."""
@@ -55,9 +55,9 @@ class Reliability:
 
     laplace: bool
     sd: float
-    row: NDArray[np.int64]
-    weight: Reals
-    middle: Reals
+    row: IntArray
+    weight: FloatArray
+    middle: FloatArray
 
     @property
     def cells(self) -> bool:
@@ -165,8 +165,8 @@ class Reliability:
         share, wide = np.empty((known.value.size, self.weight.shape[1])), np.sqrt(kept * own)
         for g, (weight, middle) in enumerate(zip(self.weight, self.middle.tolist(), strict=True)):
             empty = known.of_empty(middle) if self.cells else keep[g]
-            given = known.likelihood, mean, kept, weight, (empty, middle)
-            mixtures.expect(*given, share, (keep[g], factor[g]))
+            out = keep[g], factor[g]
+            mixtures.expect(known.likelihood, mean, kept, weight, (empty, middle), share, out)
             if self.cells:
                 mixtures.medians(known.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
@@ -188,16 +188,16 @@ class Tables:
     """
 
     sd: float
-    row: NDArray[np.int64]
-    keep: Reals
-    factor: Reals
+    row: IntArray
+    keep: FloatArray
+    factor: FloatArray
 
     @cached_property
-    def both(self) -> Reals:
+    def both(self) -> FloatArray:
         """Return both side by side, as kernels look them up: float64[g, 705, 2]."""
         return np.stack([self.keep, self.factor], axis=-1)
 
-    def apply(self, measured: Reals, predicted: Reals) -> tuple[Reals, Reals]:
+    def apply(self, measured: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return estimates, not below 0, and the parts of their variances that are left.
 
         Beyond ``2**11`` standard deviations what is measured is believed.
@@ -231,20 +231,20 @@ class Likelihoods:
         Of the noise.
     """
 
-    value: Reals
-    likelihood: Reals
-    largest: Reals
+    value: FloatArray
+    likelihood: FloatArray
+    largest: FloatArray
     laplace: bool
     variance: float
 
     @classmethod
-    def of(cls, value: Reals, laplace: bool, variance: float = 1.0) -> Self:
+    def of(cls, value: FloatArray, laplace: bool, variance: float = 1.0) -> Self:
         """Work them out."""
         density = densities.log_density(value, laplace, variance)
         largest = density.max(axis=1)
         return cls(value, np.exp(density - largest[:, None]), largest, laplace, variance)
 
-    def of_empty(self, middle: float) -> Reals:
+    def of_empty(self, middle: float) -> FloatArray:
         """Return those of cells that are empty now, in the same units: float64[n].
 
         ``middle``: what was predicted of them.
@@ -263,13 +263,14 @@ def _likelihood(laplace: bool) -> Likelihoods:
 
 
 @lru_cache(maxsize=16)
-def _of_knots(laplace: bool, variance: float) -> tuple[Likelihoods, Reals]:
+def _of_knots(laplace: bool, variance: float) -> tuple[Likelihoods, FloatArray]:
     """Return likelihoods, and means of changes, at the knots."""
-    known = densities.knots(), laplace, variance
-    return Likelihoods.of(*known), densities.posterior_mean(*known)
+    knots = densities.knots()
+    likelihoods = Likelihoods.of(knots, laplace, variance)
+    return likelihoods, densities.posterior_mean(knots, laplace, variance)
 
 
-def _middles(residuals: Residuals, row: NDArray[np.int64]) -> Reals:
+def _middles(residuals: Residuals, row: IntArray) -> FloatArray:
     """Mean over a group's members of the middles of their size classes."""
     size = 2.0 ** ((np.arange(row.size) - 14.5) / 2)
     size[0] = 0.0

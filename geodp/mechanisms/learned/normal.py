@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from geodp.typing import FloatArray
 
 FAR, FARTHEST = 2.0, 50.0
 """From here on the scaled complement is a continued fraction, and one of five terms."""
@@ -16,7 +15,7 @@ TERMS = 60
 """Of that fraction: at ``FAR`` the rest is less than float64 can tell, and beyond it less still."""
 
 
-def erfc(x: Reals) -> Reals:
+def erfc(x: FloatArray) -> FloatArray:
     """Return the complement of the error function, as :func:`math.erfc` of every number.
 
     Parameters
@@ -31,7 +30,7 @@ def erfc(x: Reals) -> Reals:
     return np.array(values, np.float64).reshape(x.shape)
 
 
-def erfcx(x: Reals) -> Reals:
+def erfcx(x: FloatArray) -> FloatArray:
     """Return ``exp(x**2) * erfc(x)``, which does not vanish where ``erfc(x)`` does.
 
     Parameters
@@ -62,7 +61,7 @@ def erfcx(x: Reals) -> Reals:
         return np.asarray(np.where(x < 0, 2 * np.exp(np.minimum(x, 0) ** 2) - found, found))
 
 
-def log_normal(x: Reals) -> Reals:
+def log_normal(x: FloatArray) -> FloatArray:
     """Return logarithms of the standard normal law's distribution function at x of 0 or more.
 
     Parameters

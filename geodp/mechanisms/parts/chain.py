@@ -13,7 +13,7 @@ from geodp.grid.tree import overlaps
 from geodp.kernels.parts import fitting as kernels
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.parts.counts import Found, Measured, Shared, Truth
+from geodp.mechanisms.parts.counts import Found, Measured, Shared, TrueParts
 from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
 from geodp.mechanisms.parts.marginals import Goals, Marginal, scale, shift
 from geodp.mechanisms.trees import parallel
@@ -28,7 +28,7 @@ ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class PartsPass:
     """A step of parts on a map.
 
     Attributes
@@ -51,7 +51,7 @@ class Chain:
     step: Step
     marginals: tuple[Marginal, ...] = ()
 
-    def run(self, truth: Truth, shared: Shared) -> Shared:
+    def run(self, truth: TrueParts, shared: Shared) -> Shared:
         """Share out every group among its parts.
 
         Parameters
@@ -86,9 +86,9 @@ class Group:
         Of these parts.
     """
 
-    chain: Chain
+    chain: PartsPass
     number: int
-    truth: Truth
+    truth: TrueParts
 
     @property
     def parts(self) -> int:
@@ -165,7 +165,7 @@ class Group:
         found = []
         for marginal in self.chain.marginals:
             own = self.truth
-            truth = Truth(own.cell, marginal.label[own.part], own.count)
+            truth = TrueParts(own.cell, marginal.label[own.part], own.count)
             chain = replace(self.chain, step=marginal.step, marginals=())
             group = Group(chain, 0, truth)
             some = self.schedule.count_known(self.chain.event, marginal.labels, levels)
@@ -193,8 +193,8 @@ class Group:
             wanted = self.estimate(i, levels[i], predicted, even, measured[i])
         for one in beside:
             if i < len(one.measured):
-                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], *sums, one.measured[i])
+                sums, evenly = one.marginal.add_up(predicted), one.marginal.add_up(even)
+                goal = one.group.estimate(i, levels[i], sums, evenly, one.measured[i])
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -260,8 +260,7 @@ class Group:
             own = slice(ends[run.start] - members[run.start], ends[run.stop - 1])
             out = np.empty((own.stop - own.start, self.parts), np.int64)
             goal = np.empty((0, self.parts)) if wanted is None else wanted[own]
-            goals = above[run], seed[run]
-            kernels.share_parts(goal, nodes.count[own], members[run], *goals, out)
+            kernels.share_parts(goal, nodes.count[own], members[run], above[run], seed[run], out)
             return nodes.prefix[own], out
 
         return parallel.map_items(work, runs, 0)

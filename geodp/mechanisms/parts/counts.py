@@ -16,7 +16,7 @@ Found = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Truth:
+class TrueParts:
     """Confidential counts of parts of cells.
 
     Attributes
@@ -33,13 +33,13 @@ class Truth:
     def __repr__(self) -> str:
         return "Truth(confidential)"
 
-    def of_group(self, group: int, step: Step) -> Truth:
+    def of_group(self, group: int, step: Step) -> TrueParts:
         """Return the parts of a step in one of its groups, by their number in it."""
         if step.groups == step.inside == 1:
             return self
         part = self.part // step.inside
         some = part // step.parts == group
-        return Truth(self.cell[some], part[some] - group * step.parts, self.count[some])
+        return TrueParts(self.cell[some], part[some] - group * step.parts, self.count[some])
 
     def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
         """Add up nodes in key order, by part, as integers: int64[n, parts]."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.joint import Joint
 from geodp.mechanisms.trees.descent import variance_of
-from geodp.mechanisms.trees.levels import Chain
+from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import Law
@@ -129,7 +129,7 @@ class Schedule:
     ----------
     fanouts, strides : tuple of int
         Of all levels from the root to the cells, see
-        :class:`geodp.mechanisms.trees.levels.Chain`.
+        :class:`geodp.mechanisms.trees.levels.LevelScheme`.
     share : Fraction
         Of the budget, for all levels together.
     last : int
@@ -142,7 +142,7 @@ class Schedule:
     last: int = 1
 
     @classmethod
-    def of(cls, chain: Chain, share: Fraction, last: int = 1) -> Self:
+    def of(cls, chain: LevelScheme, share: Fraction, last: int = 1) -> Self:
         """With the levels of a chain; its shares are not looked at."""
         return cls(chain.fanouts, chain.strides, share, last)
 

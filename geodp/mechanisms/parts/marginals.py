@@ -20,6 +20,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.mechanisms.parts.counts import Measured
 from geodp.mechanisms.parts.levels import Step, steps_of
+from geodp.typing import FloatArray, IntArray
 
 MOST = 16
 """Marginals of a release."""
@@ -30,7 +31,6 @@ ROUNDS = 4
 FIRST_STEP = 2
 """Number of the first one's step; those of the parts come before it."""
 
-Floats = NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -68,7 +68,7 @@ class Marginal:
     name: str
     number: int
     labels: int
-    label: NDArray[np.int64] = field(repr=False)
+    label: IntArray = field(repr=False)
 
     @property
     def each(self) -> int:
@@ -130,11 +130,11 @@ def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
     return tuple(found)
 
 
-Goals = list[tuple[Marginal, Floats]]
+Goals = list[tuple[Marginal, FloatArray]]
 """Marginals, and what nodes should have of their labels."""
 
 
-def shift(z: Floats, total: float, goals: Goals) -> Floats:
+def shift(z: FloatArray, total: float, goals: Goals) -> FloatArray:
     """Return estimates of parts, moved evenly so that they meet a total and its marginals.
 
     z: float64[parts]; goals: float64[1, labels] each.
@@ -146,14 +146,14 @@ def shift(z: Floats, total: float, goals: Goals) -> Floats:
     return z
 
 
-def fit_rows(wanted: Floats, people: NDArray[np.int64]) -> Floats:
+def fit_rows(wanted: FloatArray, people: IntArray) -> FloatArray:
     """Return a table whose rows add up to people; rows of nobody stay so: float64[n, parts]."""
     sums = np.cumsum(wanted, axis=1)[:, -1:]
     by = np.divide(people[:, None], sums, out=np.zeros_like(sums), where=sums > 0)
     return wanted * by
 
 
-def scale(wanted: Floats, people: NDArray[np.int64], goals: Goals) -> Floats:
+def scale(wanted: FloatArray, people: IntArray, goals: Goals) -> FloatArray:
     """Return what nodes should have of parts, in proportion to marginals: float64[n, parts].
 
     Parameters

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
-from geodp.mechanisms.trees.made_up import Halving, Sharing
+from geodp.mechanisms.trees.made_up import Halving, SyntheticLevels
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 
@@ -75,7 +75,7 @@ CURE = (
 Rows = list[dict[str, Any]]
 
 
-Levels = Callable[[int, int], Sharing | Halving]
+Levels = Callable[[int, int], SyntheticLevels | Halving]
 """The mechanism from one level of its tree to another."""
 
 
@@ -252,7 +252,7 @@ def warnings_of(
 
 
 @lru_cache(maxsize=256)
-def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float, float]:
+def _bias(window: Window, run: SyntheticLevels | Halving, others: float) -> tuple[float, float]:
     """Bias of a small label in a cell of the map, and its standard error; others have so many."""
     grid, label, rank = _leaves(window)
     small = (label % APART == 0) & (label >= 0)

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from sys import getsizeof
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.layer import Stage
-from geodp.mechanisms.trees.walk import Records
-
-Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Keys, or numbers of nodes, in order, and their counts above 0."""
+from geodp.mechanisms.trees.walk import PassRecords
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,10 +26,10 @@ class Roots:
         Their own estimates, where estimates from below are to improve them; otherwise empty.
     """
 
-    prefix: NDArray[np.uint64]
-    count: NDArray[np.int64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    prefix: KeyArray
+    count: IntArray
+    z: FloatArray
+    variance: FloatArray
 
     def __repr__(self) -> str:
         return "Roots(noisy)"
@@ -42,11 +39,11 @@ class Roots:
         return sum(part.nbytes for part in (self.prefix, self.count, self.z, self.variance))
 
     @classmethod
-    def of_counts(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
+    def of_counts(cls, prefix: KeyArray, count: IntArray) -> Roots:
         """Without estimates."""
         return cls(prefix, count, np.empty(0), np.empty(0))
 
-    def counts_of(self, some: Roots) -> NDArray[np.int64]:
+    def counts_of(self, some: Roots) -> IntArray:
         """Return counts of roots that are among these: int64[n]."""
         return self.count[np.searchsorted(self.prefix, some.prefix)]
 
@@ -61,7 +58,7 @@ class Held:
     """What is held of subtrees with a prior: their open nodes, and variances, by layer."""
 
     stage: Stage
-    variances: tuple[NDArray[np.float64], ...] = ()
+    variances: tuple[FloatArray, ...] = ()
 
     def __repr__(self) -> str:
         return "Held(noisy)"
@@ -97,8 +94,8 @@ class Subtrees:
     """
 
     roots: Roots
-    cells: Counted
-    records: Records | Held
+    cells: KeyedCounts
+    records: PassRecords | Held
 
     def __repr__(self) -> str:
         return "Subtrees(noisy)"
@@ -109,7 +106,7 @@ class Subtrees:
         return getsizeof(self.roots) + cells + getsizeof(self.records)
 
 
-def fill_counts(roots: Roots, counted: Counted) -> NDArray[np.int64]:
+def fill_counts(roots: Roots, counted: KeyedCounts) -> IntArray:
     """Return counts of all roots, where those of the others are 0."""
     count = np.zeros(roots.prefix.size, np.int64)
     count[np.searchsorted(roots.prefix, counted[0])] = counted[1]

@@ -22,7 +22,7 @@ LARGEST_DENSE = 1 << 22
 
 
 @dataclass(eq=False)
-class Level:
+class DenseLevel:
     """The children of all nodes of a level, each node's side by side.
 
     Attributes
@@ -44,7 +44,7 @@ class Level:
     @classmethod
     def of(
         cls, grid: Grid, truth: NDArray[np.int64], descent: Descent, i: int, noise: NodeNoise
-    ) -> Level:
+    ) -> DenseLevel:
         """All nodes of level i, whose cells have these counts."""
         fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
         above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
@@ -60,7 +60,7 @@ class Level:
         return out
 
     def combine(
-        self, below: Level, opened: NDArray[np.bool_], some: NDArray[np.bool_], own: float
+        self, below: DenseLevel, opened: NDArray[np.bool_], some: NDArray[np.bool_], own: float
     ) -> None:
         """Improve the estimates of some nodes from their children's, the open ones last."""
         order = np.argsort(opened.reshape(-1, below.fanout), axis=1, kind="stable")
@@ -87,7 +87,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     truth = np.zeros(n, np.int64)
     truth[table.key.astype(np.int64)] = table.count
     levels = [
-        Level.of(table.grid, truth, descent, i, NodeNoise(key, Stream.PYRAMID + i, law))
+        DenseLevel.of(table.grid, truth, descent, i, NodeNoise(key, Stream.PYRAMID + i, law))
         for i, law in enumerate(descent.laws)
     ]
     held = np.maximum(levels[0].z, 0).astype(np.int64)

@@ -16,7 +16,7 @@ from geodp.kernels import chacha
 from geodp.kernels.pyramid import edges, layout
 from geodp.kernels.pyramid.edges import ROWS
 from geodp.kernels.pyramid.layout import Below, Desk, Levels
-from geodp.mechanisms.trees.levels import Chain
+from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import Law
 
@@ -42,7 +42,7 @@ class Descent:
     Attributes
     ----------
     fanouts, strides : tuple of int
-        Of a :class:`geodp.mechanisms.trees.levels.Chain`.
+        Of a :class:`geodp.mechanisms.trees.levels.LevelScheme`.
     laws : tuple of Law
         Noise of every level.
     least : tuple of float
@@ -94,7 +94,7 @@ class Descent:
         return Levels(found, real, np.concatenate(spread), *self.tables)
 
     @classmethod
-    def of(cls, chain: Chain, event: Measurement, prune: float, passes: int) -> Descent:
+    def of(cls, chain: LevelScheme, event: Measurement, prune: float, passes: int) -> Descent:
         """With an event's noise; ``prune`` in noise scales."""
         laws = tuple(event.law(share) for share in chain.shares)
         least = tuple(prune * event.width(share) for share in chain.shares)

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from geodp.typing import FloatArray
+
 
 @lru_cache(maxsize=256)
 def lose(above: float, gaussian: bool) -> tuple[float, float]:
@@ -45,12 +47,17 @@ def isolate(spreads: tuple[float, ...]) -> tuple[float, float]:
         noise = np.exp(-((value / spread) ** 2) / 2)
         noise /= noise.sum()
         above = noise[::-1].cumsum()[::-1]  # P(N >= value)
-        # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
-        half = np.zeros(2 * value.size - 1)
-        for i in np.flatnonzero(error > 1e-12):
-            half[i : 2 * i] += error[i] * noise[:i]
-        moved = half[::2].copy()
-        moved[1:] += half[1::2] / 2
-        moved[:-1] += half[1::2] / 2
-        error = error * above + moved
+        error = error * above + halve_sums(error, noise)
     return float(error @ value), float(np.sqrt(error @ value**2))
+
+
+def halve_sums(error: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return the law of (E + N) / 2 where N < E: chances on the same lattice as both."""
+    # It has twice the resolution; every second point is shared out.
+    half = np.zeros(2 * error.size - 1)
+    for i in np.flatnonzero(error > 1e-12):
+        half[i : 2 * i] += error[i] * noise[:i]
+    moved = half[::2].copy()
+    moved[1:] += half[1::2] / 2
+    moved[:-1] += half[1::2] / 2
+    return moved

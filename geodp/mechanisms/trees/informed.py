@@ -24,7 +24,7 @@ from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families, passes
-from geodp.kernels.learned.lanes import Room
+from geodp.kernels.learned.lanes import LaneWorkspace
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
@@ -37,12 +37,12 @@ from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.typing import FloatArray, IntArray
 
-Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Put = tuple[NDArray[np.uint64], NDArray[np.int64], Reals]
-Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
+Put = tuple[NDArray[np.uint64], IntArray, FloatArray]
+Opened = tuple[NDArray[np.uint64], IntArray, FloatArray, FloatArray]
 """Numbers of open children, what they have, their counts with noise, and the prior's people."""
 
 
@@ -84,7 +84,7 @@ class Informed:
     gathers: bool = True  # residuals are asked for: always where nothing is known
 
     @cached_property
-    def cumulative(self) -> NDArray[np.int64]:
+    def cumulative(self) -> IntArray:
         """Prefix sums of the confidential counts: int64[m + 1]."""
         return prefix_sums(self.table)
 
@@ -94,7 +94,7 @@ class Informed:
         grid = self.table.grid
         return grid if grid.size < prod(grid.order.radices) else None
 
-    def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+    def run(self) -> tuple[NDArray[np.uint64], IntArray, tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
         stage, learned = self.descend(self.descent.last)
         prefix, count = stage.layers[-1].prefix, stage.count
@@ -133,8 +133,9 @@ class Informed:
         """Measure all children of some nodes: whole numbers until the noise is in."""
         above, fanout = layer.above[nodes], layer.fanout
         noisy, layer.uniform[nodes] = self.noise[i].families(above, fanout)
-        known = self.table.key, self.cumulative
-        families.count_children(above, np.uint64(layer.stride), fanout, *known, noisy)
+        families.count_children(
+            above, np.uint64(layer.stride), fanout, self.table.key, self.cumulative, noisy
+        )
         inside = np.empty(0, np.bool_)
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
@@ -151,8 +152,8 @@ class Informed:
                 if own is None:
                     break
                 noisy, inside = self._measure(i, layer, nodes)
-                seen = room, found.bins, found.sums
-                passes.gather_children(noisy, inside, layer.total[nodes], own, sd, *seen)
+                total = layer.total[nodes]
+                passes.gather_children(noisy, inside, total, own, sd, room, found.bins, found.sums)
                 layer.keep(nodes, (noisy, inside), own)
             return found
 
@@ -172,11 +173,11 @@ class Informed:
         learned = *stage.learned, reliability
         return Stage(stage.first, (*stage.layers, layer), count, learned)
 
-    def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
+    def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> IntArray:
         """Write to the layer which children are open; what they have: int64[k]."""
         known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
-        given = _of_kernel(tables), known
+        learned = _of_kernel(tables)
         size, fanout = layer.above.size, layer.fanout
         layer.members, layer.closed = np.empty(size, np.int64), np.empty((2, size))
         if tables is not None:
@@ -195,13 +196,13 @@ class Informed:
             room = layer.room()
             return [open_block(nodes, room, put) for nodes in layer.blocks(run)]
 
-        def open_block(nodes: slice, room: Room, put: Put) -> Opened:
+        def open_block(nodes: slice, room: LaneWorkspace, put: Put) -> Opened:
             measured, kept = layer.recall(nodes)
             noisy, inside = measured or self._measure(i, layer, nodes)
             above, prior = layer.above[nodes], predict(nodes, kept)
-            found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
+            found = passes.OpenChildren(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
-            k = passes.open_children(own, noisy, inside, prior, *given, room, found)
+            k = passes.open_children(own, noisy, inside, prior, learned, known, room, found)
             return put[0][:k].copy(), put[1][:k].copy(), put[2][:k].copy(), prior[0][:k].copy()
 
         found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
@@ -210,7 +211,7 @@ class Informed:
             layer.forget_prior()
         return count
 
-    def improve(self, stage: Stage, below: Reals | None = None) -> list[Reals]:
+    def improve(self, stage: Stage, below: FloatArray | None = None) -> list[FloatArray]:
         """Improve the estimates of open nodes from below; their variances, by layer.
 
         ``below``: of the last layer's estimates, where these were improved already.
@@ -218,30 +219,34 @@ class Informed:
         own = self.descent.variances
         found = [np.full(1, own[stage.level]) if below is None else below]
         for i in range(len(stage.layers) - 1, 0, -1):
-            above = stage.layers[i - 1].z, own[stage.first + i - 1]
-            found.insert(0, self._combine(stage.layers[i], *above, found[0]))
+            z, variance = stage.layers[i - 1].z, own[stage.first + i - 1]
+            found.insert(0, self._combine(stage.layers[i], z, variance, found[0]))
         return found
 
-    def _combine(self, layer: Layer, z: Reals, own: float, below: Reals) -> Reals:
+    def _combine(self, layer: Layer, z: FloatArray, own: float, below: FloatArray) -> FloatArray:
         """Improve the estimates ``z`` of a layer's nodes; their variances."""
         variance, runs = np.empty(z.size), layer.runs(self.threads)
 
         def work(part: tuple[slice, slice]) -> None:
             some, children = part
-            known = layer.members[some], layer.z[children], _some(below, children)
-            families.combine(*known, layer.closed[:, some], own, (z[some], variance[some]))
+            families.combine(
+                layer.members[some],
+                layer.z[children],
+                _some(below, children),
+                layer.closed[:, some],
+                own,
+                (z[some], variance[some]),
+            )
 
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return variance
 
-    def settle(self, stage: Stage) -> NDArray[np.int64]:
+    def settle(self, stage: Stage) -> IntArray:
         """Return what the root has in the end: int64[1], or int64[0] where it is closed."""
         root = stage.layers[0]
         return np.maximum(np.floor(root.z + root.uniform[: root.z.size]), 0).astype(np.int64)
 
-    def share(
-        self, stage: Stage, variances: list[Reals], count: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def share(self, stage: Stage, variances: list[FloatArray], count: IntArray) -> IntArray:
         """Share out the final counts of the first layer's open nodes; of the last one's: int64[k].
 
         ``variances``: from :meth:`improve`.
@@ -256,24 +261,36 @@ class Informed:
         return count
 
     def _share_layer(
-        self, i: int, layer: Layer, total: NDArray[np.int64], variance: Reals, tables: Tables | None
-    ) -> NDArray[np.int64]:
+        self,
+        i: int,
+        layer: Layer,
+        total: IntArray,
+        variance: FloatArray,
+        tables: Tables | None,
+    ) -> IntArray:
         """Share out what a layer's nodes have in the end among their open children: int64[k]."""
         count, runs = np.empty(layer.z.size, np.int64), layer.runs(self.threads)
-        known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
+        learned, known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
 
         def work(part: tuple[slice, slice]) -> None:
             some, children = part
             nodes = layer.members[some], total[some], layer.uniform[some]
-            estimates = layer.z[children], _some(variance, children)
-            prior = layer.prior(some, children)
-            passes.share_again(nodes, *estimates, prior, *known, layer.room(), count[children])
+            passes.share_again(
+                nodes,
+                layer.z[children],
+                _some(variance, children),
+                layer.prior(some, children),
+                learned,
+                known,
+                layer.room(),
+                count[children],
+            )
 
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return count
 
 
-def _some(variance: Reals, children: slice) -> Reals:
+def _some(variance: FloatArray, children: slice) -> FloatArray:
     """Return the variances of some children, or the one of all."""
     return variance[children] if variance.size > 1 else variance
 
@@ -312,7 +329,7 @@ def refine(
     threads: int = 0,
     known: Known | None = None,
     gather: bool = True,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+) -> tuple[NDArray[np.uint64], IntArray, tuple[Learned, ...]]:
     """Cells above 0 and their counts in key order, and what was learned on every level.
 
     Parameters

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
-from geodp.kernels.learned.lanes import Room, make_room
+from geodp.kernels.learned.lanes import LaneWorkspace, make_room
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
+from geodp.typing import FloatArray, IntArray
 
 CHILDREN = 1 << 16
 """Most nodes that are measured together: they stay in the cache."""
@@ -30,8 +31,7 @@ again, which takes less time than so much memory, and none of it."""
 FEWER = 1 << 21
 """The same of what the prior says, which takes more memory and less time."""
 
-Reals = NDArray[np.float64]
-Measured = tuple[NDArray[np.int64], NDArray[np.bool_]]
+Measured = tuple[IntArray, NDArray[np.bool_]]
 """Counts with noise of children, and which hold a cell of the domain; none: all."""
 
 Known = tuple[Reliability | None, ...]
@@ -69,30 +69,35 @@ class Layer:
     """
 
     above: NDArray[np.uint64]
-    total: NDArray[np.int64]
+    total: IntArray
     fanout: int
     stride: int
-    uniform: Reals
-    z: Reals = field(default_factory=lambda: np.empty(0))
-    share: Reals = field(default_factory=lambda: np.empty(0))
-    whole: Reals = field(default_factory=lambda: np.empty(0))
-    members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    uniform: FloatArray
+    z: FloatArray = field(default_factory=lambda: np.empty(0))
+    share: FloatArray = field(default_factory=lambda: np.empty(0))
+    whole: FloatArray = field(default_factory=lambda: np.empty(0))
+    members: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     prefix: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
+    closed: FloatArray = field(default_factory=lambda: np.empty((2, 0)))
     kept: dict[int, Kept] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, above: NDArray[np.uint64], total: NDArray[np.int64], shape: tuple[int, int]
-    ) -> Layer:
+    def of(cls, above: NDArray[np.uint64], total: IntArray, shape: tuple[int, int]) -> Layer:
         """Return nothing yet of the children of some nodes; ``shape``: children, keys of one."""
         return cls(above, total, *shape, np.empty(above.size))
 
     @classmethod
-    def found(cls, prefix: NDArray[np.uint64], z: Reals) -> Layer:
+    def found(cls, prefix: NDArray[np.uint64], z: FloatArray) -> Layer:
         """Return open nodes with their counts, found elsewhere, and nothing of those above them."""
-        none = np.empty(0, np.uint64), np.empty(0, np.int64)
-        return cls(*none, 1, 1, np.empty(0), z, prefix=prefix)
+        return cls(
+            above=np.empty(0, np.uint64),
+            total=np.empty(0, np.int64),
+            fanout=1,
+            stride=1,
+            uniform=np.empty(0),
+            z=z,
+            prefix=prefix,
+        )
 
     @property
     def nbytes(self) -> int:
@@ -124,7 +129,7 @@ class Layer:
         """Let go what the prior says."""
         self.share = self.whole = np.empty(0)
 
-    def room(self) -> Room:
+    def room(self) -> LaneWorkspace:
         """Return room for the children of some nodes."""
         return make_room(self.fanout)
 
@@ -172,7 +177,7 @@ class Stage:
 
     first: int
     layers: tuple[Layer, ...]
-    count: NDArray[np.int64]
+    count: IntArray
     learned: Known
 
     def __repr__(self) -> str:

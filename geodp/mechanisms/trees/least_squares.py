@@ -24,15 +24,14 @@ from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.grid.grid import Grid
 from geodp.mechanisms.measure import add_noise
 from geodp.privacy.key import NoiseKey
-
-Reals = NDArray[np.float64]
+from geodp.typing import FloatArray, IntArray
 
 MOST_UNALIGNED = 1 << 20
 """Most keys for which the variances of blocks that cut through nodes are worked out."""
 
 
 @dataclass(frozen=True)
-class Tree:
+class EvenTree:
     """A tree whose levels split evenly, with the noise of its levels.
 
     Attributes
@@ -54,8 +53,8 @@ class Tree:
     variances: tuple[float, ...]
 
     def noisy(
-        self, leaves: NDArray[np.int64], scales: Sequence[Fraction], key: NoiseKey
-    ) -> list[NDArray[np.int64] | None]:
+        self, leaves: IntArray, scales: Sequence[Fraction], key: NoiseKey
+    ) -> list[IntArray | None]:
         """Return counts of all nodes of all measured levels, with discrete Laplace noise.
 
         Parameters
@@ -66,7 +65,7 @@ class Tree:
         key : NoiseKey
             Level j is stage j, and its nodes are numbered in order.
         """
-        found: list[NDArray[np.int64] | None] = []
+        found: list[IntArray | None] = []
         counts = leaves
         for level in range(len(self.fanouts), -1, -1):
             measured = self.variances[level] < inf
@@ -75,7 +74,7 @@ class Tree:
                 counts = sums_of_runs(counts, self.fanouts[level - 1])
         return found[::-1]
 
-    def estimate(self, noisy: Sequence[Any]) -> list[Reals]:
+    def estimate(self, noisy: Sequence[Any]) -> list[FloatArray]:
         """Least squares: consistent estimates of all nodes, level by level.
 
         Parameters
@@ -85,7 +84,7 @@ class Tree:
         """
         best = self.best().variances
         means = [np.asarray(noisy[-1], np.float64).copy()]
-        sums: list[Reals] = []
+        sums: list[FloatArray] = []
         for level in range(len(self.fanouts) - 1, -1, -1):
             total = sums_of_runs(means[0], self.fanouts[level])
             if (own := noisy[level]) is None:
@@ -136,7 +135,7 @@ def depths(grid: Grid) -> list[tuple[int, ...]]:
 
 def block_variances(
     tree: TreeVariance, bits: int, domain: NDArray[np.bool_] | None
-) -> Reals | None:
+) -> FloatArray | None:
     """Largest variance of a block of ``2**(bits - i)`` keys, at index i: float64[bits + 1].
 
     The released cells of a block are those of the domain; that the others are dropped makes
@@ -191,17 +190,17 @@ def _factors(tree: TreeVariance) -> list[float]:
     return [v - a for v, a in zip(tree.variances, [*above, 0.0], strict=True)]
 
 
-def prefix_sums(held: Reals | NDArray[np.bool_]) -> Reals:
+def prefix_sums(held: FloatArray | NDArray[np.bool_]) -> FloatArray:
     """Cells of the domain before every key, and in all: float64[n + 1]."""
     return np.concatenate([np.zeros(1), np.cumsum(held)])
 
 
 def unaligned_variances(
     tree: TreeVariance,
-    prefixes: Sequence[Reals],
+    prefixes: Sequence[FloatArray],
     widths: Sequence[Sequence[int]],
     depths: Sequence[tuple[int, ...]],
-) -> Reals:
+) -> FloatArray:
     """Largest variances of boxes, where blocks and nodes are both products of runs on axes.
 
     Parameters
@@ -230,7 +229,7 @@ def unaligned_variances(
 
 def run_variances(
     tree: TreeVariance, grid: Grid, stride: int, block: NDArray[np.uint64]
-) -> Reals | None:
+) -> FloatArray | None:
     """Variances of sums over the domain's cells in blocks of ``stride`` keys: float64[n].
 
     Blocks may cut through nodes and hold parts of several; None on more than 2**20 keys.
@@ -264,7 +263,7 @@ def box_variances(
     grid: Grid,
     stride: int,
     block: NDArray[np.uint64],
-) -> Reals | None:
+) -> FloatArray | None:
     """Return the same of a tree whose nodes are boxes of cells, whatever the order of keys.
 
     Parameters
@@ -295,7 +294,7 @@ def box_variances(
     return found
 
 
-def _squares(prefix: Reals, start: NDArray[np.int64], stop: NDArray[np.int64], width: int) -> Reals:
+def _squares(prefix: FloatArray, start: IntArray, stop: IntArray, width: int) -> FloatArray:
     """For every run of keys: the sum over nodes of (its cells there / width)**2."""
     first, last = -(-start // width), stop // width  # nodes first to last - 1 lie inside
     within = first > last  # the run lies inside one node
@@ -312,7 +311,7 @@ CONSISTENT = (
 )
 
 
-def without_negatives(levels: list[Reals], fanouts: tuple[int, ...]) -> Reals:
+def without_negatives(levels: list[FloatArray], fanouts: tuple[int, ...]) -> FloatArray:
     """Leaves, 0 wherever the leaf or a node above it is estimated at 0 or below."""
     kept = levels[0] > 0
     for level, fanout in zip(levels[1:], fanouts, strict=True):

@@ -12,7 +12,7 @@ from geodp.mechanisms.trees.islands import islands_plan_of
 
 
 @dataclass(frozen=True)
-class Chain:
+class LevelScheme:
     """Levels from the root to the cells.
 
     Attributes

@@ -6,22 +6,19 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.mechanisms.trees.descent import Descent
-from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.mechanisms.trees.refinement import RefinementNoise, refine
 from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
-
-Released = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Cells above 0 and their counts."""
+from geodp.typing import KeyedCounts
 
 
 @dataclass(frozen=True)
-class Sharing:
+class SyntheticLevels:
     """Some levels of a pyramid; parameters are those of :class:`Descent`."""
 
     fanouts: tuple[int, ...]
@@ -29,7 +26,7 @@ class Sharing:
     least: tuple[float, ...]
     passes: int
 
-    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> Released:
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
         """Release a table of so many trees."""
         above = tuple(accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1))
         descent = Descent(self.fanouts, above[::-1], self.laws, self.least, self.passes)
@@ -44,9 +41,9 @@ class Halving:
 
     law: Law
 
-    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> Released:
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
         """Release a table of so many trees."""
         streams = (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
-        noise = Noise(*(NodeNoise(key, stream, self.law) for stream in streams))
+        noise = RefinementNoise(*(NodeNoise(key, stream, self.law) for stream in streams))
         cells, counts, _ = refine(table, noise, threads=1)
         return cells, counts

@@ -1,4 +1,4 @@
-"""The refinement of Terada et al. (2015): sparse in blocks (T2), dense (T1), and continuous."""
+"""The refinement of Terada et al. (2015): sparse in blocks (T2), and dense (T1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, Stream, blocks, expose
+from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
 
@@ -33,14 +33,14 @@ FEW_SPLIT = 1 << 18
 
 
 @dataclass(frozen=True)
-class Noise:
+class RefinementNoise:
     """The two noises of one run: of the total, and of every node's detail."""
 
     total: NodeNoise
     detail: NodeNoise
 
     @classmethod
-    def of(cls, event: Measurement, key: NoiseKey) -> Noise:
+    def of(cls, event: Measurement, key: NoiseKey) -> RefinementNoise:
         """Both of the event's scale, in streams of their own."""
         law = event.law()
         return cls(
@@ -57,12 +57,12 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
 
 
-Desk = tuple[kernels.Stack, kernels.Room, NDArray[np.int64]]
+Desk = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
 """What one thread works on; the last is for nodes that are put out."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class RefinementRun:
     """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
 
     table: Cells
@@ -83,7 +83,7 @@ class Tree:
         """Return the level below on which blocks of noise start."""
         return level + ((self.bits - level) % LEVELS or LEVELS)
 
-    def root(self, noise: Noise) -> Nodes:
+    def root(self, noise: RefinementNoise) -> Nodes:
         """Return the root with its refined total; no node where that is 0."""
         total = np.array([noise.refined_total(int(self.cumulative[-1]))])
         return np.zeros(1, np.int64)[total > 0], total[total > 0]
@@ -106,7 +106,7 @@ class Tree:
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
     ) -> tuple[list[Nodes], int]:
         stack, room, out = self._desk(level, last)
-        tree, noise = self._looked_up, kernels.Noise(words, np.uint32(self.noise.stream))
+        tree, noise = self._looked_up, kernels.NoiseStreams(words, np.uint32(self.noise.stream))
         done: list[Nodes] = []
         visited, most = 0, stack.nodes.shape[2]
         for first in range(0, nodes[0].size, most):
@@ -124,10 +124,10 @@ class Tree:
         return done, visited
 
     @cached_property
-    def _looked_up(self) -> kernels.Tree:
+    def _looked_up(self) -> kernels.RefinementTables:
         domain, nobody = self.table.grid.domain_tests(), np.empty((2, 0), np.int64)
         law = self.noise.law
-        return kernels.Tree(self.table.key, self.cumulative, *domain, law.table, nobody)
+        return kernels.RefinementTables(self.table.key, self.cumulative, *domain, law.table, nobody)
 
     def _desk(self, level: int, last: int) -> Desk:
         """Return what a descent works on: one that is free, or a new one."""
@@ -164,9 +164,9 @@ class Tree:
         stack.fill[0] = prefix.size, at.size, 0, 0
 
 
-def _room() -> kernels.Room:
+def _room() -> kernels.RefinementWorkspace:
     most = kernels.MOST // 2 + 1
-    return kernels.Room(
+    return kernels.RefinementWorkspace(
         np.empty(kernels.BLOCK, np.int64),
         np.empty(16 * kernels.BLOCK, np.uint32),
         np.empty((2, most), np.int64),
@@ -180,7 +180,7 @@ def _room() -> kernels.Room:
 
 
 def refine(
-    table: CountTable, noise: Noise, parts: int = 0, threads: int = 0
+    table: CountTable, noise: RefinementNoise, parts: int = 0, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """T2: refine from the root down, visiting only nodes that hold somebody.
 
@@ -204,7 +204,7 @@ def refine(
         Nodes that were split.
     """
     grid = binary(table.grid)
-    tree = Tree(table, noise.detail)
+    tree = RefinementRun(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
     few = min(1 << grid.bits, table.key.size * grid.bits) <= FEW_SPLIT
     alone = not parts and (few or parallel.processors(threads) == 1)
@@ -231,7 +231,7 @@ def refine(
     return key.view(np.uint64), count, visited + sum(found)
 
 
-def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
+def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]:
     """T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
 
     Returns
@@ -259,51 +259,6 @@ def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
     haar.refine_dense(sums[1], detail, drawn, rounding, branch)
     haar.inverse_dense(detail, sums)
     return sums[n:].copy()
-
-
-def refine_continuous(table: CountTable, scale: float, key: NoiseKey) -> NDArray[np.float64]:
-    """Refine real numbers, dense, as the paper does: for reproducing its figures only.
-
-    Laplace noise by the inverse distribution function in floating point. It is NOT hardened
-    against the leak of floating-point noise (Mironov 2012): never publish its result.
-
-    Parameters
-    ----------
-    table : CountTable
-        On a grid that fills its keys: all sizes powers of two, no mask.
-    scale : float
-    key : NoiseKey
-
-    Returns
-    -------
-    float64[2**bits]
-        Refined counts in key order, not negative.
-    """
-    grid = binary(table.grid)
-    n = _dense_size(grid)
-    if grid.size != n:
-        raise UsageError("The continuous form needs axes whose sizes are powers of two.")
-    leaves = np.zeros(n)
-    leaves[table.key.astype(np.int64)] = table.count
-    levels = [leaves]
-    while levels[-1].size > 1:
-        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    refined = np.maximum(levels.pop() + _continuous(key, np.array([0]), scale), 0)
-    for sums in reversed(levels):
-        halves = sums.reshape(-1, 2)
-        node = np.arange(refined.size) + refined.size
-        detail = halves[:, 0] - halves[:, 1] + _continuous(key, node, scale)
-        detail = np.clip(detail, -refined, refined)
-        refined = np.stack([refined + detail, refined - detail], axis=1).reshape(-1) / 2
-    return refined
-
-
-def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
-    """Laplace noise of nodes by the inverse distribution function at 52-bit midpoints."""
-    word = blocks(key, Stream.CONTINUOUS, node.astype(np.uint64))[0]
-    uniform = ((word >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52 - 0.5
-    noise: NDArray[np.float64] = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
-    return noise
 
 
 def binary(grid: Grid) -> Grid:

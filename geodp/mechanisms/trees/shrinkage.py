@@ -19,7 +19,7 @@ from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels.pyramid import shares as kernels
 from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees.descent import Descent, variance_of
-from geodp.mechanisms.trees.made_up import Halving, Sharing
+from geodp.mechanisms.trees.made_up import Halving, SyntheticLevels
 from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
@@ -83,7 +83,7 @@ def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[
     return error, nodes
 
 
-def block(run: Sharing | Halving, grid: Grid) -> dict[str, Any] | None:
+def block(run: SyntheticLevels | Halving, grid: Grid) -> dict[str, Any] | None:
     """``meaning``, ``cells``, ``bias`` and ``rmse`` of the sum of a lone settlement, in counts.
 
     None in an order of regions, where nothing tells which cells lie side by side.
@@ -108,7 +108,9 @@ def _sides(shape: tuple[int, ...]) -> list[int]:
 
 
 @lru_cache(maxsize=256)
-def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _losses(
+    run: SyntheticLevels | Halving, order: Order, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
     """Released minus true sums of settlements at many places: float64[n]."""
     bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - order.bits))
     trees, keys = 1 << bits, prod(order.radices)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.typing import FloatArray, IntArray
 
 QUANTUM = 256
 """Sum of every column of a chosen strategy, whose entries are whole numbers.
@@ -19,9 +20,6 @@ WORKLOADS = ("ranges", "blocks", "cells")
 MOST_MIXED = 16
 STEPS = 80
 """Most rows of a p-identity strategy besides the cells, and steps of its optimiser."""
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
@@ -68,7 +66,7 @@ def expected_error(
     return variance * norm_of_columns(strategy, norm) ** 2 * trace
 
 
-def gram_of(workload: str, n: int) -> Real:
+def gram_of(workload: str, n: int) -> FloatArray:
     """``W' W`` of a workload on n keys: how many queries hold both of two keys; float64[n, n].
 
     Examples
@@ -90,7 +88,7 @@ def gram_of(workload: str, n: int) -> Real:
     return np.asarray(both, np.float64)
 
 
-def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
+def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> IntArray:
     """Weighted sums of all aligned blocks, from the root to the cells: int64[rows, 2**k].
 
     With ``wavelet`` they are Haar rows instead: the total, then the difference of the halves of
@@ -123,7 +121,7 @@ def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
     return np.asarray(np.concatenate(rows), np.int64)
 
 
-def optimise(gram: Real) -> Whole:
+def optimise(gram: FloatArray) -> IntArray:
     """Return the better strategy for ``W' W`` of two families, see :class:`Matrix`."""
     weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
     candidates = [
@@ -133,7 +131,7 @@ def optimise(gram: Real) -> Whole:
     return min(candidates, key=lambda found: _trace(gram, found))
 
 
-def _trace(gram: Real, strategy: Whole) -> float:
+def _trace(gram: FloatArray, strategy: IntArray) -> float:
     """``trace(W' W (A' A)**-1)``; infinite for a strategy without full column rank."""
     matrix = strategy.astype(np.float64)
     try:
@@ -142,7 +140,7 @@ def _trace(gram: Real, strategy: Whole) -> float:
         return float("inf")
 
 
-def whole_columns(matrix: Real) -> Whole:
+def whole_columns(matrix: FloatArray) -> IntArray:
     """Return a non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
 
     Every column is scaled and rounded down; what is missing goes, one each, to the entries
@@ -160,7 +158,7 @@ def whole_columns(matrix: Real) -> Whole:
     return np.asarray(whole + (place < missing), np.int64)
 
 
-def haar_levels(gram: Real) -> Real:
+def haar_levels(gram: FloatArray) -> FloatArray:
     """Return sums of ``h' W' W h`` over the orthonormal Haar rows h of every level.
 
     They are float64[k + 1].
@@ -178,7 +176,7 @@ def haar_levels(gram: Real) -> Real:
     return np.array(found[::-1])
 
 
-def tree_weights(levels: Real) -> Real:
+def tree_weights(levels: FloatArray) -> FloatArray:
     """Good weights of the sums of every level's blocks, which add up to 1.
 
     The Haar rows are eigenvectors of ``A' A``; one of level i has the value
@@ -189,7 +187,7 @@ def tree_weights(levels: Real) -> Real:
     k = levels.size - 1
     sizes = 2.0 ** (k - np.arange(k + 1))
 
-    def error(w: Real) -> tuple[float, Real]:
+    def error(w: FloatArray) -> tuple[float, FloatArray]:
         """Logarithm of ``sum(w)**2 * sum(g / value)``, and its gradient."""
         value = np.cumsum((w**2 * sizes)[::-1])[::-1]
         total = float((levels / value).sum())
@@ -201,7 +199,7 @@ def tree_weights(levels: Real) -> Real:
     return np.asarray(found.x / found.x.sum())
 
 
-def p_identity(gram: Real) -> Real:
+def p_identity(gram: FloatArray) -> FloatArray:
     """Return a strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
 
     T has one non-negative row for every 16 keys, at most 16, and D scales the columns. Descent
@@ -230,7 +228,7 @@ def p_identity(gram: Real) -> Real:
     return np.asarray(np.concatenate([np.eye(n), mixed]) / (1 + mixed.sum(axis=0)))
 
 
-def mixed_error(mixed: Real, gram: Real) -> tuple[float, Real]:
+def mixed_error(mixed: FloatArray, gram: FloatArray) -> tuple[float, FloatArray]:
     """``trace(W' W (A' A)**-1)`` of ``A = [I; T] D`` and its gradient in T, float64[p * n].
 
     With C the inverse of D and ``M = (I + T' T)**-1 = I - T' (I + T T')**-1 T`` it is

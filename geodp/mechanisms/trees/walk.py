@@ -21,6 +21,7 @@ from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 RECORDS = 1 << 13, 1 << 18
 """Words of 64 bits of the first piece of the first pass's records, and of the largest: each is as
@@ -29,10 +30,6 @@ long as all before it. The second pass lets them go."""
 PUT = 1 << 16
 """Open nodes that are put out in one piece."""
 
-Reals = NDArray[np.float64]
-
-Found = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Nodes above 0 and their counts, in key order."""
 
 NO_ESTIMATES = np.empty(0), np.empty(0)
 
@@ -51,10 +48,10 @@ class Front:
     """
 
     level: int
-    prefix: NDArray[np.uint64]
-    count: NDArray[np.int64]
-    z: Reals
-    variance: Reals
+    prefix: KeyArray
+    count: IntArray
+    z: FloatArray
+    variance: FloatArray
 
     def piece(self, nodes: slice) -> Front:
         """Return some neighbouring nodes; their estimates are these, not a copy."""
@@ -63,7 +60,7 @@ class Front:
 
 
 @dataclass(eq=False)
-class Records:
+class PassRecords:
     """What the second pass needs of the open nodes below a front.
 
     Attributes
@@ -74,7 +71,7 @@ class Records:
         Open nodes of the last level.
     """
 
-    pieces: list[NDArray[np.uint64]]
+    pieces: list[KeyArray]
     opened: int
 
     def __sizeof__(self) -> int:
@@ -93,7 +90,7 @@ class Walk:
 
     table: Cells
     edges: Edges
-    cumulative: NDArray[np.int64]
+    cumulative: IntArray
     descent: Descent
     noise: tuple[NodeNoise, ...]
     levels: Levels
@@ -112,7 +109,7 @@ class Walk:
         """What is drawn on all levels."""
         return tuple(one.source for one in self.noise)
 
-    def roots(self, roots: NDArray[np.uint64]) -> tuple[Front, Reals]:
+    def roots(self, roots: KeyArray) -> tuple[Front, FloatArray]:
         """Measure roots; those above 0, and their numbers in [0, 1)."""
         noisy, uniform = self.noise[0].families(roots, 1)
         first, stop = self.spans(0, roots)
@@ -123,7 +120,7 @@ class Walk:
         own = np.full(int(some.sum()), self.descent.variances[0])
         return Front(0, roots[some], count[some], z[some], own), uniform[some]
 
-    def spans(self, level: int, prefix: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
+    def spans(self, level: int, prefix: KeyArray) -> tuple[IntArray, ...]:
         """First and one past the last of the data of nodes."""
         stride, key = np.uint64(self.descent.strides[level]), self.table.key
         first = prefix * stride
@@ -132,29 +129,29 @@ class Walk:
 
     def open(self, front: Front, last: int) -> tuple[Front, int]:
         """Return the open nodes of a lower level by the first pass, and how many were measured."""
-        run = Run(self, front, last, columns=4)
+        run = PassRun(self, front, last, columns=4)
         run.measure()
         return Front(last, *parallel.concat(run.parts)), run.visited
 
-    def cells(self, front: Front, last: int) -> tuple[Found, int]:
+    def cells(self, front: Front, last: int) -> tuple[KeyedCounts, int]:
         """Return the same as prefixes and counts only."""
-        run = Run(self, front, last, columns=2)
+        run = PassRun(self, front, last, columns=2)
         run.measure()
         prefix, count = parallel.concat(run.parts)
         return (prefix, count), run.visited
 
     def measure(
-        self, front: Front, last: int, below: tuple[Reals, Reals] = NO_ESTIMATES
-    ) -> tuple[Records, int]:
+        self, front: Front, last: int, below: tuple[FloatArray, FloatArray] = NO_ESTIMATES
+    ) -> tuple[PassRecords, int]:
         """Run the first pass down to a level, and improve the front's estimates from below.
 
         ``below``: estimates and variances of the last level's open nodes, instead of their own.
         """
-        run = Run(self, front, last, columns=0)
+        run = PassRun(self, front, last, columns=0)
         run.measure(below)
-        return Records(run.pieces, run.opened), run.visited
+        return PassRecords(run.pieces, run.opened), run.visited
 
-    def share(self, front: Front, last: int, count: NDArray[np.int64], records: Records) -> Found:
+    def share(self, front: Front, last: int, count: IntArray, records: PassRecords) -> KeyedCounts:
         """Run the second pass: what the front's nodes have now, shared out; records are let go."""
         if front.level == last:
             return front.prefix[count > 0], count[count > 0]
@@ -174,7 +171,7 @@ class Walk:
             why = passes.second_pass(self.levels, top, below, progress, piece, out)
         return out[0][state[layout.PUT] :], out[1][state[layout.PUT] :]
 
-    def settle(self, front: Front, uniform: Reals, middle: Front) -> NDArray[np.int64]:
+    def settle(self, front: Front, uniform: FloatArray, middle: Front) -> IntArray:
         """Run both passes from the roots to a level whose nodes have estimates from below.
 
         Parameters
@@ -190,7 +187,7 @@ class Walk:
         int64[.]
             What each of them has in the end.
         """
-        records = Records([], 0)
+        records = PassRecords([], 0)
         if middle.level:
             records, _ = self.measure(front, middle.level, (middle.z, middle.variance))
         z = front.z if middle.level else middle.z
@@ -203,7 +200,7 @@ class Walk:
 
 def refine(
     table: CountTable, descent: Descent, key: NoiseKey, parts: int = 0, threads: int = 0
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+) -> tuple[KeyArray, IntArray, int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured.
 
     Parameters
@@ -221,10 +218,10 @@ def descend(
     table: Cells,
     descent: Descent,
     key: NoiseKey,
-    roots: NDArray[np.uint64],
+    roots: KeyArray,
     parts: int = 0,
     threads: int = 0,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+) -> tuple[KeyArray, IntArray, int]:
     """Run both passes under several roots side by side: each has ``strides[0]`` keys."""
     walk, last = Walk.of(table, descent, key), len(descent.strides) - 1
     front, uniform = walk.roots(roots)
@@ -252,7 +249,7 @@ def descend(
     kept = parallel.map_items(lambda run: walk.measure(middle.piece(run), last), runs, threads)
     count, visited = walk.settle(front, uniform, middle), visited + sum(seen for _, seen in kept)
 
-    def finish(number: int) -> Found:
+    def finish(number: int) -> KeyedCounts:
         run = runs[number]
         return walk.share(middle.piece(run), last, count[run], kept[number][0])
 
@@ -261,7 +258,7 @@ def descend(
 
 
 @dataclass(eq=False)
-class Run:
+class PassRun:
     """A first pass below a front, which goes on until it is done.
 
     Attributes
@@ -285,11 +282,11 @@ class Run:
     last: int
     columns: int
     parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)
-    pieces: list[NDArray[np.uint64]] = field(default_factory=list)
+    pieces: list[KeyArray] = field(default_factory=list)
     opened: int = 0
     visited: int = 0
 
-    def measure(self, below: tuple[Reals, Reals] = NO_ESTIMATES) -> None:
+    def measure(self, below: tuple[FloatArray, FloatArray] = NO_ESTIMATES) -> None:
         """Run it; ``below`` as of :meth:`Walk.measure`."""
         front, walk = self.front, self.walk
         if front.level == self.last or not front.prefix.size:
@@ -298,7 +295,7 @@ class Run:
             return
         progress, desk, top = start_pass(walk.levels, front, self.last), self._desk(), self._top()
         state, goal = progress[0], layout.Goal(self.columns == 0, np.array(below))
-        tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
+        tree = layout.PyramidTree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
         record = np.empty(0 if self.columns else RECORDS[0], np.uint64)
         out = self._out(PUT if self.columns else 0)
         with expose(walk.noise[0].key, *walk.draws) as words:
@@ -326,12 +323,12 @@ class Run:
         front.z[:], front.variance[:] = top.estimates
         self.opened, self.visited = int(state[layout.OPENED]), int(state[layout.VISITED])
 
-    def _top(self) -> layout.Top:
+    def _top(self) -> layout.TopNodes:
         front, size = self.front, self.front.prefix.size
         spans = self.walk.spans(front.level, front.prefix)
         whole = np.full(size, self.walk.edges.limit.size == 0)
         nodes = [front.prefix.view(np.int64), front.count, *spans, whole]
-        return layout.Top(np.array(nodes, np.int64), np.array([front.z, front.variance]))
+        return layout.TopNodes(np.array(nodes, np.int64), np.array([front.z, front.variance]))
 
     def _out(self, size: int) -> layout.Out:
         estimates = np.empty((2, size if self.columns == 4 else 0))
@@ -345,9 +342,9 @@ class Run:
 
     def _decide(
         self,
-        state: NDArray[np.int64],
-        fill: NDArray[np.int64],
-        top: layout.Top,
+        state: IntArray,
+        fill: IntArray,
+        top: layout.TopNodes,
         desk: Desk,
     ) -> None:
         """Decide exactly what the table of a block's level leaves open."""
@@ -365,12 +362,12 @@ class Run:
         desk.far[: ROWS * pitch].reshape(ROWS, pitch)[:, : rows.shape[1]] = rows
 
 
-def prefix_sums(table: Cells) -> NDArray[np.int64]:
+def prefix_sums(table: Cells) -> IntArray:
     """Return counts of the cells before every cell, and of all: int64[m + 1]."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
 
 
-def piece_of(words: int) -> NDArray[np.uint64]:
+def piece_of(words: int) -> KeyArray:
     """Return words of 64 bits, and of many the memory goes back as soon as nobody has them.
 
     It comes in large pages where the system has them: small ones, asked for one by one as they are
@@ -392,9 +389,7 @@ def writable(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, requirements=["C", "W"])
 
 
-def start_pass(
-    levels: Levels, front: Front, last: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def start_pass(levels: Levels, front: Front, last: int) -> tuple[IntArray, IntArray]:
     """State and fill of a first pass below a front."""
     state = np.zeros(layout.STATE, np.int64)
     fill = np.zeros((levels.table.shape[1], 5), np.int64)

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from geodp.privacy.chain.slots import Place
-from geodp.privacy.hash_chain import Entry, canonical
+from geodp.privacy.hash_chain import LedgerEntry, canonical
 
 Branches = list[Place | None]
-Fetch = Callable[[Place], Entry]
+Fetch = Callable[[Place], LedgerEntry]
 """Return the verified entry of a place."""
 
 _BITS = 256
@@ -49,7 +49,9 @@ class Index:
         self._latest = f"latest_{name}"
         self._key_of = key_of
 
-    def columns(self, content: dict[str, Any], last: Entry | None, fetch: Fetch) -> dict[str, Any]:
+    def columns(
+        self, content: dict[str, Any], last: LedgerEntry | None, fetch: Fetch
+    ) -> dict[str, Any]:
         """Return what a new entry has to hold for the index.
 
         Parameters
@@ -65,7 +67,7 @@ class Index:
             return {self.name: self._branches_of(key, root, fetch)}
         return {} if root is None else {self._latest: list(root)}
 
-    def find(self, key: int, last: Entry, fetch: Fetch) -> Entry | None:
+    def find(self, key: int, last: LedgerEntry, fetch: Fetch) -> LedgerEntry | None:
         """Return the latest entry with a key, if there is one."""
         place = self._root(last)
         while place is not None:
@@ -77,7 +79,7 @@ class Index:
             place = branches[at] if at < len(branches) else None
         return None
 
-    def entries(self, last: Entry, fetch: Fetch) -> Iterator[Entry]:
+    def entries(self, last: LedgerEntry, fetch: Fetch) -> Iterator[LedgerEntry]:
         """Yield the latest entry of every key, in no order."""
         root = self._root(last)
         open_places = [] if root is None else [(root, 0)]
@@ -109,17 +111,17 @@ class Index:
             place = theirs[at] if at < len(theirs) else None
         return [None if branch is None else list(branch) for branch in branches]
 
-    def _root(self, last: Entry | None) -> Place | None:
+    def _root(self, last: LedgerEntry | None) -> Place | None:
         if last is None:
             return None
         if self._key_of(last.content) is not None:
             return last.place
         return _place(last.content.get(self._latest))
 
-    def _read(self, entry: Entry) -> Sequence[Place | None]:
+    def _read(self, entry: LedgerEntry) -> Sequence[Place | None]:
         return [_place(branch) for branch in entry.content[self.name]]
 
-    def _require_key(self, entry: Entry) -> int:
+    def _require_key(self, entry: LedgerEntry) -> int:
         key = self._key_of(entry.content)
         if key is None:
             raise ValueError("a branch leads to an entry outside of the index")

@@ -31,7 +31,7 @@ from geodp.privacy.chain.locked_file import (
     sync_folder,
     write_at,
 )
-from geodp.privacy.hash_chain import ROOT, Entry, Head
+from geodp.privacy.hash_chain import ROOT, Head, LedgerEntry
 
 _LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{32}) ([0-9a-f]{64})")
 _BEGUN = re.compile(rb"\d{0,18}( [0-9a-f]{0,32}( [0-9a-f]{0,64})?)?")
@@ -97,7 +97,7 @@ class Witness:
         """Tell whether it has no line yet."""
         return os.fstat(self._file.fileno()).st_size == 0
 
-    def compare(self, last: Entry) -> None:
+    def compare(self, last: LedgerEntry) -> None:
         """Refuse a ledger that lacks the witness's head, or went on without the witness.
 
         Parameters
@@ -120,7 +120,7 @@ class Witness:
             )
         raise self._lacking(stated)
 
-    def require_within(self, entries: Iterable[Entry]) -> None:
+    def require_within(self, entries: Iterable[LedgerEntry]) -> None:
         """Refuse a ledger that lacks the witness's head, which may be an earlier one of it.
 
         Parameters

@@ -18,13 +18,10 @@ from numpy.typing import NDArray
 
 from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.draws import UNIFORM, LawName
-from geodp.privacy.noise.law import DIGITS, exp_interval
+from geodp.privacy.noise.law import DIGITS, bisect, exp_interval
 
 DECAY = "coins of chances exp(-rate d)"
 """Name of the law of coins, and of choices by such weights."""
-
-MOST_BELOW = 1 << 63
-"""Largest bound of a uniform whole number."""
 
 _WORDS = 8  # of a block
 _MASK = np.uint64((1 << DIGITS) - 1)
@@ -173,16 +170,9 @@ class Decay:
             low, high = _power(chance, j, work)
             return True if most <= low else False if least >= high else None
 
-        reached, beyond = 0, n + 1
         if below(n):
             return n
-        while beyond - reached > 1:
-            middle = (reached + beyond) // 2
-            answer = below(middle)
-            if answer is None:
-                return None
-            reached, beyond = (middle, beyond) if answer else (reached, middle)
-        return reached
+        return bisect(below, 0, n + 1)
 
     def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
         """Return whether a number of 63 digits, and what follows them, is below a chance."""

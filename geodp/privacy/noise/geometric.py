@@ -32,7 +32,7 @@ _MASK = np.uint64((1 << DIGITS) - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Geometric:
+class GeometricDraws:
     """The law ``P(G >= g) = ratio**g`` on 0, 1, 2, ..., as a list of draws.
 
     Draw i is a pure function of key, stream, ratio and i. No floating-point number decides it.

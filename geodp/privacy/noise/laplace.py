@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate, count
+from itertools import count
 
 from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
 
@@ -49,7 +49,7 @@ class DiscreteLaplace(Law):
         """Name and scale."""
         return LAPLACE, self.scale
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance ``2 q / (1 - q)**2``."""
         x = float(1 / self.scale)
@@ -68,8 +68,10 @@ class DiscreteLaplace(Law):
         bits = KNOWN + 96
         q_low, q_high = exp_interval(1 / self.scale, bits)
         one = 1 << bits
-        lows = list(accumulate([one] * RUN, lambda power, _: (power * q_low) >> bits))
-        highs = list(accumulate([one] * RUN, lambda power, _: ((power * q_high) >> bits) + 1))
+        lows, highs = [one], [one]
+        for _ in range(RUN - 1):
+            lows.append((lows[-1] * q_low) >> bits)
+            highs.append(((highs[-1] * q_high) >> bits) + 1)
         shift = 2 * bits - KNOWN
         for start in count(1, RUN):
             low, high = self.tail(start, bits)

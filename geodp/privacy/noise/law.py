@@ -16,7 +16,7 @@ integer bounds of P that are as close as it takes. No floating-point number deci
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -93,13 +93,13 @@ class Law(ABC):
         less, and ``2**15``. ``-2**31`` where there are more of them, or the last one.
     """
 
-    table: kernels.Table = field(init=False, repr=False)
+    table: kernels.NoiseTable = field(init=False, repr=False)
     bucket: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
         bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
-        table = kernels.Table(_values(first), first, rest, _count_above(first, bits))
+        table = kernels.NoiseTable(_values(first), first, rest, _count_above(first, bits))
         bucket = _buckets(first)
         for array in (*table, bucket):
             array.flags.writeable = False
@@ -179,13 +179,7 @@ class Law(ABC):
             if answer is None:
                 return None
             reached, beyond = beyond, 2 * beyond
-        while beyond - reached > 1:
-            middle = (reached + beyond) // 2
-            answer = below(middle)
-            if answer is None:
-                return None
-            reached, beyond = (middle, beyond) if answer else (reached, middle)
-        return reached
+        return bisect(below, reached, beyond)
 
 
 def _count_above(first: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
@@ -214,3 +208,17 @@ def _buckets(first: NDArray[np.uint32]) -> NDArray[np.int32]:
     found = np.where(inside == 0, none, above[1:] << 16 | among)
     known = (inside <= 1) & (above[:-1] < min(first.size, 1 << 14))
     return np.where(known, found, -(1 << 31)).astype(np.int32)
+
+
+def bisect(below: Callable[[int], bool | None], reached: int, beyond: int) -> int | None:
+    """Return the largest number that is ``below``, or None if the digits do not tell of one.
+
+    ``reached`` is below, ``beyond`` is not.
+    """
+    while beyond - reached > 1:
+        middle = (reached + beyond) // 2
+        answer = below(middle)
+        if answer is None:
+            return None
+        reached, beyond = (middle, beyond) if answer else (reached, middle)
+    return reached

@@ -9,8 +9,8 @@ import pytest
 import geodp
 from geodp import cli
 from geodp.errors import UsageError, WithdrawnWarning
-from tests.analysis.compare.releases import released
 from tests.command import geodp as run
+from tests.features.compare.releases import released
 
 SAID = "THIS RELEASE WAS WITHDRAWN on 2026-01-31"
 ASKED = ("--reason", "One district was counted twice.", "--date", "2026-01-31")

@@ -15,7 +15,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import choose_exports, write_exports
-from geodp.io.write.export.sheet import Sheet
+from geodp.io.write.export.sheet import ExportSheet
 from geodp.table.card import StatedMetadata
 from tests.release.test_frames import GRIDS, KEY, MESH, METRES, release
 
@@ -203,7 +203,7 @@ def test_exports_are_public_only(opened):
     """Nobody hands a confidential table to an export: they take what was released."""
     table = geodp.CountTable.from_index(MESH, [[1], [2]], [3])
     with pytest.raises(UsageError, match="released tables"):
-        Sheet(table, opened["mesh"].card(), None)
+        ExportSheet(table, opened["mesh"].card(), None)
 
 
 def test_unknown_exports_are_named():

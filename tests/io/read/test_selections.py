@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 import geodp
 from geodp.cli.commands.budget import budget
-from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
+from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.verify import verify

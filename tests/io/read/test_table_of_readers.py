@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import geodp
-from geodp.cli.commands.evaluate import evaluate
-from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
 from geodp.cli.readers import reader_options
 from geodp.errors import UsageError
+from geodp.features.evaluate.commands.evaluate import evaluate
+from geodp.features.plan.commands.plan import plan
 from geodp.grid.grid import Grid
 from geodp.io import read
 from geodp.io.read import READERS, choose

@@ -11,7 +11,8 @@ import rasterio
 
 from geodp.io.crs import same_crs
 from geodp.io.folder.publication import sha256
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.table.stated.domain import StatedDomain
 from tests.io.verify.test_verify import write_checksums
 

@@ -26,9 +26,10 @@ from geodp.io.read.public.mask import read_mask
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.tileset import read_tileset
-from geodp.io.verify.verify import read_release_table, verify
-from geodp.io.write.tiles import Look, Tiling, write_vrt
+from geodp.io.verify.verify import verify
+from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
 from tests.io.verify.test_verify import failures, write_checksums
@@ -219,7 +220,7 @@ def tiles(tmp_path):
         files[number] = f"n.tiles/{TILES.name(number)}"
         path.rename(tmp_path / files[number])
     vrt = tmp_path / "n.vrt"
-    names = Look("n", None, "float32", {}).bands(METRES)
+    names = TileStyle("n", None, "float32", {}).bands(METRES)
     write_vrt(TILES, files, vrt, names=names, unit="n", dtype="float32", tags={"A": "b"})
     return vrt, list(files.values())
 

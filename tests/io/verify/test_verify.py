@@ -15,9 +15,10 @@ from geodp.grid.codes import JISMesh
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.digest import release_id
+from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
-from geodp.io.verify.readback import index_of
-from geodp.io.verify.verify import Check, read_release_table, verify
+from geodp.io.verify.readback import index_of, read_release_table
+from geodp.io.verify.verify import verify
 from geodp.io.write import picture
 from geodp.io.write.geometry import has_geometry
 from geodp.privacy.access import has_owners

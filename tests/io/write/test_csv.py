@@ -17,7 +17,8 @@ from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
 from geodp.io.write.uncertainty import Errors
 from geodp.release.release import Release

@@ -223,8 +223,8 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
 
 
 def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
-    from geodp.io.write.export.sheet import Sheet
-    from geodp.io.write.export.vector import GeoPackage
+    from geodp.io.write.export.sheet import ExportSheet
+    from geodp.io.write.export.vector import GeoPackageExport
 
     counts = np.arange(KANTO.size).reshape(KANTO.shape) % 50
     table = geodp.CountTable.from_dense(counts, KANTO)
@@ -233,8 +233,8 @@ def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path)
         release = geodp.publish(table, metadata=said, **{"contribution": 1, **terms})
         release.write(tmp_path / name)
         opened = geodp.open(tmp_path / name)
-        GeoPackage().write(
-            Sheet(opened.table, opened.card(), opened.errors()), tmp_path / f"{name}.x"
+        GeoPackageExport().write(
+            ExportSheet(opened.table, opened.card(), opened.errors()), tmp_path / f"{name}.x"
         )
     public = {name: tmp_path / name / "public" for name in ("plain", "few")}
     texts = {name: (path / "population.qml").read_text("utf-8") for name, path in public.items()}

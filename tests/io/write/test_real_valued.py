@@ -16,10 +16,12 @@ import rasterio.shutil
 from PIL import Image
 
 import geodp
+from geodp import mechanisms
 from geodp.errors import UsageError, VerificationError
-from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, picture, qgis_style
-from geodp.io.write.drawing.sheet import Cells, Words
+from geodp.io.write.drawing.sheet import CellRaster, Words
 from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
@@ -57,7 +59,7 @@ class Thirds(Laplace):
 
 @pytest.fixture
 def thirds(monkeypatch):
-    monkeypatch.setitem(METHODS, "thirds", Thirds())
+    monkeypatch.setitem(mechanisms._find_methods(), "thirds", Thirds())
 
 
 def released(grid, method):
@@ -354,7 +356,7 @@ def test_pairs_are_drawn_with_negative_values():
     table = release.table
     below = geodp.ReleasedTable(table.grid, table.key, -abs(table.count), table.event)
     sheet = compose(below, release.card(), look.Look())
-    left, right = (item.number for item in sheet.items if isinstance(item, Cells))
+    left, right = (item.number for item in sheet.items if isinstance(item, CellRaster))
     assert (left == look.NEGATIVE).any()
     assert (right == look.NEGATIVE).any()
 

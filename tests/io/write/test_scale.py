@@ -9,7 +9,7 @@ from pyproj import Geod
 
 import geodp
 from geodp.io.write import qgis_style, scale
-from geodp.io.write.drawing.sheet import parse_colour
+from geodp.io.write.drawing.sheet import parse_colours
 from geodp.io.write.map import look
 from tests.io.write.sight import SIGHTS, apart
 from tests.io.write.test_writers import KANTO
@@ -48,14 +48,14 @@ def test_more_people_are_further_from_the_paper(theme):
 
 
 def test_pictures_and_styles_have_the_same_colours():
-    assert look.LIGHT.classes == tuple(map(parse_colour, scale.DARK_IS_MANY))
-    assert look.LIGHT.below == parse_colour(qgis_style.BELOW)
+    assert look.LIGHT.classes == parse_colours(scale.DARK_IS_MANY)
+    assert parse_colours([qgis_style.BELOW]) == (look.LIGHT.below,)
 
 
 @pytest.mark.parametrize("area", AREAS)
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_count_has_the_class_of_its_density(area, whole):
-    classes = list(scale.fit_classes(area, whole=whole))
+    classes = scale.fit_classes(area, whole=whole)
     assert all(one.end == other.first for one, other in pairwise(classes))
     assert classes[-1].end is None
     assert classes[0].first == whole
@@ -68,7 +68,7 @@ def test_a_count_has_the_class_of_its_density(area, whole):
 
 def test_tiny_cells_have_no_class_that_is_empty():
     """A cell of 100 m with one person has 100 of them per square kilometre."""
-    classes = list(scale.fit_classes(Fraction(1, 100), whole=True))
+    classes = scale.fit_classes(Fraction(1, 100), whole=True)
     assert [int(each.first) for each in classes] == [1, 3, 10, 30, 100]
     assert classes[0].number == 3
     assert [each.density for each in classes] == [

@@ -52,7 +52,10 @@ def test_the_first_pass(learned, edges, least, large):
     some, shut = count > 0, (count == 0) & (own > 0)
 
     put = np.empty(size, np.uint64), count * 0, np.empty(size)
-    found, kept = passes.Found(np.empty(NODES, np.int64), np.empty((2, NODES)), *put), share.copy()
+    found, kept = (
+        passes.OpenChildren(np.empty(NODES, np.int64), np.empty((2, NODES)), *put),
+        share.copy(),
+    )
     given = (above, total, uniform), noisy, inside, (kept, whole), tables, (OWN, least)
     k = passes.open_children(*given, make_room(FANOUT), found)
     assert k == some.sum()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.parts.chain import Chain, Group, project
-from geodp.mechanisms.parts.counts import Shared, Truth
+from geodp.mechanisms.parts.chain import Group, PartsPass, project
+from geodp.mechanisms.parts.counts import Shared, TrueParts
 from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -22,13 +22,13 @@ KEY = bytes(range(32))
 def chain(epsilon="1/2", step=None, schedule=SCHEDULE, marginals=(), **noise):
     terms = Terms.of(**(noise or {"epsilon": epsilon}), contribution=1)
     event = Measurement.of("parts", terms, 1, "fixed")
-    return Chain(GRID, schedule, event, NoiseKey(KEY), step or Step(0, 1, 6, 6, 1), marginals)
+    return PartsPass(GRID, schedule, event, NoiseKey(KEY), step or Step(0, 1, 6, 6, 1), marginals)
 
 
 def people(rng, parts=6, most=400):
     table = rng.integers(0, most, (256, parts)) * (rng.random((256, 1)) < 0.4)
     cell, part = np.nonzero(table)
-    return table, Truth(cell.astype(np.uint64), part, table[cell, part])
+    return table, TrueParts(cell.astype(np.uint64), part, table[cell, part])
 
 
 def released(table):
@@ -78,7 +78,7 @@ def test_one_person_changes_one_entry_of_each_level():
     table, truth = people(np.random.default_rng(8))
     more = truth.count.copy()
     more[5] += 1
-    other = Truth(truth.cell, truth.part, more)
+    other = TrueParts(truth.cell, truth.part, more)
     totals = released(table)
     levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     one, two = (Group(chain(), 0, own).measure(levels, 3) for own in (truth, other))
@@ -90,14 +90,14 @@ def test_true_counts_of_2_to_the_59_get_their_noise_as_whole_numbers():
     """As float64 these two would be the same number, and 1 person would not show."""
     shown = {}
     for more in (0, 1):
-        truth = Truth(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.array([2**59 + more]))
+        truth = TrueParts(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.array([2**59 + more]))
         sums = truth.tally(np.zeros(1, np.uint64), 256, 2)
         assert sums.dtype == np.int64
         shown[more] = int(sums[0, 0])
     assert shown[1] - shown[0] == 1
     counts = np.array([2**59 + 1], np.int64)
     found = chain(step=Step(0, 1, 2, 2, 1)).run(
-        Truth(np.zeros(1, np.uint64), np.zeros(1, np.int64), counts),
+        TrueParts(np.zeros(1, np.uint64), np.zeros(1, np.int64), counts),
         Shared(np.zeros(1, np.uint64), np.zeros(1, np.int64), counts),
     )
     assert int(found.count.sum()) == 2**59 + 1

@@ -4,14 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from geodp.mechanisms.parts.counts import Measured, Truth
+from geodp.mechanisms.parts.counts import Measured, TrueParts
 from geodp.mechanisms.parts.levels import Step
 from geodp.privacy.noise.laplace import DiscreteLaplace
 
 CELL = np.array([1, 1, 5, 6], np.uint64)
 PART = np.array([0, 4, 2, 5])
 COUNT = np.array([10, 20, 30, 40])
-TRUTH = Truth(CELL, PART, COUNT)
+TRUTH = TrueParts(CELL, PART, COUNT)
 
 
 def test_nodes_are_sums_of_their_cells_by_part():

@@ -7,7 +7,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.mechanisms.parts.chain import Group
-from geodp.mechanisms.parts.counts import Truth
+from geodp.mechanisms.parts.counts import TrueParts
 from geodp.mechanisms.parts.levels import Nodes
 from geodp.mechanisms.parts.marginals import (
     Marginal,
@@ -83,7 +83,7 @@ def test_one_person_changes_one_label_of_each_level_and_marginal():
     asked = chain(marginals=(SEX, AGE))
     seen = []
     for counts in (truth.count, more):
-        group = Group(asked, 0, Truth(truth.cell, truth.part, counts))
+        group = Group(asked, 0, TrueParts(truth.cell, truth.part, counts))
         measured = group.measure(levels, 1)
         seen.append(group.measure_marginals(levels, measured))
     for one, two in zip(*seen, strict=True):

@@ -11,7 +11,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.auto import LINES, PLANS, plan_of
-from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
+from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -77,7 +77,7 @@ def test_weights_of_fine_are_the_table_s():
     ("fanouts", "strides"), [((), (1,)), ((4,), (4, 1)), ((2, 3, 5), (30, 15, 5, 1))]
 )
 def test_a_node_covers_the_keys_of_all_below_it(fanouts, strides):
-    assert Chain(fanouts, ()).strides == strides
+    assert LevelScheme(fanouts, ()).strides == strides
 
 
 @pytest.mark.parametrize(("text", "steps"), [("", []), ("1", [1]), ("2-4-10", [2, 4, 10])])

@@ -6,7 +6,7 @@ import pytest
 
 from geodp.privacy.chain.index import Index, digest_key
 from geodp.privacy.chain.slots import Place
-from geodp.privacy.hash_chain import Entry, Head
+from geodp.privacy.hash_chain import Head, LedgerEntry
 
 INDEX = Index("by_name", lambda content: content.get("key"))
 
@@ -25,7 +25,7 @@ class Entries:
         content = {} if key is None else {"key": key}
         content |= INDEX.columns(content, self.last, self.fetch)
         number = len(self.by_place)
-        self.last = Entry(Head("", number, f"{number:064x}", number, number + 1), content)
+        self.last = LedgerEntry(Head("", number, f"{number:064x}", number, number + 1), content)
         self.by_place[self.last.place] = self.last
 
     def find(self, key):
@@ -102,7 +102,7 @@ def test_a_branch_that_leads_out_of_the_index_is_an_error():
     entries.add(None)
     outside = entries.last.place
     content = {"key": 1, "by_name": [None] * 255 + [list(outside)]}
-    forged = Entry(Head("", 1, "f" * 64, 1, 2), content)
+    forged = LedgerEntry(Head("", 1, "f" * 64, 1, 2), content)
     entries.by_place[forged.place] = forged
     with pytest.raises(ValueError, match="outside of the index"):
         INDEX.find(0, forged, entries.fetch)

@@ -19,62 +19,17 @@ from geodp.errors import InputError, UsageError, printable
 from geodp.grid.axes import JOINT, Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
-from geodp.io.read.layout.labels import Lists, read_lists
+from geodp.io.read.layout.labels import read_lists
+from geodp.io.read.layout.named import STAR, Named, has_pattern
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
 from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
-from geodp.io.read.rows.names import fold, list_names, spell
-from geodp.io.read.rows.pairing import Combination, Values, find_label
+from geodp.io.read.rows.names import fold, list_names, match, spell
+from geodp.io.read.rows.pairing import Combination, find_label
 from geodp.table.source import Fact, KnownBy
-
-STAR = "*"
-"""What stands for anything in a pattern of columns of counts."""
-
-
-@dataclass(frozen=True)
-class Named:
-    """What a call says of the attributes of its table.
-
-    Attributes
-    ----------
-    by : sequence of str
-        Names of attributes.
-    labels : mapping
-        Public lists of labels, see :func:`geodp.io.read.layout.labels.read_lists`.
-    attributes : sequence of Attribute
-        Those that the grid has already, with their labels.
-    columns : mapping of str to str
-        Columns that the call states, by axes.
-    values : Values
-        Columns of counts; patterns among them.
-    attribute : str, optional
-        Name of the attribute that several columns make.
-    taken : sequence of str
-        Columns that the call names for something else: codes, coordinates, persons.
-    preset : Preset, optional
-        Default: the one of the package that fits.
-    """
-
-    by: Sequence[str] = ()
-    labels: Lists = field(default_factory=dict)
-    attributes: Sequence[Attribute] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
-    values: Values = None
-    attribute: str | None = None
-    taken: Sequence[str] = ()
-    preset: Preset | None = None
-
-    def __post_init__(self) -> None:
-        if self.labels and not self.asks:
-            raise UsageError("Labels go with the names of attributes (--by, by=).")
-
-    @property
-    def asks(self) -> bool:
-        """Whether there is anything to be found in a header."""
-        return bool(self.by) or has_pattern(self.values)
 
 
 @dataclass(frozen=True)
@@ -108,14 +63,6 @@ class Resolved:
         for one in self.axes:
             grid = grid.with_attribute(one.name, one.labels)
         return grid
-
-
-def has_pattern(values: Values) -> bool:
-    """Whether a column of counts is written as a pattern."""
-    given = [values] if isinstance(values, str) else values
-    if given is None or isinstance(given, Mapping):
-        return False
-    return any(STAR in one for one in given)
 
 
 def resolve(table: Table, named: Named) -> Resolved:
@@ -226,7 +173,7 @@ def _find_column(
     if name in named.columns:
         return named.columns[name], "operator"
     for one in () if preset is None else preset.labelled:
-        if one.name == name and len(met := presets.match(one.column, table.columns)) == 1:
+        if one.name == name and len(met := match(one.column, table.columns)) == 1:
             return met[0].strip(), "layout"
     taken = {fold(one) for one in (*named.taken, *named.columns.values())}
     if isinstance(named.values, str):
@@ -533,11 +480,11 @@ class _Wide:
         for column, (text, splits) in self.met.items():
             found: set[Combination] = set()
             # A star that is a label comes first, then one with a label in it, then the whole name.
-            for match, whole in ((_is_label, False), (find_label, False), (find_label, True)):
+            for find, whole in ((_is_label, False), (find_label, False), (find_label, True)):
                 found = found or {
                     one
                     for stars in splits
-                    for one in self._labels_of(names, stated, text, () if whole else stars, match)
+                    for one in self._labels_of(names, stated, text, () if whole else stars, find)
                 }
             if len(found) != 1:
                 raise UsageError(self._refuse(column, found, names, stated))
@@ -575,14 +522,14 @@ class _Wide:
         stated: Mapping[str, tuple[str, ...]],
         text: str,
         stars: Sequence[str],
-        match: Callable[[Sequence[str], str], str | None],
+        find: Callable[[Sequence[str], str], str | None],
     ) -> Iterator[Combination]:
-        """Yield the labels of a column, where they are told: ``match`` finds one in a text."""
+        """Yield the labels of a column, where they are told: ``find`` finds one in a text."""
         each = len(stars) == len(names)
         found = []
         for number, name in enumerate(names):
             own = stars[number] if each else text
-            label = match(stated[name], own) if name in stated else own if each else None
+            label = find(stated[name], own) if name in stated else own if each else None
             if label is None:
                 return
             found.append(label)

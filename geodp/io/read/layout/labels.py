@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from geodp.errors import UsageError, printable
 from geodp.io.opening import parse_json
 from geodp.io.read.layout.code_lists import of_json, read_xml
+from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
 from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
 from geodp.io.read.rows.fields import as_text
-from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
-
-Lists: TypeAlias = Mapping[str, "Sequence[str] | FilePath"]
-"""Labels, or files of them, by attributes; under an empty name a file that is for several."""
 
 ATTRIBUTES = frozenset(
     map(fold, ("attribute", "variable", "dimension", "axis", "属性", "変数", "項目"))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geodp.io.read.layout.presets import Preset, find_layout, match
+from geodp.io.read.layout.presets import Preset, find_layout
 from geodp.io.read.rows.columns import Table
+from geodp.io.read.rows.names import match
 from geodp.privacy.assumption import ContributionBound
 
 

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.io.read.layout.presets import find_layout, match
+from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.names import match
 from geodp.io.read.rows.tally import MOST_PARTS
 
 TOO_MANY = (

@@ -2,7 +2,8 @@
 
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
 meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; names of columns are compared by :func:`match`, in which case and width do not count
+must meet one; names of columns are compared by
+:func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
 stand side by side and divide the people that are counted, by one attribute or by several at once,
@@ -19,12 +20,11 @@ what remains to be said; or ``refused``, why such files are not read and what to
 from __future__ import annotations
 
 import math
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase, translate
-from functools import cache
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,10 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
-from geodp.io.read.rows.names import fold_case
+from geodp.io.read.rows.columns import open_tables
+from geodp.io.read.rows.headers import is_name
+from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.names import find_met, fold_case, match
 from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
@@ -76,6 +79,9 @@ OF_OPERATOR = (
 )
 """Options that only the operator gives, as they state what no layout can know."""
 
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
+"""Options that say how a file is opened."""
+
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
 
@@ -105,42 +111,23 @@ class Attribute:
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def of(cls, where: str, said: Any) -> Attribute:
-        """Check an entry of ``[[attributes]]``; UsageError, which names the preset."""
-        where = f"{where} an entry of attributes"
-        if not isinstance(said, dict):
-            raise UsageError(f"{where} must be a table, [[attributes]].")
-        require_fields(where, said, OF_ATTRIBUTES)
-        if missing := [name for name in ("name", "columns") if name not in said]:
-            raise UsageError(f"{where} has no {missing[0]}.")
-        found = cls(said["name"], tuple(said["columns"]), _lists(where, said))
-        for texts in (found.columns, found.names, *found.labels):
-            if len({*texts}) < len(texts):
-                raise UsageError(f"{where} has columns, names and labels, each of them once.")
-        if len(found.columns) < 2:
-            raise UsageError(f"{where} has columns, two or more.")
-        if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
-            raise UsageError(f"{where} has a list of labels for each of its names.")
-        if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
-            raise UsageError(
-                f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
-                "name) a combination."
-            )
-        every = [*found.names, *(label for labels in found.labels for label in labels)]
-        if not all(every) or any(set("=,") & {*text} for text in every):
-            raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
-        return found
+    def make(cls, said: Mapping[str, Any]) -> Attribute:
+        """Return a checked entry of ``[[attributes]]``."""
+        return cls(said["name"], tuple(said["columns"]), tuple(map(tuple, _lists(said))))
 
 
-def _lists(where: str, said: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+def _lists(said: Mapping[str, Any]) -> list[Any]:
     """Return the lists of labels: of a joint table one in another."""
     given = said.get("labels", [])
-    lists = given if JOINT in said["name"] else [given] if given else []
-    if not all(isinstance(one, list) and all(isinstance(a, str) for a in one) for one in lists):
+    return given if JOINT in said["name"] else [given] if given else []
+
+
+def _require_lists(where: str, said: Mapping[str, Any]) -> None:
+    """Raise UsageError for labels that are no lists of texts."""
+    if not all(isinstance(a, list) and all(isinstance(b, str) for b in a) for a in _lists(said)):
         raise UsageError(
             f"{where} labels must be a list of texts, of a joint table one for each of its names."
         )
-    return tuple(tuple(one) for one in lists)
 
 
 @dataclass(frozen=True)
@@ -162,22 +149,9 @@ class LabelledColumn:
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, where: str, said: Mapping[str, Any]) -> LabelledColumn:
-        """Check an entry of ``[[attributes]]`` with one column; UsageError names the preset."""
-        where = f"{where} an entry of attributes"
-        require_fields(where, said, OF_ATTRIBUTES)
-        labels = said.get("labels", [])
-        texts = [said.get("name", ""), *labels]
-        if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
-            raise UsageError(
-                f"{where} with a column has a name and labels, a list of texts, and no columns."
-            )
-        if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
-            raise UsageError(
-                f"{where} has labels, each of them once, and no comma, = or * in its name and "
-                "labels."
-            )
-        return cls(said["name"], said["column"], tuple(labels))
+    def make(cls, said: Mapping[str, Any]) -> LabelledColumn:
+        """Return a checked entry of ``[[attributes]]`` with one column."""
+        return cls(said["name"], said["column"], tuple(said["labels"]))
 
 
 @dataclass(frozen=True)
@@ -205,7 +179,6 @@ class Preset:
         """Read a TOML document; UsageError for one that is no preset, which names the field."""
         said = read_toml(text, f"The preset {name}")
         where = f"In the preset {name}"
-        entries = said.get("attributes", [])
         require_fields(where, said, FIELDS)
         for option in OF_OPERATOR:
             if option in said.get("options", {}):
@@ -229,28 +202,32 @@ class Preset:
                 code_system(str(grid))
             except UsageError as error:
                 raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
+        long, wide = _split_entries(said)
+        for one in wide:
+            _require_attribute(where, one)
+        for one in long:
+            _require_labelled(where, one)
+        return cls._make(name, said)
+
+    @classmethod
+    def of_package(cls, name: str, text: str) -> Preset:
+        """Read a preset of the package, which its tests check by :meth:`of`."""
+        return cls._make(name, read_toml(text, f"The preset {name}"))
+
+    @classmethod
+    def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
-        long = [one for one in entries if isinstance(one, dict) and "column" in one]
-        wide = [one for one in entries if one not in long]
-        lists["attributes"] = tuple(Attribute.of(where, one) for one in wide)
-        labelled = tuple(LabelledColumn.of(where, one) for one in long)
-        return cls(name, **{**said, **lists, "labelled": labelled})
+        long, wide = _split_entries(said)
+        lists["attributes"] = tuple(map(Attribute.make, wide))
+        return cls(name, **{**said, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
-    def fits(self, path: Path, columns: Sequence[str], *, exactly: bool = False) -> bool:
-        """Whether a file of this name with these columns is one of the publisher's."""
-        if self.files:
-            return any(fnmatchcase(path.name, pattern) for pattern in self.files)
-        return self.fits_columns(columns, exactly=exactly)
-
-    def fits_columns(self, columns: Sequence[str], *, exactly: bool = False) -> bool:
+    def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
         """Whether a table has all columns of this layout, and none that tell of another.
 
-        ``exactly``: all as the publisher spells them; else by :func:`match`. Those of another
-        are told in any spelling.
+        ``met``: the patterns that its columns meet; ``anyhow``: those that they meet in any
+        spelling, by which the columns of another are told.
         """
-        if any(match(pattern, columns) for pattern in self.without):
-            return False
-        return all(match(pattern, columns, exactly=exactly) for pattern in self.columns)
+        return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
     def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
         """Return the attributes whose columns a table all has, by their names.
@@ -266,6 +243,56 @@ class Preset:
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
                 found.setdefault(one.name, Attribute(one.name, columns, labels))
         return found
+
+
+def _require_attribute(where: str, said: Any) -> None:
+    """Raise UsageError, which names the preset, for an entry of ``[[attributes]]``."""
+    where = f"{where} an entry of attributes"
+    if not isinstance(said, dict):
+        raise UsageError(f"{where} must be a table, [[attributes]].")
+    require_fields(where, said, OF_ATTRIBUTES)
+    if missing := [name for name in ("name", "columns") if name not in said]:
+        raise UsageError(f"{where} has no {missing[0]}.")
+    _require_lists(where, said)
+    found = Attribute.make(said)
+    for texts in (found.columns, found.names, *found.labels):
+        if len({*texts}) < len(texts):
+            raise UsageError(f"{where} has columns, names and labels, each of them once.")
+    if len(found.columns) < 2:
+        raise UsageError(f"{where} has columns, two or more.")
+    if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
+        raise UsageError(f"{where} has a list of labels for each of its names.")
+    if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
+        raise UsageError(
+            f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
+            "name) a combination."
+        )
+    every = [*found.names, *(label for labels in found.labels for label in labels)]
+    if not all(every) or any(set("=,") & {*text} for text in every):
+        raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
+
+
+def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
+    """Raise UsageError, which names the preset, for an entry with one column."""
+    where = f"{where} an entry of attributes"
+    require_fields(where, said, OF_ATTRIBUTES)
+    labels = said.get("labels", [])
+    texts = [said.get("name", ""), *labels]
+    if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
+        raise UsageError(
+            f"{where} with a column has a name and labels, a list of texts, and no columns."
+        )
+    if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
+        raise UsageError(
+            f"{where} has labels, each of them once, and no comma, = or * in its name and labels."
+        )
+
+
+def _split_entries(said: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Return the entries of ``[[attributes]]`` with one column, and the others."""
+    entries = said.get("attributes", [])
+    long = [one for one in entries if isinstance(one, dict) and "column" in one]
+    return long, [one for one in entries if one not in long]
 
 
 def _spell_out(pattern: str, column: str) -> str:
@@ -299,50 +326,24 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
 
 
-SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
-"""What names have in common that are one: the surest first."""
-
-
-def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[str]:
-    """Return the names that the first alternative of a pattern meets which any does.
-
-    Of one alternative the names in its very spelling, or else, unless ``exactly``, those that are
-    it but for case, width and composition, as databases and exports change these.
-
-    Examples
-    --------
-    >>> match("TOT_P", ["grd_id", "tot_p"]), match("TOT_P", ["tot_p", "TOT_P"])
-    (['tot_p'], ['TOT_P'])
-    """
-    for one in pattern.split("|"):
-        for form in SPELLINGS[:1] if exactly else SPELLINGS:
-            meets = _compile(form(one))
-            if found := [name for name in names if meets(form(name))]:
-                return found
-    return []
-
-
-@cache
-def _compile(pattern: str) -> Callable[[str], object]:
-    """Return what tells whether a name meets a pattern; there are a few hundred."""
-    return re.compile(translate(pattern)).match
-
-
 @cache
 def presets() -> tuple[Preset, ...]:
     """Return those of the package, by name."""
     folder = files("geodp.io.read.layout") / "official"
     found = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
     texts = {name: one for name, one in found.items() if one.name.endswith(".toml")}
-    return tuple(Preset.of(name, texts[name].read_text("utf-8")) for name in sorted(texts))
+    return tuple(Preset.of_package(name, texts[name].read_text("utf-8")) for name in sorted(texts))
 
 
 def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
     """Return the presets of the package that a file of a name with these columns fits.
 
-    Those that it fits as they spell their columns, or else those that it fits by :func:`match`.
+    Those that it fits as they spell their columns, or else those that it fits by
+    :func:`geodp.io.read.rows.names.match`.
     """
-    return _find_presets(lambda one, exactly: one.fits(path, columns, exactly=exactly))
+    named = [one for one in presets() if any(fnmatchcase(path.name, form) for form in one.files)]
+    spelt, anyhow = _find_fitting(tuple(columns))
+    return sorted([*named, *spelt], key=lambda one: one.name) or anyhow
 
 
 def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
@@ -354,22 +355,44 @@ def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
     return found[0] if found else None
 
 
+def choose_of_file(path: FilePath, **options: Any) -> Preset | None:
+    """Return the preset that a file's name and header fit, without a look at its rows.
+
+    ``options``: how the file is opened. Of an archive it is the header of the one table with
+    several columns; a first row that looks like data is none. Raises as :func:`choose_fitting`.
+    """
+    headers = [
+        columns if all(map(is_name, columns)) else []
+        for table in open_tables(path, labelled=True, **options)
+        for columns in [[name.strip() for name in table.columns]]
+    ]
+    wide = [columns for columns in headers if len(columns) > 1]
+    return choose_fitting(Path(path), wide[0] if len(wide) == 1 else headers[0])
+
+
+class RefusedLayoutError(UsageError):
+    """A file of a layout that its preset refuses, whatever else is said."""
+
+
 class SeveralLayoutsError(UsageError):
     """A file that several presets fit, which may state different domains."""
 
 
 def find_layout(columns: Sequence[str]) -> Preset | None:
     """Return the one layout of the package whose table has such a header."""
-    fitting = _find_presets(
-        lambda one, exactly: bool(one.columns) and one.fits_columns(columns, exactly=exactly)
-    )
+    spelt, anyhow = _find_fitting(tuple(columns))
+    fitting = spelt or anyhow
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _find_presets(fits: Callable[[Preset, bool], bool]) -> list[Preset]:
-    """Return the presets of the package that fit exactly, or else those that fit otherwise."""
-    exact = [one for one in presets() if fits(one, True)]
-    return exact or [one for one in presets() if fits(one, False)]
+@lru_cache(64)
+def _find_fitting(columns: tuple[str, ...]) -> tuple[list[Preset], list[Preset]]:
+    """Return the presets whose columns a table has: as they spell them, and in any spelling."""
+    known = [one for one in presets() if one.columns]
+    patterns = {name for one in known for name in (*one.columns, *one.without)}
+    exactly, anyhow = find_met(patterns, columns)
+    spelt = [one for one in known if one.fits(exactly, anyhow)]
+    return spelt, [one for one in known if one.fits(anyhow, anyhow)]
 
 
 def describe_layout(columns: Sequence[str]) -> StatedLayout | None:

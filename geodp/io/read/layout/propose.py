@@ -22,11 +22,12 @@ from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import Known, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
+    OF_FILE,
     Attribute,
     Preset,
+    RefusedLayoutError,
     choose_fitting,
     find_layout,
-    match,
 )
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -34,7 +35,7 @@ from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.mesh_columns import KEY
-from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.names import fold, list_names, match
 from geodp.table.source import Fact
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
@@ -71,13 +72,6 @@ ASK_LEVELS = (
     "those of the areas that hold the units, if there are any (--units-columns {level}, "
     "columns=[{name}])"
 )
-
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
-"""Options that say how a file is opened."""
-
-
-class RefusedLayoutError(UsageError):
-    """A file of a layout that its preset refuses, whatever else is said."""
 
 
 @dataclass(frozen=True)

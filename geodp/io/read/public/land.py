@@ -365,9 +365,8 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
     move = None
     if not crs.is_geographic:
         move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
-        bounds = (west, south, east, north)
         west, south, east, north = move.transform_bounds(
-            *bounds, densify_pts=101, direction="INVERSE"
+            west, south, east, north, densify_pts=101, direction="INVERSE"
         )
     tall = 2 * metres / METRES
     broad = tall / max(cos(radians(min(max(abs(south), abs(north)) + tall, 89.0))), 0.02)

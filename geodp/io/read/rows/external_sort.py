@@ -196,16 +196,18 @@ class Runs:
         )
         parts.clear()
         value = np.arange(key.size) if self._recorded else count
-        spare = np.empty_like(key), np.empty_like(value)
+        keys, values = np.empty_like(key), np.empty_like(value)
         if not (key[1:] > key[:-1]).all():
-            radix.sort_pairs(key, value, *spare)
-        run: Columns
+            radix.sort_pairs(key, value, keys, values)
+        run: Columns = (keys, values)
         if self._recorded:
-            run = *spare, np.empty_like(value)
-            n = coo.coalesce_with_records(key, value, count, records[0], *run, self._again)
+            last = np.empty_like(value)
+            run = (keys, values, last)
+            n = coo.coalesce_with_records(
+                key, value, count, records[0], keys, values, last, self._again
+            )
         else:
-            run = spare
-            n = coo.coalesce(key, value, *spare)
+            n = coo.coalesce(key, value, keys, values)
         shrunk = n < key.size * 7 // 8
         return tuple(column[:n].copy() if shrunk else column[:n] for column in run)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
+from fnmatch import translate
+from functools import cache, lru_cache
 from unicodedata import category, name, normalize
 
 from geodp.errors import printable
@@ -62,6 +64,66 @@ def fold_case(text: str) -> str:
     ('grd_id', '人口(総数) 男')
     """
     return spell(normalize("NFKC", spell(text).casefold()))
+
+
+PLAIN = re.compile(r"[^*?[]*")
+"""A pattern that is a name."""
+
+SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
+"""What names have in common that are one: the surest first."""
+
+
+def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[str]:
+    """Return the names that the first alternative of a pattern meets which any does.
+
+    Of one alternative the names in its very spelling, or else, unless ``exactly``, those that are
+    it but for case, width and composition, as databases and exports change these.
+
+    Examples
+    --------
+    >>> match("TOT_P", ["grd_id", "tot_p"]), match("TOT_P", ["tot_p", "TOT_P"])
+    (['tot_p'], ['TOT_P'])
+    """
+    for one in pattern.split("|"):
+        for form in SPELLINGS[:1] if exactly else SPELLINGS:
+            meets = _compile(form(one))
+            if found := [name for name in names if meets(form(name))]:
+                return found
+    return []
+
+
+@cache
+def _compile(pattern: str) -> Callable[[str], object]:
+    """Return what tells whether a name meets a pattern; there are a few hundred."""
+    return re.compile(translate(pattern)).match
+
+
+def find_met(patterns: Iterable[str], names: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the patterns that names meet in their very spelling, and in any spelling.
+
+    What :func:`match` finds of each, for many patterns at once.
+
+    Examples
+    --------
+    >>> find_met({"TOT_P", "GRD_*"}, ["grd_id", "TOT_P"]) == ({"TOT_P"}, {"TOT_P", "GRD_*"})
+    True
+    """
+    spelt, folded = {name.strip() for name in names}, {*map(fold_case, names)}
+    exactly, anyhow = set(), set()
+    for pattern in patterns:
+        alternatives = pattern.split("|")
+        if _are_met([*map(str.strip, alternatives)], spelt):
+            exactly.add(pattern)
+        elif _are_met([*map(fold_case, alternatives)], folded):
+            anyhow.add(pattern)
+    return exactly, exactly | anyhow
+
+
+def _are_met(patterns: list[str], names: Set[str]) -> bool:
+    """Whether any name meets any of some patterns of their form; most patterns are plain names."""
+    if all(map(PLAIN.fullmatch, patterns)):
+        return not names.isdisjoint(patterns)
+    return any(any(map(_compile(one), names)) for one in patterns)
 
 
 def list_names(names: Sequence[str], most: int = MOST) -> str:

@@ -60,7 +60,7 @@ class FileTable(ABC):
         """What errors call it."""
         return self.file.name
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns: those of the file, and others that its folders stand for."""
         return (*self.names, *self.partitions)

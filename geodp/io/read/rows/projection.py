@@ -17,9 +17,9 @@ from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.locators import Check, Locator
+from geodp.typing import FloatArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
+Move: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def point_locator(
@@ -28,8 +28,10 @@ def point_locator(
     """Where points lie that columns of coordinates state, moved into the lattice's CRS."""
 
     def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        point = fields.coordinates(xs), fields.coordinates(ys)
-        return lattice.locate(*(point if move is None else move(*point)))
+        east, north = fields.coordinates(xs), fields.coordinates(ys)
+        if move is not None:
+            east, north = move(east, north)
+        return lattice.locate(east, north)
 
     return Locator((x, y), (0, 1), read, check)
 
@@ -68,7 +70,7 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
             "(--allow-ballpark, allow_ballpark=True)."
         )
 
-    def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    def move(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         # A point that PROJ cannot transform becomes infinite, which locate refuses.
         return best.transform(x, y)
 

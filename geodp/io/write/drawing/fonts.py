@@ -62,7 +62,7 @@ class Face:
 
 
 @dataclass(frozen=True)
-class Family:
+class FontFamily:
     """Two weights of one name, which may be the same."""
 
     name: str
@@ -71,7 +71,7 @@ class Family:
 
 
 _FOLDER = Path(__file__).parent / "dejavu"
-OWN = Family(
+OWN = FontFamily(
     "DejaVu Sans",
     Face(str(_FOLDER / "DejaVuSans.ttf")),
     Face(str(_FOLDER / "DejaVuSans-Bold.ttf")),
@@ -80,7 +80,7 @@ OWN = Family(
 
 
 @lru_cache(256)
-def families(text: str) -> tuple[Family, ...] | None:
+def families(text: str) -> tuple[FontFamily, ...] | None:
     """Return what `find_families` finds, and say what to do where it finds none.
 
     A process warns, by a LettersWarning, once for every text.
@@ -101,7 +101,7 @@ def families(text: str) -> tuple[Family, ...] | None:
 
 
 @lru_cache(256)
-def find_families(text: str) -> tuple[Family, ...] | None:
+def find_families(text: str) -> tuple[FontFamily, ...] | None:
     """Return font families that together have every letter of a text, the first tried first.
 
     None where no installed font has the letters that geodp's own lacks. Letters in other forms
@@ -110,12 +110,12 @@ def find_families(text: str) -> tuple[Family, ...] | None:
     if text.isascii():
         return (OWN,)
     shaped = needs_shaping(text)
-    missing = [letter for letter in dict.fromkeys(text) if shaped or not _has(OWN, letter)]
+    missing = [letter for letter in dict.fromkeys(text) if shaped or not has_letter(OWN, letter)]
     if not missing:
         return (OWN,)
     if not shaped or can_shape():
         for family in find_installed(font_files(), shaped):
-            if all(_has(family, letter) for letter in missing):
+            if all(has_letter(family, letter) for letter in missing):
                 return (family,) if shaped else (OWN, family)
     return None
 
@@ -130,7 +130,7 @@ def needs_shaping(text: str) -> bool:
     """
     return not text.isascii() and any(
         category(letter) in ("Mn", "Mc", "Me", "Cf") or bidirectional(letter) in ("R", "AL", "AN")
-        for letter in text
+        for letter in dict.fromkeys(text)
     )
 
 
@@ -139,27 +139,6 @@ def can_shape() -> bool:
     from PIL import features
 
     return bool(features.check("raqm") and features.check("fribidi"))
-
-
-def split(text: str, bold: bool) -> list[tuple[str, Face]]:
-    """Return the runs of a text, and the face of each; of a text that `families` has fonts for."""
-    found = find_families(text) or (OWN,)
-    if len(found) == 1:
-        return [(text, found[0].bold if bold else found[0].normal)]
-    runs: list[tuple[str, Face]] = []
-    for letter in text:
-        family = next((f for f in found[:-1] if _has(f, letter)), found[-1])
-        face = family.bold if bold else family.normal
-        if runs and runs[-1][1] == face:
-            runs[-1] = (runs[-1][0] + letter, face)
-        else:
-            runs.append((letter, face))
-    return runs
-
-
-def measure(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the width of a line of text in pixels."""
-    return sum(open_face(face, size).getlength(part) for part, face in split(text, bold))
 
 
 @lru_cache(64)
@@ -205,14 +184,14 @@ def _folders() -> Iterator[Path]:
 
 
 @lru_cache(4)
-def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[Family, ...]:
+def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[FontFamily, ...]:
     """Return the families in font files: Japanese ones first, then by name."""
     styles: dict[str, dict[str, Face]] = {}
     for path in files:
         for name, style, face in _faces(path, shaped):
             styles.setdefault(name, {}).setdefault(style, face)
     found = [
-        Family(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
+        FontFamily(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
         for name, faces in sorted(styles.items())
         if not name.replace(" ", "").lstrip(".").startswith(LAST)
     ]
@@ -255,12 +234,12 @@ def _any(faces: dict[str, Face]) -> Face:
     return faces[min(faces)]
 
 
-def _has(family: Family, letter: str) -> bool:
+@lru_cache(4096)
+def has_letter(family: FontFamily, letter: str) -> bool:
     """Whether a family draws something for a letter, in both weights."""
     return all(_draws(face, letter) for face in (family.normal, family.bold))
 
 
-@lru_cache(4096)
 def _draws(face: Face, letter: str) -> bool:
     """Whether a face has a letter: what it draws for those that it lacks is something else."""
     try:

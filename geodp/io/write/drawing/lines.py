@@ -1,10 +1,32 @@
-"""Lines of text that fit: broken, or cut with an ellipsis."""
+"""Lines of text: in which fonts, how wide, and broken or cut so that they fit."""
 
 from __future__ import annotations
 
 import re
 
-from geodp.io.write.drawing.fonts import find_families, measure
+from geodp.io.write.drawing.fonts import OWN, Face, find_families, has_letter, open_face
+
+
+def split(text: str, bold: bool) -> list[tuple[str, Face]]:
+    """Return the runs of a text, and the face of each; of a text that `families` has fonts for."""
+    # Most texts are ASCII, and lines are broken by measuring many beginnings of each.
+    found = (OWN,) if text.isascii() else find_families(text) or (OWN,)
+    if len(found) == 1:
+        return [(text, found[0].bold if bold else found[0].normal)]
+    runs: list[tuple[str, Face]] = []
+    for letter in text:
+        family = next((f for f in found[:-1] if has_letter(f, letter)), found[-1])
+        face = family.bold if bold else family.normal
+        if runs and runs[-1][1] == face:
+            runs[-1] = (runs[-1][0] + letter, face)
+        else:
+            runs.append((letter, face))
+    return runs
+
+
+def measure(text: str, size: float, *, bold: bool = False) -> float:
+    """Return the width of a line of text in pixels."""
+    return sum(open_face(face, size).getlength(part) for part, face in split(text, bold))
 
 
 def wrap(text: str, room: float, size: float, *, bold: bool = False) -> list[str]:

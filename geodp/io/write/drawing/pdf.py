@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import Face, split
+from geodp.io.write.drawing.fonts import Face
+from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.png import DPI, draw_cells
-from geodp.io.write.drawing.sheet import Box, Cells, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -75,7 +76,7 @@ def _box(pdf: FPDF, item: Box, point: float) -> None:
     pdf.rect(left * point, top * point, wide * point, high * point, style)
 
 
-def _cells(pdf: FPDF, item: Cells, point: float) -> None:
+def _cells(pdf: FPDF, item: CellRaster, point: float) -> None:
     """Draw a picture of all cells behind a window that may be smaller."""
     rows, cols = item.number.shape
     high, wide = (

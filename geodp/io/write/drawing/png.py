@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import open_face, split
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words, mix
+from geodp.io.write.drawing.fonts import open_face
+from geodp.io.write.drawing.lines import split
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words, mix
 
 DPI = 100
 """Pixels to an inch of a sheet that is not enlarged."""
@@ -59,7 +60,7 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     return file.getvalue()
 
 
-def draw_cells(item: Cells) -> bytes:
+def draw_cells(item: CellRaster) -> bytes:
     """Return cells alone as PNG, as large as on the sheet: viewers smooth what they enlarge."""
     from PIL import Image
 
@@ -89,7 +90,7 @@ class _Palette:
         for item in sheet.items:
             if isinstance(item, Words):
                 written[item.colour] = None
-            elif isinstance(item, Cells):
+            elif isinstance(item, CellRaster):
                 filled |= dict.fromkeys(item.colours)
             elif isinstance(item, Line):
                 filled[item.colour] = None
@@ -103,12 +104,13 @@ class _Palette:
     def flat(self) -> list[int]:
         """Return red, green and blue of every colour, one after the other."""
         colours = [*self.plain]
+        shares = [(n + 1) / self.steps for n in range(self.steps)]
         for colour in self.words:
-            colours += [mix(self.paper, colour, (n + 1) / self.steps) for n in range(self.steps)]
+            colours += mix([self.paper], [colour], shares)
         return [part for colour in colours for part in colour]
 
 
-def _edges(item: Box | Cells, scale: float) -> tuple[int, int, int, int]:
+def _edges(item: Box | CellRaster, scale: float) -> tuple[int, int, int, int]:
     """Left, top, right and bottom in whole pixels; at least one pixel between them."""
     left, top = round(item.x * scale), round(item.y * scale)
     right, bottom = round((item.x + item.width) * scale), round((item.y + item.height) * scale)
@@ -116,7 +118,7 @@ def _edges(item: Box | Cells, scale: float) -> tuple[int, int, int, int]:
 
 
 def _enlarge(
-    item: Cells, numbers: NDArray[np.uint8], edges: tuple[int, int, int, int]
+    item: CellRaster, numbers: NDArray[np.uint8], edges: tuple[int, int, int, int]
 ) -> NDArray[np.uint8]:
     """Return the colour of every pixel, that of the cell in its middle: uint8[height, width]."""
     left, top, right, bottom = edges

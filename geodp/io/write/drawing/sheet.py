@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,24 +12,24 @@ Colour = tuple[int, int, int]
 """Red, green and blue, from 0 to 255."""
 
 
-def parse_colour(text: str) -> Colour:
-    """Return the colour of ``#rrggbb``."""
-    red, green, blue = bytes.fromhex(text[1:])
-    return red, green, blue
+def parse_colours(texts: Iterable[str]) -> tuple[Colour, ...]:
+    """Return the colours of texts ``#rrggbb``."""
+    return tuple((red, green, blue) for red, green, blue in (bytes.fromhex(t[1:]) for t in texts))
 
 
-def mix(colour: Colour, paper: Colour, share: float) -> Colour:
-    """Return a colour that is paper to a share from 0 to 1.
+def mix(
+    colours: Sequence[Colour], papers: Sequence[Colour], shares: Sequence[float]
+) -> tuple[Colour, ...]:
+    """Return colours that are paper to a share from 0 to 1; what there is one of is for all.
 
     Examples
     --------
-    >>> mix((0, 100, 255), (255, 255, 255), 0.5)
-    (128, 178, 255)
+    >>> mix([(0, 100, 255)], [(255, 255, 255)], [0.25, 0.5])
+    ((64, 139, 255), (128, 178, 255))
     """
-    red, green, blue = (
-        round(one + (other - one) * share) for one, other in zip(colour, paper, strict=True)
-    )
-    return red, green, blue
+    first, second = np.array(colours), np.array(papers)
+    mixed = np.rint(first + (second - first) * np.array(shares)[:, np.newaxis]).astype(int)
+    return tuple((red, green, blue) for red, green, blue in mixed.tolist())
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellRaster:
     """A raster of few colours, each of its cells a box.
 
     Attributes
@@ -134,4 +135,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Line | Cells, ...]
+    items: tuple[Words | Box | Line | CellRaster, ...]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 from xml.sax.saxutils import escape, quoteattr
 
-from geodp.io.write.drawing.fonts import families, measure
+from geodp.io.write.drawing.fonts import families
+from geodp.io.write.drawing.lines import measure
 from geodp.io.write.drawing.png import draw_cells
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
 
 FALLBACK = "sans-serif"
 """What a viewer takes that has none of the fonts by which the words were measured."""
@@ -79,7 +80,7 @@ def _line(item: Line) -> str:
     return f"<polyline {_attributes(given)}/>"
 
 
-def _cells(item: Cells) -> str:
+def _cells(item: CellRaster) -> str:
     """Return a window whose unit is a cell, on a picture that may be larger than it."""
     rows, cols = item.number.shape
     window = {

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from geodp.errors import require_library
-from geodp.io.write.export.sheet import Export, Sheet
-from geodp.io.write.series import netcdf
+from geodp.io.write import netcdf
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.tables import name_of_counts
 
 
@@ -18,11 +18,11 @@ class NetCDF(Export):
     ending: ClassVar[str] = "nc"
     help: ClassVar[str] = "NetCDF after CF 1.8: xarray, GDAL, climate tools"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for one map without attributes, of not too many cells."""
         return netcdf.why_not([sheet.table])
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
         require_library("scipy", "NetCDF")
         from scipy.io import netcdf_file
@@ -37,7 +37,7 @@ class NetCDF(Export):
             unit = name_of_counts(sheet.name, table.event.unit)
             netcdf.write_counts(file, [table], ("y", "x"), unit)
 
-    def _attributes(self, sheet: Sheet) -> dict[str, str]:
+    def _attributes(self, sheet: ExportSheet) -> dict[str, str]:
         """Return what the file says of itself."""
         card, said = sheet.card, sheet.card.metadata
         found = {

@@ -16,7 +16,7 @@ from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class ExportSheet:
     """A published level of a release: the cells, or areas that are sums of them.
 
     Attributes
@@ -76,11 +76,11 @@ class Export(ABC):
     takes_regions: ClassVar[bool] = False
 
     @abstractmethod
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Return why a level cannot be written, as a sentence's end; None where it can."""
 
     @abstractmethod
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file.
 
         Raises OSError where the file system refuses, UsageError where a library is not there.

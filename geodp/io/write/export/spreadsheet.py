@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
 from geodp.io.write.areas import columns_of_regions
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.display import is_below, show_limit
@@ -51,11 +51,11 @@ class Excel(Export):
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
     takes_regions: ClassVar[bool] = True
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Refuse nothing."""
         return None
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
         names: Any = {}
         if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
@@ -77,7 +77,7 @@ class EStat(Export):
     ending: ClassVar[str] = "estat.txt"
     help: ClassVar[str] = "CSV in the layout of Japan's mesh statistics (e-Stat)"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
         grid = sheet.table.grid
         if not isinstance(grid.maps.system, JISMesh):
@@ -92,7 +92,7 @@ class EStat(Export):
             return "the name of the count has letters that CP932 lacks"
         return None
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
         label = JAPANESE.get(sheet.name, sheet.name)
         with path.open("w", encoding="cp932", newline="") as file:
@@ -106,7 +106,7 @@ class EStat(Export):
                     rows.writerow([code, 0, "", "", value])
 
 
-def _pieces(sheet: Sheet) -> Iterator[Any]:
+def _pieces(sheet: ExportSheet) -> Iterator[Any]:
     """Return the rows of a level as Arrow tables, a piece at a time."""
     if sheet.regions is not None:
         yield columns_of_regions(sheet.regions, sheet.name)
@@ -115,7 +115,7 @@ def _pieces(sheet: Sheet) -> Iterator[Any]:
         yield arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
 
 
-def _hide(columns: list[list[Any]], names: list[str], sheet: Sheet) -> None:
+def _hide(columns: list[list[Any]], names: list[str], sheet: ExportSheet) -> None:
     """Show counts below an office's limit of display as ``<k``, without their intervals."""
     limit = sheet.card.display_below
     if limit is None:

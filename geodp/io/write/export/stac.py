@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from geodp.grid.lattice import Lattice
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.geometry import has_geometry, projjson
 
 EDGE = 21
@@ -21,7 +21,7 @@ class Stac(Export):
     ending: ClassVar[str] = "stac.json"
     help: ClassVar[str] = "STAC item for catalogues; needs a reference date (--metadata)"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for a place on the Earth, and a date."""
         said, grid = sheet.card.metadata, sheet.table.grid
         if sheet.level is not None:
@@ -32,7 +32,7 @@ class Stac(Export):
             return "an item needs a reference_date: publish with --metadata office.toml"
         return None
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write the item; its assets are named as they stand in the release's public folder."""
         card, place = sheet.card, sheet.table.grid.places[0]
         said = card.metadata
@@ -77,7 +77,7 @@ class Stac(Export):
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _degrees(sheet: Sheet) -> tuple[float, float, float, float]:
+def _degrees(sheet: ExportSheet) -> tuple[float, float, float, float]:
     """Return the extent in degrees of WGS 84, from points along its sides.
 
     Across 180 degrees the west is above the east (RFC 7946, 5.2).

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.geometry import geometry, has_geometry
-from geodp.io.write.geopackage import Layer, why_no_geopackage, write_geopackage
+from geodp.io.write.geopackage import GeoPackageLayer, why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.tables import arrow_columns
@@ -20,23 +20,23 @@ from geodp.io.write.tables import arrow_columns
 NOWHERE = "the grid lies nowhere on the Earth"
 
 
-class GeoPackage(Export):
+class GeoPackageExport(Export):
     """As in every release, of any number of cells."""
 
     name: ClassVar[str] = "gpkg"
     ending: ClassVar[str] = "gpkg"
     help: ClassVar[str] = "GeoPackage with a style: QGIS, GDAL, R, ArcGIS"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for a place on the Earth."""
         return why_no_geopackage(sheet.table.grid)
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one layer."""
         said = sheet.card.mechanism
         kinds = {"whole": said.whole, "nonnegative": said.nonnegative}
         style = vector_qml(sheet.table.grid, sheet.name, **kinds, below=sheet.card.display_below)
-        layer = Layer(sheet.name, style, sheet.about)
+        layer = GeoPackageLayer(sheet.name, style, sheet.about)
         write_geopackage(sheet.table, path, layer=layer, errors=sheet.errors)
 
 
@@ -47,11 +47,11 @@ class Parquet(Export):
     ending: ClassVar[str] = "parquet"
     help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Refuse nothing."""
         return None
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
         write_parquet(
             sheet.table,
@@ -70,11 +70,11 @@ class FlatGeobuf(Export):
     ending: ClassVar[str] = "fgb"
     help: ClassVar[str] = "FlatGeobuf: maps in browsers (pip install geodp[vector])"
 
-    def why_not(self, sheet: Sheet) -> str | None:
+    def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for a place on the Earth."""
         return None if has_geometry(sheet.table.grid) else NOWHERE
 
-    def write(self, sheet: Sheet, path: Path) -> None:
+    def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one layer, in the order of its index.
 
         Raises OSError where GDAL cannot write, whatever it says.
@@ -104,4 +104,4 @@ class FlatGeobuf(Export):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
 
 
-EXPORTS = (GeoPackage(), FlatGeobuf(), Parquet())
+EXPORTS = (GeoPackageExport(), FlatGeobuf(), Parquet())

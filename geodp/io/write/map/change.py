@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.io.write.drawing.fonts import find_families, measure
-from geodp.io.write.drawing.lines import shorten
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix
+from geodp.io.write.drawing.fonts import find_families
+from geodp.io.write.drawing.lines import measure, shorten
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, Words, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
@@ -66,7 +66,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class MapChange:
     """What lies between two maps.
 
     Attributes
@@ -79,7 +79,7 @@ class Change:
     panel: Panel
 
     @classmethod
-    def of(cls, earlier: Panel, later: Panel) -> Change:
+    def of(cls, earlier: Panel, later: Panel) -> MapChange:
         """Return the change, whose noise is that of both."""
         value, margin, believed = later.value - earlier.value, None, None
         if earlier.margin is not None and later.margin is not None:
@@ -109,7 +109,7 @@ def list_colours(theme: Theme) -> tuple[Colour, ...]:
     """Return colours by number; on dark paper the lighter ones are the larger changes."""
     more, fewer = (each if theme.classes[0] > theme.classes[-1] else each[::-1]
                    for each in (MORE, FEWER))  # fmt: skip
-    pale = (mix(each, theme.paper, PALE) for each in (*more, *fewer))
+    pale = mix([*more, *fewer], [theme.paper], [PALE])
     return theme.outside, theme.paper, *more, *fewer, *pale
 
 
@@ -128,7 +128,7 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
     )
     side = max(1, look.size // 3)
     panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]
-    change = Change.of(*panels)
+    change = MapChange.of(*panels)
     room, (wide, high) = find_room(look), panels[0].frame.size
     step = room + max(wide, LEAST_WIDTH // 3) + GAP
     page = Page(look, 3 * step - GAP + 2 * EDGE)
@@ -149,12 +149,18 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
         lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
     write_foot(page, open_card, panels, lines)
     software = f"{later.card.software.name} {later.card.software.version}"
-    size = math.ceil(page.width), math.ceil(page.y + 24)
-    title = look.title or later.card.name
-    return Sheet(*size, look.theme.paper, title, later.table.event.words, software, (*page.items,))
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=look.theme.paper,
+        title=look.title or later.card.name,
+        description=later.table.event.words,
+        software=software,
+        items=(*page.items,),
+    )
 
 
-def draw_change(page: Page, change: Change, left: float) -> None:
+def draw_change(page: Page, change: MapChange, left: float) -> None:
     """Draw the map of changes; what is believed is hatched."""
     panel = change.panel
     wide, high = panel.frame.size
@@ -173,7 +179,7 @@ def draw_change(page: Page, change: Change, left: float) -> None:
     colours, up = list_colours(page.look.theme), place.northwards
     if panel.few is not None:
         colours = (*colours, page.look.theme.few)
-    page.items.append(Cells(left, page.y, wide, high, number, colours, shown, cut_above=up))
+    page.items.append(CellRaster(left, page.y, wide, high, number, colours, shown, cut_above=up))
     draw_box(page, panel, left)
 
 
@@ -206,7 +212,7 @@ def _write_names(page: Page, both: tuple[Shown, Shown], step: float, room: float
         page.items.append(Words(EDGE + step * number + room, page.y, line, SMALL, colour))
 
 
-def _draw_changes(page: Page, change: Change, what: str) -> None:
+def _draw_changes(page: Page, change: MapChange, what: str) -> None:
     """Draw the classes of changes, then what is pale and what is hatched."""
     look = page.look
     theme, words = look.theme, look.words
@@ -236,7 +242,7 @@ def _draw_changes(page: Page, change: Change, what: str) -> None:
         shown.append((swatch + np.uint8(2 * count), words.faded))
     for raster, said in shown:
         line = said.format(margin=margin)
-        page.items.append(Cells(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
+        page.items.append(CellRaster(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
         page.items.append(Box(x, page.y - 10, 20, 12, None, theme.line))
         page.write(line, SMALL, theme.ink, x + 28)
         x += 50 + measure(line, SMALL)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from geodp.errors import UsageError
 from geodp.io.write.drawing.fonts import find_families
-from geodp.io.write.drawing.sheet import Colour, mix, parse_colour
+from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import LONG_SIDE
 from geodp.io.write.map.captions import LANGUAGES, Captions, Language
 from geodp.io.write.map.panel import Bounds
@@ -31,17 +32,16 @@ class Theme:
     few: Colour
     classes: tuple[Colour, ...]
 
-    @property
+    @cached_property
     def colours(self) -> tuple[Colour, ...]:
         """Paper, outside, below 0, the classes, and the classes in pale."""
-        pale = (mix(each, self.paper, PALE) for each in self.classes)
+        pale = mix(self.classes, [self.paper], [PALE])
         return self.paper, self.outside, self.below, *self.classes, *pale
 
 
 def _theme(classes: tuple[str, ...], *others: str) -> Theme:
-    paper, ink, soft, line, alarm, outside, below, few = map(parse_colour, others)
-    scale = tuple(map(parse_colour, classes))
-    return Theme(paper, ink, soft, line, alarm, outside, below, few, scale)
+    paper, ink, soft, line, alarm, outside, below, few = parse_colours(others)
+    return Theme(paper, ink, soft, line, alarm, outside, below, few, parse_colours(classes))
 
 
 LIGHT = _theme(
@@ -98,12 +98,12 @@ class Look:
     fade: bool = True
     graticule: bool = False
 
-    @property
+    @cached_property
     def words(self) -> Captions:
         """Return the sentences of the language."""
         return LANGUAGES[self.language]
 
-    @property
+    @cached_property
     def theme(self) -> Theme:
         """Return the colours."""
         return DARK if self.dark else LIGHT

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import families, find_families, measure
-from geodp.io.write.drawing.lines import shorten, wrap
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
+from geodp.io.write.drawing.fonts import families, find_families
+from geodp.io.write.drawing.lines import measure, shorten, wrap
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
 from geodp.io.write.map.look import (
@@ -59,7 +59,7 @@ class Page:
     look: Look
     width: float
     y: float = 0.0
-    items: list[Words | Box | Line | Cells] = field(default_factory=list)
+    items: list[Words | Box | Line | CellRaster] = field(default_factory=list)
 
     @property
     def room(self) -> float:
@@ -100,9 +100,15 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     draw_legend(page, table, card, panels)
     write_foot(page, card, panels)
     software = f"{card.software.name} {card.software.version}"
-    size = math.ceil(page.width), math.ceil(page.y + 24)
-    title = look.title or card.name
-    return Sheet(*size, look.theme.paper, title, table.event.words, software, (*page.items,))
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=look.theme.paper,
+        title=look.title or card.name,
+        description=table.event.words,
+        software=software,
+        items=(*page.items,),
+    )
 
 
 def write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
@@ -153,7 +159,7 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     if up:
         number = number[::-1]
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
-    cells = Cells(left, page.y, width, height, number, colours, shown, cut_above=up)
+    cells = CellRaster(left, page.y, width, height, number, colours, shown, cut_above=up)
     page.items.append(cells)
     draw_box(page, panel, left)
 

@@ -48,7 +48,7 @@ def write_page(
     release : WrittenRelease
         As :func:`geodp.open` reads it from its public folder: nothing else of it is shown.
     told : sequence of Told
-        What the release means for people, in the language; see :mod:`geodp.analysis.explain`.
+        What the release means for people, in the language; see :mod:`geodp.features.explain`.
     unit : str
         How one unit of privacy is said in the language.
     language : {"en", "ja"}

@@ -30,7 +30,7 @@ OFFICE = (
 
 
 class Told(Protocol):
-    """A part of what a release means, see :mod:`geodp.analysis.explain`."""
+    """A part of what a release means, see :mod:`geodp.features.explain`."""
 
     @property
     def heading(self) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from geodp.errors import UsageError
+from geodp.io.read.layout import presets
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import Preset, find_preset
 from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
@@ -133,7 +134,8 @@ def test_points_are_asked_whose_they_are(write):
 
 def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
     twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
-    monkeypatch.setattr("geodp.io.read.layout.presets.presets", lambda: twins)
+    monkeypatch.setattr(presets, "presets", lambda: twins)
+    monkeypatch.setattr(presets, "_find_fitting", presets._find_fitting.__wrapped__)
     with pytest.raises(UsageError, match=r"--preset\): a, b"):
         propose(write(f"mesh,n\n{CODES}"), {})
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import geopandas
 
-from geodp.io.read.layout.presets import find_preset, match
+from geodp.io.read.layout.presets import find_preset
+from geodp.io.read.rows.names import match
 from tests.io.read.official import tables
 from tests.io.read.official.test_forms import COMMANDS
 from tests.io.read.official.variants import CELLS, MESHES, PEOPLE, Sheet, inspire

@@ -132,4 +132,4 @@ def test_names_that_a_shapefile_cuts_short_are_known(tmp_path):
     path.write_text(path.read_text().replace("rutid_inspire", "rutid_insp"))
     columns = inspect(path)["tables"][0]["columns"]
     named = [str(one["name"]) for one in columns]
-    assert [one.name for one in presets() if one.fits(path, named)] == ["scb"]
+    assert [one.name for one in find_fitting(path, named)] == ["scb"]

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of
 from geodp.cli.readers import require_known
 from geodp.errors import InputError, UsageError, VerificationError
+from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
 from geodp.io.read.public.hierarchy import read_hierarchy

@@ -10,7 +10,7 @@ import shapely
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.compare import estimate
+from geodp.cli.commands.estimate import estimate
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid

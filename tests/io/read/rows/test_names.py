@@ -11,7 +11,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.mesh import read_mesh
-from geodp.io.read.rows.names import fold, spell
+from geodp.io.read.rows.names import find_met, fold, match, spell
 from geodp.io.read.table import read_table
 
 CODE = "533946113"
@@ -194,3 +194,22 @@ def test_labels_of_mesh_files_are_found_under_every_spelling(tmp_path):
     text = f"ＫＥＹ＿ＣＯＤＥ,T1,T2\n,人口（０～１４歳）,人口（総数）\n{CODE},3,12\n"
     path.write_text(text, encoding="utf-8")
     assert read_mesh(path, grid="jis:half", value="人口(0〜14歳)").count.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "met"),
+    [
+        ("TOT_P", ["tot_p"], ["tot_p"]),
+        ("TOT_P", ["tot_p", "TOT_P"], ["TOT_P"]),
+        ("TOT_P", ["tot_p", "Tot_P"], ["tot_p", "Tot_P"]),
+        ("GRD_ID*", ["ｇｒｄ＿ｉｄ＿１"], ["ｇｒｄ＿ｉｄ＿１"]),
+        ("größe", ["GRO\u0308SSE", "GRÖßE"], ["GRO\u0308SSE", "GRÖßE"]),
+        ("b|A", ["a", "B"], ["B"]),
+        ("人口（総数）?男", ["人口(総数) 男"], ["人口(総数) 男"]),
+        ("TOT_P", ["TOTP", "TOT-P"], []),
+    ],
+)
+def test_names_are_compared_without_case_and_width(pattern, names, met):
+    assert match(pattern, names) == met
+    exactly = {pattern} if match(pattern, names, exactly=True) else set()
+    assert find_met([pattern], names) == (exactly, {pattern} if met else set())

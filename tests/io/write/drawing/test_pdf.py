@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.io.write.drawing import fonts, pdf
 from geodp.io.write.drawing.pdf import draw_pdf
-from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -46,7 +46,7 @@ def test_words_stand_on_their_line_with_their_fonts_in_the_file():
 
 def test_cells_are_a_picture_behind_a_window():
     number = np.array([[0, 1], [1, 0], [0, 0]], np.uint8)
-    page = drawn(Cells(100, 100, 100, 50, number, (RED, BLUE), (2.5, 2), cut_above=True))
+    page = drawn(CellRaster(100, 100, 100, 50, number, (RED, BLUE), (2.5, 2), cut_above=True))
     text = next(s for s in streams(page) if b" Do" in s).decode("latin-1")
     window = re.search(r"([\d.]+) ([\d.]+) ([\d.]+) (-?[\d.]+) re W n", text)
     assert [abs(float(n)) for n in window.groups()] == pytest.approx([72, 108, 72, 36])

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words, mix, parse_colour
+from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words, mix, parse_colours
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -27,7 +27,7 @@ def test_boxes_and_cells_lie_where_they_are_put(dpi):
     page = sheet(
         Box(0, 0, 10, 6, BLUE),
         Box(0, 10, 10, 10, RED, BLACK),
-        Cells(20, 10, 20, 20, number, (RED, BLUE), (2, 2)),
+        CellRaster(20, 10, 20, 20, number, (RED, BLUE), (2, 2)),
     )
     pixels, info = drawn(page, dpi)
     scale = dpi / 100
@@ -45,7 +45,9 @@ def test_boxes_and_cells_lie_where_they_are_put(dpi):
 def test_the_last_row_of_cells_may_be_cut(above):
     """Of three rows, two and a half are shown: the first or the last is half as high."""
     number = np.array([[0], [1], [2]], np.uint8)
-    page = sheet(Cells(0, 0, 40, 25, number, (RED, BLUE, BLACK), (2.5, 1), above), size=(40, 25))
+    page = sheet(
+        CellRaster(0, 0, 40, 25, number, (RED, BLUE, BLACK), (2.5, 1), above), size=(40, 25)
+    )
     pixels, _ = drawn(page)
     heights = [(pixels == colour).all(axis=-1)[:, 0].sum() for colour in (RED, BLUE, BLACK)]
     assert heights == ([5, 10, 10] if above else [10, 10, 5])
@@ -81,6 +83,6 @@ def test_the_same_sheet_gives_the_same_bytes():
 
 
 def test_colours():
-    assert parse_colour("#ff8000") == (255, 128, 0)
-    assert mix(RED, WHITE, 1) == WHITE
-    assert mix(RED, WHITE, 0) == RED
+    assert parse_colours(["#ff8000", "#000001"]) == ((255, 128, 0), (0, 0, 1))
+    assert mix([RED], [WHITE], [1, 0]) == (WHITE, RED)
+    assert mix([RED, BLACK], [WHITE], [1]) == (WHITE, WHITE)

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 from PIL import Image
 
-from geodp.io.write.drawing.fonts import measure
-from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words
+from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words
 from geodp.io.write.drawing.svg import draw_svg
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
@@ -54,7 +54,7 @@ def test_cells_are_a_picture_behind_a_window():
     """The last row is cut by half, the first one where the cut is above."""
     number = np.array([[0, 1], [1, 0], [0, 0]], np.uint8)
     for above in (False, True):
-        root = parsed(Cells(10, 20, 80, 50, number, (RED, BLUE), (2.5, 2), above))
+        root = parsed(CellRaster(10, 20, 80, 50, number, (RED, BLUE), (2.5, 2), above))
         (window,) = root.findall(f"{SVG}svg")
         assert window.get("viewBox") == ("0 0.5 2 2.5" if above else "0 0 2 2.5")
         (image,) = window

@@ -8,14 +8,14 @@ import pytest
 
 import geodp
 from geodp.io.write.export.netcdf import NetCDF
-from geodp.io.write.export.sheet import Sheet
+from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.export.spreadsheet import EStat, Excel
 from geodp.io.write.export.stac import Stac
-from geodp.io.write.export.vector import FlatGeobuf, GeoPackage, Parquet
+from geodp.io.write.export.vector import FlatGeobuf, GeoPackageExport, Parquet
 from geodp.table.card import Card, StatedMetadata
 from tests.release.test_frames import GRIDS, release
 
-EVERY = (NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackage(), Parquet())
+EVERY = (NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackageExport(), Parquet())
 REFUSED = {
     "mesh": {"stac"},
     "metres": {"stac", "csv:estat"},
@@ -30,7 +30,7 @@ def sheet_of(grid, name="residents", method="pyramid"):
     card = Card.from_json(
         {**made.card().to_json(), "name": name, "release_id": "0" * 16, "files": [], "left_out": []}
     )
-    return Sheet(made.table, card, made.errors())
+    return ExportSheet(made.table, card, made.errors())
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -68,7 +68,7 @@ def test_an_array_has_what_the_release_says(tmp_path):
 def test_an_item_is_json(tmp_path):
     sheet = sheet_of(GRIDS["mesh"])
     card = replace(sheet.card, metadata=StatedMetadata(reference_date="2020-10-01"))
-    dated = Sheet(sheet.table, card, sheet.errors)
+    dated = ExportSheet(sheet.table, card, sheet.errors)
     Stac().write(dated, tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text())["type"] == "Feature"
 
@@ -79,7 +79,7 @@ def test_spreadsheets_show_small_counts_as_one_word_and_no_interval(method, tmp_
     limit = 30
     few = replace(sheet.card, metadata=StatedMetadata(display_below=limit))
     for name, card in (("plain", sheet.card), ("few", few)):
-        Excel().write(Sheet(sheet.table, card, sheet.errors), tmp_path / name)
+        Excel().write(ExportSheet(sheet.table, card, sheet.errors), tmp_path / name)
     plain, shown = (
         [*csv.DictReader((tmp_path / name).read_text("utf-8-sig").splitlines())]
         for name in ("plain", "few")
@@ -96,7 +96,7 @@ def test_mesh_statistics_keep_the_counts_as_their_readers_take_numbers(tmp_path)
     sheet = sheet_of(GRIDS["mesh"])
     few = replace(sheet.card, metadata=StatedMetadata(display_below=1000))
     for name, card in (("plain", sheet.card), ("few", few)):
-        EStat().write(Sheet(sheet.table, card, sheet.errors), tmp_path / name)
+        EStat().write(ExportSheet(sheet.table, card, sheet.errors), tmp_path / name)
     assert (tmp_path / "few").read_bytes() == (tmp_path / "plain").read_bytes()
 
 

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
-from geodp.io.write.drawing.sheet import Cells
+from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map import change as module
-from geodp.io.write.map.change import Change, Shown, compose_change, list_colours
+from geodp.io.write.map.change import MapChange, Shown, compose_change, list_colours
 from geodp.io.write.map.look import DARK, LIGHT, Look
 from geodp.io.write.map.panel import Panel
 from tests.io.write.map.test_page import words_of
@@ -38,7 +38,7 @@ def panels(*both):
 
 def test_what_is_believed_is_beyond_the_noise_of_both():
     earlier, later = panels(shown(), shown(MOVED))
-    found = Change.of(earlier, later).panel
+    found = MapChange.of(earlier, later).panel
     assert found.margin == pytest.approx(math.hypot(earlier.margin, later.margin))
     assert np.array_equal(found.value, later.value - earlier.value)
     assert np.array_equal(found.believed, np.abs(found.value) >= found.margin)
@@ -49,8 +49,8 @@ def test_what_is_believed_is_beyond_the_noise_of_both():
 
 def test_believed_changes_are_hatched_and_others_are_pale():
     both = shown(), shown(MOVED)
-    change = Change.of(*panels(*both))
-    drawn = [i for i in compose_change(*both, Look()).items if isinstance(i, Cells)][2]
+    change = MapChange.of(*panels(*both))
+    drawn = [i for i in compose_change(*both, Look()).items if isinstance(i, CellRaster)][2]
     times = drawn.number.shape[0] // 16
     pale, value = module.FIRST + 8, change.panel.value
     block = drawn.number[4 * times : 8 * times, 4 * times : 8 * times]
@@ -65,7 +65,7 @@ def test_believed_changes_are_hatched_and_others_are_pale():
 def test_cells_that_are_no_squares_are_drawn_as_wide_as_they_are():
     grid = geodp.Grid.regular((16, 20), crs="EPSG:3035", transform=(2e3, 0, 4e6, 0, -1e3, 3e6))
     sheet = compose_change(shown(grid=grid), shown(MOVED, grid), Look())
-    drawn = [item for item in sheet.items if isinstance(item, Cells)][2]
+    drawn = [item for item in sheet.items if isinstance(item, CellRaster)][2]
     high, wide = (
         pixels / cells for pixels, cells in zip(drawn.number.shape, grid.shape, strict=True)
     )
@@ -83,7 +83,7 @@ def test_the_page_names_both_and_their_margin():
     assert any(text.startswith("Earlier: ") for text in words)
     assert any(text.startswith("Later: ") and text.endswith("ε = 1") for text in words)
     assert "change of persons per km²" in words
-    margin = Change.of(*panels(*both)).panel.margin
+    margin = MapChange.of(*panels(*both)).panel.margin
     assert f"hatched: beyond the 95 % margin of ±{margin:,.0f}" in words
     japanese = words_of(compose_change(*both, Look(language="ja", dark=True)))
     assert "変化: 後 − 前" in japanese
@@ -140,14 +140,14 @@ def test_classes_are_told_apart_by_everybody(sight, theme):
 def test_a_change_from_or_to_what_is_not_shown_is_not_drawn():
     few = {"metadata": {"display_below": 100}, "method": "laplace"}
     for both in ((shown(**few), shown(MOVED)), (shown(), shown(MOVED, **few))):
-        change = Change.of(*panels(*both))
+        change = MapChange.of(*panels(*both))
         hidden = change.number_colours(fade=True) == module.FEW
         limited = [
             np.zeros(GRID.shape, bool) if one.few is None else one.few for one in panels(*both)
         ]
         assert np.array_equal(hidden, limited[0] | limited[1])
         sheet = compose_change(*both, Look())
-        drawn = [i for i in sheet.items if isinstance(i, Cells)][2]
+        drawn = [i for i in sheet.items if isinstance(i, CellRaster)][2]
         assert drawn.colours[module.FEW] == LIGHT.few
         assert words_of(sheet).count("count <100") == 1
     assert hidden[10:12, 10:12].all()

@@ -9,8 +9,8 @@ import pytest
 import geodp
 from geodp.errors import LettersWarning, UsageError
 from geodp.io.write.drawing import fonts
-from geodp.io.write.drawing.fonts import measure
-from geodp.io.write.drawing.sheet import Box, Cells, Words
+from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.sheet import Box, CellRaster, Words
 from geodp.io.write.map import look as looks
 from geodp.io.write.map import page
 from geodp.io.write.map.look import Look
@@ -57,7 +57,7 @@ def test_no_words_overlap_or_leave_the_page(name, title):
     look = Look(title=title, source=LONG, credit="A. B.", date="2020", unit=LONG)
     sheet = sheet_of(GRIDS[name], look, name="jobs" if title is None else "x" * 120)
     boxes = [box_of(item) for item in sheet.items if isinstance(item, Words)]
-    maps = [box_of(item) for item in sheet.items if isinstance(item, Cells)]
+    maps = [box_of(item) for item in sheet.items if isinstance(item, CellRaster)]
     for left, top, right, bottom in boxes + maps:
         assert left >= page.EDGE - 1
         assert right <= sheet.width - page.EDGE + 1
@@ -79,7 +79,7 @@ def test_the_page_says_what_was_asked_for():
 
 def test_the_scale_bar_is_as_long_as_it_says_and_has_two_ends():
     sheet = sheet_of(GRIDS["square"])
-    (drawn,) = (item for item in sheet.items if isinstance(item, Cells))
+    (drawn,) = (item for item in sheet.items if isinstance(item, CellRaster))
     (length,) = (text.removesuffix(" km") for text in words_of(sheet) if text.endswith(" km"))
     ink = [i for i in sheet.items if isinstance(i, Box) and i.fill == looks.LIGHT.ink]
     (bar,) = (box for box in ink if box.width > box.height)
@@ -125,13 +125,13 @@ def test_colours_do_not_depend_on_the_data():
 def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
     release = released(KANTO)
     sheet = sheet_of(KANTO)
-    (cells,) = (item for item in sheet.items if isinstance(item, Cells))
+    (cells,) = (item for item in sheet.items if isinstance(item, CellRaster))
     panel = page.Panel.of(release.table, 0, release.card())
     pale = (cells.number >= looks.FADED)[::-1]
     assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
     assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
     plain = sheet_of(KANTO, Look(fade=False))
-    (cells,) = (item for item in plain.items if isinstance(item, Cells))
+    (cells,) = (item for item in plain.items if isinstance(item, CellRaster))
     assert cells.number.max() < looks.FADED
     assert not [text for text in words_of(plain) if text.startswith("faded")]
     # A margin between 30 and 100 per km² fades three classes, or a part of the third.
@@ -144,7 +144,7 @@ def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
 
 def test_zero_is_paper_and_nobody_is_outside():
     grid = GRIDS["mask"]
-    (cells,) = (item for item in sheet_of(grid).items if isinstance(item, Cells))
+    (cells,) = (item for item in sheet_of(grid).items if isinstance(item, CellRaster))
     outside = cells.number == looks.OUTSIDE
     assert outside.sum() == 64 - half((8, 8), 3).sum()
     assert "outside the domain" in words_of(sheet_of(grid))
@@ -161,7 +161,7 @@ def test_dark_pages_are_the_same_in_other_colours():
 def test_a_size_enlarges_by_whole_factors_and_keeps_every_cell():
     for size, pixels in ((1, 8), (100, 96), (1100, 1104)):
         (cells,) = (
-            i for i in sheet_of(GRIDS["square"], Look(size=size)).items if isinstance(i, Cells)
+            i for i in sheet_of(GRIDS["square"], Look(size=size)).items if isinstance(i, CellRaster)
         )
         assert cells.width == cells.height == pixels
 
@@ -217,7 +217,7 @@ def small_counts(limit, method="laplace", grid=GRIDS["square"]):
 def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
     table, card = small_counts(40, method)
     look = Look(dark=dark)
-    (drawn,) = (i for i in compose(table, card, look).items if isinstance(i, Cells))
+    (drawn,) = (i for i in compose(table, card, look).items if isinstance(i, CellRaster))
     count = np.zeros(64)
     count[table.grid.decode(table.key)[0] * 8 + table.grid.decode(table.key)[1]] = table.count
     few = (count > 0) & (count < 40)
@@ -226,7 +226,7 @@ def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
     assert drawn.colours[looks.SMALL_COUNT] == look.theme.few
     assert look.theme.few not in look.theme.colours
     plain, own = small_counts(None, method)
-    (before,) = (i for i in compose(plain, own, look).items if isinstance(i, Cells))
+    (before,) = (i for i in compose(plain, own, look).items if isinstance(i, CellRaster))
     shown = drawn.number.reshape(-1) != looks.SMALL_COUNT
     assert np.array_equal(drawn.number.reshape(-1)[shown], before.number.reshape(-1)[shown])
     assert before.colours == look.theme.colours

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.analysis.explain.card import explain
+from geodp.features.explain.card import explain
 from geodp.release.report.html.page import write_page
 from tests.keys import keep
 

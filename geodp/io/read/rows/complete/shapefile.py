@@ -43,7 +43,7 @@ SHORT = "The {part} is shorter or longer than its header says"
 
 
 @dataclass(frozen=True)
-class Records:
+class DbaseHeader:
     """What a table of dBASE says of itself.
 
     Attributes
@@ -120,7 +120,7 @@ def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
     return Parts(name, opens)
 
 
-def check_shapefile(parts: Parts) -> Records:
+def check_shapefile(parts: Parts) -> DbaseHeader:
     """Compare the headers of a shapefile with its parts, which are read to their ends.
 
     Raises
@@ -151,7 +151,7 @@ def check_shapefile(parts: Parts) -> Records:
     return records
 
 
-def check_dbf(parts: Parts) -> Records:
+def check_dbf(parts: Parts) -> DbaseHeader:
     """Compare the header of a table of dBASE with its records.
 
     Raises InputError where records are missing, more are there than the header says, or one begins
@@ -177,7 +177,7 @@ def check_dbf(parts: Parts) -> Records:
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
             raise incomplete(parts.name, "The .dbf is longer than its header says")
-    return Records(declared, deleted)
+    return DbaseHeader(declared, deleted)
 
 
 def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> None:

@@ -85,7 +85,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Records:
+class WorkbookStream:
     """The stream of a workbook.
 
     Attributes
@@ -102,7 +102,7 @@ class Records:
     shares: frozenset[int]
 
     @classmethod
-    def of(cls, stream: bytes) -> Records:
+    def of(cls, stream: bytes) -> WorkbookStream:
         """Read what the workbook says before its sheets.
 
         Raises ValueError for one that is encrypted, damaged or of another version, and

@@ -96,8 +96,10 @@ def geometry_points(
         bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
         if bad.size:
             raise CodeError(int(bad[0]), "the geometry must be one point.")
-        point = shapely.get_x(shapes), shapely.get_y(shapes)
-        return lattice.locate(*(point if move is None else move(*point)))
+        x, y = shapely.get_x(shapes), shapely.get_y(shapes)
+        if move is not None:
+            x, y = move(x, y)
+        return lattice.locate(x, y)
 
     return Locator((geometry.name,), (0, 1), read)
 

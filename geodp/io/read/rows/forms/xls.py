@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.forms.biff import Records
+from geodp.io.read.rows.forms.biff import WorkbookStream
 from geodp.io.read.rows.forms.cells import (
     BROKEN,
     NO_WORKBOOK,
@@ -60,7 +60,7 @@ class BinaryBook:
             return
         data = Path(file.path).read_bytes()
         # What they refuse would end the process in the library.
-        self._marks = Records.of(read_stream(data, STREAMS)).marks()
+        self._marks = WorkbookStream.of(read_stream(data, STREAMS)).marks()
         self._book = _carry_out(partial(library.load_workbook, BytesIO(data)))
         found = self._book.sheets_metadata
         kept = [n for n, one in enumerate(found) if one.typ == library.SheetTypeEnum.WorkSheet]

@@ -4,14 +4,14 @@ import struct
 
 import pytest
 
-from geodp.io.read.rows.forms.biff import Records
+from geodp.io.read.rows.forms.biff import WorkbookStream
 from tests.io.read.workbooks import Error, Formula, Percent, begin, biff, record
 
 SHEET = {"a": [("n", 1), (Error("#REF!"), Formula(3)), (None, Percent(0.5)), (Error(), Error())]}
 
 
 def test_formulas_errors_and_percentages_are_told():
-    marks = Records.of(biff(SHEET)).marks()[0]
+    marks = WorkbookStream.of(biff(SHEET)).marks()[0]
     assert marks.formulas == {1}
     assert marks.errors == {1: {0: "#REF!"}, 3: {0: "#N/A", 1: "#N/A"}}
     assert marks.percentages == {2: [1]}
@@ -25,20 +25,20 @@ def test_formats_of_ones_own_are_percentages_by_their_sign(shown, share):
     text = shown.encode("utf-16-le")
     own = record(0x41E, struct.pack("<HHB", 170, len(shown), 1) + text)
     own += record(0xE0, struct.pack("<HH16x", 0, 170))
-    assert (0 in Records.of(biff(SHEET, extra=own)).shares) == share
+    assert (0 in WorkbookStream.of(biff(SHEET, extra=own)).shares) == share
 
 
 def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
     many = struct.pack("<HHHLHLH", 0, 3, 0, 6, 1, 6, 4)  # columns 3 and 4, the second of style 1
     stream = biff({"a": []})[:-4] + record(0xBD, many) + record(10)
-    assert Records.of(stream).marks()[0].percentages == {0: [4]}
+    assert WorkbookStream.of(stream).marks()[0].percentages == {0: [4]}
 
 
 def test_cells_of_a_chart_are_none_of_the_sheet():
     error = record(0x205, struct.pack("<HHHBB", 7, 7, 0, 42, 1))
     stream = biff({"a": []})[:-4] + begin(32) + error + record(10)
-    assert Records.of(stream + record(10)).marks()[0].errors == {}
-    assert Records.of(stream + error + record(10)).marks()[0].errors == {7: {7: "#N/A"}}
+    assert WorkbookStream.of(stream + record(10)).marks()[0].errors == {}
+    assert WorkbookStream.of(stream + error + record(10)).marks()[0].errors == {7: {7: "#N/A"}}
 
 
 FAR = record(0x203, struct.pack("<HHHd", 65535, 255, 0, 1))
@@ -46,7 +46,7 @@ FAR = record(0x203, struct.pack("<HHHd", 65535, 255, 0, 1))
 
 def test_a_sheet_may_be_as_large_as_there_is():
     whole = record(0x200, struct.pack("<LLHHH", 0, 65536, 0, 256, 0))
-    (marks,) = Records.of(biff({"a": [("n",)]}, inside=whole + FAR)).marks()
+    (marks,) = WorkbookStream.of(biff({"a": [("n",)]}, inside=whole + FAR)).marks()
     assert (marks.cells, marks.area) == (2, 1 << 24)
 
 
@@ -69,4 +69,4 @@ def test_a_sheet_may_be_as_large_as_there_is():
 )
 def test_what_is_not_surely_read_is_refused(stream):
     with pytest.raises((ValueError, struct.error)):
-        Records.of(stream).marks()[0]
+        WorkbookStream.of(stream).marks()[0]

@@ -1,0 +1,72 @@
+"""How pictures of errors look: colours, markers, axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from os import PathLike
+from typing import IO, Any
+
+from geodp.errors import UsageError
+
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
+    *("#332288", "#999933", "#882255", "#117733", "#44AA99", "#CC6677"),
+)
+"""Okabe and Ito (2008), then Tol's muted ones: told apart by the colour-blind too."""
+
+
+MARKERS = "osD^vPX<>hp"
+"""As many as differ from the colours in number, so that both repeat together very late."""
+
+
+INK, FAINT = "#333333", "#E4E4E4"
+
+
+def require_matplotlib() -> None:
+    """Raise UsageError where Matplotlib, which is an extra, is not installed."""
+    if find_spec("matplotlib") is None:
+        raise UsageError(
+            "Pictures of errors need Matplotlib, which is not installed; "
+            "install it by: pip install 'geodp[plots]'"
+        )
+
+
+@contextmanager
+def draw_figure(
+    size: tuple[float, float], file: str | PathLike[str] | IO[bytes], form: str
+) -> Iterator[Any]:
+    """Yield an empty figure, and save it after the block: the same bytes from the same numbers."""
+    require_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings = {"font.family": "sans-serif", "font.size": 9, "svg.hashsalt": "geodp"}
+    inked = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
+    with mpl.rc_context(settings | dict.fromkeys(inked, INK)):
+        figure = Figure(figsize=size, dpi=150, facecolor="white")
+        figure.set_layout_engine("none")  # whatever the caller's defaults are
+        FigureCanvasAgg(figure)
+        yield figure
+        metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
+        figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))
+
+
+def style_axes(axes: Any, title: str, label: str) -> None:
+    """Powers of two along the x axis, plain numbers along the y axis, a quiet grid."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"$2^{{{round(math.log2(x))}}}$"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
+    axes.set_xlabel(label)
+    axes.set_title(title, fontsize=10, loc="left", color=INK)
+    axes.grid(which="major", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", length=0, labelsize=8.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color("#999999")

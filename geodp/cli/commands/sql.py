@@ -1,0 +1,93 @@
+"""``geodp sql``: records to counts of cells as a query, for the engine where the data are."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from geodp.cli.options import BoundsType, GridCommand
+from geodp.errors import UsageError
+
+ENGINES = ("duckdb", "spark", "bigquery", "postgres")
+"""Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
+
+
+@click.command(cls=GridCommand)
+@click.option("--grid", "spec", required=True, help="Code system: jis:quarter, inspire:1km ...")
+@click.option("--engine", required=True, type=click.Choice(ENGINES), help="Whose SQL it is.")
+@click.option(
+    "--bounds",
+    type=BoundsType(),
+    help="West south east north of the public domain, along cell edges, in units of the grid's "
+    "CRS; in degrees with the word degrees after them; or a public area by name (germany, 東京都). "
+    "Records outside are left out.  [default: the code system's extent]",
+)
+@click.option(
+    "--points",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y: longitude and latitude, or easting and northing, in the grid's CRS.",
+)
+@click.option(
+    "--table",
+    default="records",
+    show_default=True,
+    help="What names the records in the engine, as it stands: a table, read_parquet('p.parquet').",
+)
+@click.option("--person", help="Column of persons; bounds what each adds.")
+@click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person.")
+@click.option("--per-cell", type=int, default=1, show_default=True, help="Records of a person.")
+@click.option(
+    "--by",
+    help="Column, such as a time, by which a person's first cells are kept; default: a random "
+    "sample of them.",
+)
+def sql(
+    spec: str,
+    engine: str,
+    bounds: tuple[float, float, float, float] | str | None,
+    points: tuple[str, str],
+    table: str,
+    person: str | None,
+    **bound: Any,
+) -> None:
+    """Print a query that counts records by cell, for an engine that does so where the data are.
+
+    Cells are those of ``geodp publish --points``, edge points among them. Its result has the
+    columns code and geodp_records: a confidential table, to be published as a comment says.
+    """
+    from geodp.cli.inputs import choose_bounds
+    from geodp.grid.codes import code_system
+    from geodp.grid.codes.sql import RECORDS, Query
+    from geodp.grid.lattice import Lattice
+
+    if not table.strip() or not table.isprintable():
+        raise UsageError("--table names the records in the engine, on one line.")
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
+    assert place.system is not None
+    extent = (place.row0, place.col0, place.rows, place.cols)
+    x, y = points
+    query = Query(system=place.system, extent=extent, table=table, x=x, y=y, person=person, **bound)
+    written = query.write(engine)
+    lost = "outside the domain"
+    most, why = "N", "; N: the most records that one person has, for which you vouch"
+    if person is not None:
+        most, why = str(query.cells * query.per_cell), ""
+        lost += " or without a person"
+    if isinstance(bounds, str):
+        edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
+    else:
+        edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
+    where = f" --bounds {edges}" if edges else ""
+    click.echo(
+        f"-- {x} and {y} are coordinates in {place.crs}; records {lost} are left out.\n"
+        f"-- Then: geodp publish counts.parquet --grid {spec}{where} --code code --value {RECORDS} "
+        f"--contribution {most} ...{why}\n{written}"
+    )
+
+
+COMMAND = sql

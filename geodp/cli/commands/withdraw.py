@@ -1,0 +1,73 @@
+"""``geodp withdraw``: say beside a release that it is not to be used any more."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import click
+
+from geodp.cli.output import write_file
+from geodp.errors import UsageError
+
+
+@click.command(no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--reason", required=True, help="Why, in a sentence that everybody may read.")
+@click.option(
+    "--use", type=click.Path(path_type=Path), help="Folder of the release to use instead."
+)
+@click.option("--date", "day", help="YYYY-MM-DD.  [default: today]")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier notice.")
+def withdraw(
+    release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
+) -> None:
+    """Withdraw a RELEASE or a series: write a notice, which all that open it here are told.
+
+    \b
+    geodp withdraw release-2025 --reason "One district was counted twice." --use release-2025-2
+
+    Its files stay what they are. Copies elsewhere do not know of it, and what was published is
+    known: a withdrawal gives no budget back.
+    """
+    from geodp.io.folder.manifest import sha256
+    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
+
+    folder = public_folder(release)
+    path = notice_of(folder)
+    if path is None or folder.absolute().name != "public":
+        raise UsageError(
+            "Name the folder of a release, or of a whole series, that holds its public folder."
+        )
+    if path.exists() and not overwrite:
+        raise UsageError("This release is withdrawn already; change the notice with --overwrite.")
+    own, instead = _identify(release), None if use is None else _identify(use)
+    if instead == own:
+        raise UsageError("--use names the release that is withdrawn.")
+    notice = Withdrawal(
+        schema=SCHEMA,
+        release_id=own,
+        card_sha256=sha256(seal_of(folder)),
+        date=day or date.today().isoformat(),
+        reason=reason,
+        use=instead,
+    )
+    text = json.dumps(notice.to_json(), ensure_ascii=False, indent=1)
+    write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
+    click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
+
+
+def _identify(release: Path) -> str:
+    """Return the id of a release, of whatever kind it is."""
+    from geodp.io.folder.kinds import find_kind
+    from geodp.io.verify.card import public_folder, read_table_card
+
+    folder = public_folder(release)
+    kind = find_kind(folder)
+    return read_table_card(folder).release_id if kind is None else kind.identify(folder)
+
+
+COMMAND = withdraw

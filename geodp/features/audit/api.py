@@ -1,0 +1,30 @@
+"""What a conventional table reveals, as ``geodp.audit``."""
+
+from geodp.features.audit.charge import charge_threshold, find_threshold_charge
+from geodp.features.audit.classes import k_anonymity
+from geodp.features.audit.curve import Curve, curve
+from geodp.features.audit.instead import Instead, release_instead
+from geodp.features.audit.realized import Diagnostic, realized
+from geodp.features.audit.recoding import Recoding, generalize
+from geodp.features.audit.smallest import smallest_k
+from geodp.features.audit.taxonomy import Taxonomy, ncp
+from geodp.features.audit.threshold import Threshold, sampled_threshold
+
+__all__ = [
+    "Curve",
+    "Diagnostic",
+    "Instead",
+    "Recoding",
+    "Taxonomy",
+    "Threshold",
+    "charge_threshold",
+    "curve",
+    "find_threshold_charge",
+    "generalize",
+    "k_anonymity",
+    "ncp",
+    "realized",
+    "release_instead",
+    "sampled_threshold",
+    "smallest_k",
+]

@@ -1,0 +1,95 @@
+"""A sampled table's guarantee in a ledger."""
+
+from __future__ import annotations
+
+import secrets
+
+from geodp.errors import UsageError
+from geodp.features.audit.threshold import Threshold
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.samples import SecretSample
+
+
+def charge_threshold(
+    found: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+) -> Charge:
+    """Charge a sampled table to a data set, and with it that its sample stays secret.
+
+    Every later charge to the data set then says what it was made from: all records, or a fresh
+    sample. From the same sample it is refused, as the losses would not add up.
+
+    Parameters
+    ----------
+    found : Threshold
+    ledger : Ledger
+    dataset : str
+        Entered for neighbours add-remove-one and with a cap of approximate differential privacy.
+    sample : str
+        Name of the sample. You vouch that it is fresh: that nothing charged to the data set so far
+        was made from it.
+    unit : str
+        Whose one record it is, as a noun; that of the data set.
+
+    Raises
+    ------
+    BudgetError
+        The cap would be exceeded; nothing was charged.
+    UsageError
+        Another unit, other neighbours or another kind of cap than the data set has; a sample of
+        which a table is charged already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fractions import Fraction
+    >>> from geodp.features.audit.threshold import sampled_threshold
+    >>> from geodp.privacy.loss import ApproximateDP
+    >>> found = sampled_threshold(10, "0.2", delta="1e-6")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger.create(f"{folder}/office.ledger")
+    ...     account = ledger.add_dataset("census", ApproximateDP(Fraction(3), Fraction(1, 10**5)))
+    ...     print(charge_threshold(found, ledger, "census", "sample of 2020").spent)
+    epsilon 670915381/500000000, delta 1/1000000
+    """
+    _require_unit(ledger, dataset, unit)
+    return ledger.charge(
+        dataset,
+        found.loss,
+        mechanism=found.mechanism,
+        neighbours=ADD_REMOVE,
+        contribution=1,
+        fingerprint=secrets.token_hex(32),
+        records=SecretSample(sample),
+    )
+
+
+def find_threshold_charge(
+    found: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+) -> Charge:
+    """Return what :func:`charge_threshold` has charged for the same table before.
+
+    Parameters and errors are those of :func:`charge_threshold`; UsageError where the ledger has no
+    charge for the sample, or one of another table.
+    """
+    _require_unit(ledger, dataset, unit)
+    charge = ledger.find_sample(dataset, SecretSample(sample))
+    if charge is None:
+        raise UsageError(
+            f"Nothing waits to be resumed: the ledger has no charge for the sample {sample}."
+        )
+    if (charge.loss, charge.mechanism) != (found.loss, found.mechanism):
+        raise UsageError(
+            f"The ledger has another charge for the sample {sample}; repeat the command of the "
+            "interrupted run."
+        )
+    return charge
+
+
+def _require_unit(ledger: Ledger, dataset: str, unit: str) -> None:
+    account = ledger.account(dataset)
+    if account.unit != unit:
+        raise UsageError(
+            f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
+            "budgets of different units do not add up."
+        )

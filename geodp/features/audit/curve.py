@@ -1,0 +1,108 @@
+"""All pairs of epsilon and delta of a sampled table, by the exact law and by Li's bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from geodp.features.audit.binomial import delta_bounds, least_epsilon
+from geodp.features.audit.threshold import (
+    require_epsilon,
+    require_rate,
+    require_threshold,
+    round_up,
+    search_epsilon,
+)
+from geodp.privacy.budget import Budget
+
+POINTS = 13
+"""Of a curve for which none are asked."""
+
+LEAST = Fraction(1, 10**200)
+"""Smaller deltas are not looked for."""
+
+DIGITS = 10**4
+"""Their epsilons are multiples of its inverse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One epsilon, and the delta that holds for it.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    exact, li : Fraction
+        Upper bounds of delta: the least one, and that of Li, Qardaji and Su 2012.
+    """
+
+    epsilon: Fraction
+    exact: Fraction
+    li: Fraction
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain values, rounded up."""
+        names = ("epsilon", "exact", "li")
+        return {name: round_up(getattr(self, name)) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Delta by epsilon of a sampled table whose counts below a threshold are suppressed.
+
+    Attributes
+    ----------
+    k : int
+    rate : Fraction
+    points : tuple of Point
+        In the order of epsilon.
+    """
+
+    k: int
+    rate: Fraction
+    points: tuple[Point, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        points = [point.to_dict() for point in self.points]
+        return {"threshold": self.k, "rate": str(self.rate), "points": points}
+
+
+def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Curve:
+    """Work out delta for many values of epsilon.
+
+    Parameters
+    ----------
+    k, rate
+        As for :func:`geodp.audit.sampled_threshold`.
+    epsilons : sequence, optional
+        Default: 13, evenly from the least one to where both bounds are ``rate**k``, the least
+        delta that there is.
+
+    Raises
+    ------
+    UsageError
+        As there.
+
+    Examples
+    --------
+    >>> found = curve(3, "1/5", ["0.3", "1.5973"])
+    >>> [f"{float(point.exact):.4g}" for point in found.points]
+    ['0.0212', '0.008']
+    """
+    share, k = require_rate(rate), require_threshold(k)
+    if epsilons is None:
+        low = least_epsilon(share)
+        high = search_epsilon(k, share, max(share**k, LEAST), "li")
+        steps = (low + (high - low) * Fraction(i, POINTS - 1) for i in range(POINTS))
+        chosen = [Fraction(math.ceil(step * DIGITS), DIGITS) for step in steps]
+    else:
+        chosen = sorted({require_epsilon(share, epsilon) for epsilon in epsilons})
+    points = (
+        Point(e, *(delta_bounds(k, share, e, bound)[1] for bound in ("exact", "li")))
+        for e in chosen
+    )
+    return Curve(k, share, tuple(points))

@@ -1,0 +1,55 @@
+"""Pictures of audits."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import IO
+
+from geodp.accuracy.style import COLOURS, FAINT, INK, MARKERS, draw_figure
+from geodp.features.audit.curve import Curve
+
+
+def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = "png") -> None:
+    """Draw delta against epsilon on a logarithmic axis: the least one, and Li's bound.
+
+    A dotted line is ``rate**k``, below which no epsilon brings it.
+
+    Parameters
+    ----------
+    found : Curve
+    file : path or binary stream
+    form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
+    """
+    epsilons = [float(point.epsilon) for point in found.points]
+    least = float(found.rate) ** found.k
+    with draw_figure((7.2, 4.4), file, form) as figure:
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.11, right=0.96, top=0.84, bottom=0.13)
+        rows = (("exact", "exact"), ("li", "bound of Li, Qardaji and Su"))
+        for number, (name, label) in enumerate(rows):
+            axes.plot(
+                epsilons,
+                [float(getattr(point, name)) for point in found.points],
+                color=COLOURS[number],
+                marker=MARKERS[number],
+                markersize=4.6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                linewidth=1.5,
+                label=label,
+                zorder=3,
+            )
+        axes.axhline(least, linestyle=":", color="#777777", label="all of k people drawn", zorder=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("epsilon")
+        axes.set_title("delta", fontsize=10, loc="left", color=INK)
+        axes.grid(which="major", color=FAINT, linewidth=0.8)
+        axes.tick_params(which="both", length=0, labelsize=8.5)
+        for side, spine in axes.spines.items():
+            spine.set_visible(side == "bottom")
+            spine.set_color("#999999")
+        axes.legend(loc="upper right", frameon=False, fontsize=8.5)
+        title = f"Sampled with rate {float(found.rate):.6g}, counts below {found.k} suppressed"
+        figure.text(0.11, 0.93, title, fontsize=12, fontweight="bold")

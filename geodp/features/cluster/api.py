@@ -1,0 +1,11 @@
+"""The same publish on a Dask cluster, as ``geodp.cluster``: files in, released parts out.
+
+Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
+"""
+
+from geodp.features.cluster.cluster import publish, write
+from geodp.features.cluster.joining import join
+from geodp.features.cluster.partitions import Partitions
+from geodp.features.cluster.reports import aggregate
+
+__all__ = ["Partitions", "aggregate", "join", "publish", "write"]

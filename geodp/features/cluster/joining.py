@@ -1,0 +1,76 @@
+"""Parts made one release, with everything that a release of one machine has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from geodp.accuracy.margins import UNKNOWN
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.grid import Grid
+from geodp.io.folder.staged_release import check_publication, write_publication
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
+from geodp.io.write.format import Released
+from geodp.release.release import Release
+from geodp.release.simulated_cells import errors_of
+from geodp.table.card import SCHEMA
+from geodp.table.stated.domain import StatedDomain
+
+
+def join(
+    parts: str | Path,
+    path: str | Path,
+    *,
+    grid: Grid | None = None,
+    overwrite: bool = False,
+    restricted: dict[str, Any] | None = None,
+) -> dict[str, list[str]]:
+    """Write a release in parts as one release: byte for byte that of one machine.
+
+    All of it is public, so nothing is spent. The parts stay where they are.
+
+    Parameters
+    ----------
+    parts : path
+        What :func:`geodp.features.cluster.write` has written; it is verified first.
+    path, overwrite, restricted
+        As for :meth:`geodp.Release.write`.
+    grid : Grid, optional
+        That of the release; needed where it has a mask and no raster that shows it.
+
+    Returns
+    -------
+    dict
+        ``{"public": [...], "restricted": [...]}``: the paths written.
+
+    Raises
+    ------
+    VerificationError
+        The parts do not agree with their card.
+    UsageError
+        Another grid than that of the release, or none where it is needed.
+    """
+    for check in verify(parts, errors_of):
+        if not check.ok:
+            raise VerificationError(f"{parts}: {check.name}: {check.detail}")
+    table, card = read_release_table(parts)
+    if grid is not None:
+        table = replace(table, grid=grid)
+    if StatedDomain.of(table.grid) != card.domain:
+        raise UsageError(
+            "Give the grid of the release, with its mask: without a raster nothing here tells it."
+        )
+    check_publication(table.grid, path, name=card.name, overwrite=overwrite)
+    stated, name = card.expected_error.cells, card.name
+    margins = UNKNOWN if stated is not None and stated.closed_form else None
+    release = Release(table, margins=margins)
+    card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
+    return write_publication(
+        Released(table, card, release.errors(), release.areas),
+        path,
+        name=name,
+        overwrite=overwrite,
+        restricted=restricted or {},
+    )

@@ -1,0 +1,86 @@
+"""``geodp publish`` on a cluster of workers: inputs in, released parts out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp import progress
+from geodp.cli.readers import make_reader
+from geodp.errors import UsageError
+from geodp.features.cluster.connecting import connect, require_dask
+from geodp.features.cluster.partitions import Partitions
+from geodp.features.cluster.prepared import prepare
+from geodp.features.cluster.run import Options
+from geodp.features.cluster.secret import require_owners
+from geodp.io.read.points import Points
+from geodp.io.read.table import Table
+from geodp.release.outline import warn_of
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.privacy.key import NoiseKey
+    from geodp.release.request import Request
+
+__all__ = ["publish", "require_dask"]
+
+
+def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
+    """Publish on the cluster that the options name; what is to be said of it."""
+    files = _partitions(options, grid, request.key)
+    require_owners()
+    with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
+        progress.begin("Releasing", 1.0)
+        trusted = Options(
+            key_folder=options["key_folder"],
+            trust_cluster=options["trust_cluster"],
+            progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
+        )
+        prepared = prepare(client, files, request, trusted)
+        warn_of(prepared.outline)
+        card = prepared.write(
+            options["output"], name=options["name"], overwrite=options["overwrite"]
+        )
+    public = options["output"] / "public"
+    if options["as_json"]:
+        document = {"output": str(options["output"]), "parts": [*card.listed]}
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    return f"Published in parts in {public}; geodp join makes them one."
+
+
+def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Partitions:
+    """Return the files as parts of one table; UsageError for what a cluster does not read."""
+    reader = make_reader(options, grid, key)
+    if not isinstance(reader, Points | Table) or (
+        isinstance(reader, Table) and reader.rounding is not None
+    ):
+        raise UsageError(
+            "A cluster reads tables of cells and whole counts (--code, --x and --y, --column), and "
+            "records (--points, --person): make such a table of others before."
+        )
+    given = {one.name: getattr(reader, one.name) for one in fields(reader)}
+    own = {name: given[name] for name in given if name not in ("grid", "secret")}
+    make = Partitions.of_points if isinstance(reader, Points) else Partitions.of_tables
+    return make(options["inputs"], grid=grid, **own)
+
+
+@contextmanager
+def _tell_warnings() -> Iterator[None]:
+    """Tell what must be known of a release before it is published as other commands do."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if category is UserWarning:
+                click.echo(f"Warning: {message}", err=True)
+            else:
+                shown(message, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

@@ -1,0 +1,119 @@
+"""The map of a release in parts: which tiles there are, and the raster that joins them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from geodp.features.cluster import tasks
+from geodp.features.cluster.run import Run
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.parts import PartsFolder
+from geodp.io.write import qgis_style
+from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE, tags_of
+from geodp.io.write.tables import name_of_counts
+from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
+from geodp.table.card import Card, File
+
+EMPTY = "empty.tif"
+"""One tile for all that hold nobody and lie inside the domain."""
+
+
+def draw(
+    run: Run,
+    tiling: Tiling,
+    folder: PartsFolder,
+    card: Card,
+    entries: list[dict[str, Any]],
+) -> list[File]:
+    """Have the workers draw the tiles, and join them.
+
+    Parameters
+    ----------
+    run, tiling, folder
+    card : Card
+        Of the release.
+    entries : list of dict
+        Of the parts, with the tiles that they touch.
+
+    Returns
+    -------
+    list of File
+        What the card lists.
+    """
+    name, event = folder.name, run.cut.event
+    largest = max(entry["largest"] for entry in entries)
+    look = TileStyle(
+        name,
+        card.expected_error.largest,
+        "float32" if largest <= EXACT_FLOAT32 else "float64",
+        tags_of(card, event),
+    )
+    parts: dict[int, list[str]] = {number: [] for number in range(tiling.count)}
+    for entry in entries:
+        for number in entry["tiles"]:
+            parts[number].append(str(folder.public / entry["name"]))
+    files = _files(run, tiling, name, parts)
+    (folder.public / f"{name}.tiles").mkdir()
+    # The window of the first tile is the largest, so what shows nobody there does so anywhere.
+    drawn = {file: 0 if file.endswith(EMPTY) else number for number, file in files.items()}
+    rows = [
+        (
+            tiling.window(number),
+            [] if file.endswith(EMPTY) else parts[number],
+            str(folder.public / file),
+            look,
+        )
+        for file, number in drawn.items()
+    ]
+    digests = dict(zip(drawn, run.results(tasks.tile, rows), strict=True))
+    there = {number: file for number, file in files.items() if digests[file] is not None}
+    tiles = [
+        File(name=file, media_type=MEDIA_TYPE, what="a tile of the map", sha256=digest)
+        for file, digest in sorted(digests.items())
+        if digest is not None
+    ]
+    return [_join(run, tiling, there, folder.public, look), _style(run, card, folder), *tiles]
+
+
+def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:
+    """Return the file of every tile; those that hold nobody share one, where all are inside."""
+    within, grid = f"{name}.tiles", run.cut.grid
+    files = {number: f"{within}/{tiling.name(number)}" for number in parts}
+    if grid.domain.is_box:
+        files |= {number: f"{within}/{EMPTY}" for number, held in parts.items() if not held}
+    return files
+
+
+def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: TileStyle) -> File:
+    """Join the tiles that were drawn; return what the card says of the file."""
+    vrt = public / f"{look.name}.vrt"
+    names, unit = look.bands(run.cut.grid), name_of_counts(look.name, run.cut.event.unit)
+    write_vrt(tiling, there, vrt, names=names, unit=unit, dtype=look.dtype, tags=look.tags)
+    return File(
+        name=vrt.name,
+        media_type="application/xml",
+        what="the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
+        said={
+            "bands": tuple(names),
+            "data_type": look.dtype,
+            "nodata": "NaN, outside the domain",
+            "unit": unit,
+        },
+        sha256=sha256(vrt),
+    )
+
+
+def _style(run: Run, card: Card, folder: PartsFolder) -> File:
+    """Write the style of the map; return what the card says of it."""
+    path, method = folder.public / f"{folder.name}.qml", card.mechanism
+    place = run.cut.grid.places[0]
+    kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
+    document = qgis_style.qml(place, **kinds, below=card.display_below)
+    path.write_text(document, encoding="utf-8", newline="\n")
+    return File(
+        name=path.name,
+        media_type="application/xml",
+        what="QGIS style of the map: fixed classes",
+        sha256=sha256(path),
+    )

@@ -1,0 +1,30 @@
+"""Tests of what came back, as ``geodp.compare``: post-processing, which costs no budget."""
+
+from geodp.features.compare.cells import CellDifferences, compare_cells
+from geodp.features.compare.changes import CellChanges, estimate_cell_changes
+from geodp.features.compare.difference import Difference
+from geodp.features.compare.logit import Logit, logit
+from geodp.features.compare.many import adjust
+from geodp.features.compare.means import means, power, sample_size
+from geodp.features.compare.ratios import Ratio, estimate_mean, estimate_ratio
+from geodp.features.compare.regions import compare_regions
+from geodp.features.local.oracles.mean import report_bits
+
+__all__ = [
+    "CellChanges",
+    "CellDifferences",
+    "Difference",
+    "Logit",
+    "Ratio",
+    "adjust",
+    "compare_cells",
+    "compare_regions",
+    "estimate_cell_changes",
+    "estimate_mean",
+    "estimate_ratio",
+    "logit",
+    "means",
+    "power",
+    "report_bits",
+    "sample_size",
+]

@@ -1,0 +1,109 @@
+"""By how much the cells of two releases of one grid differ, each with its error and interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import LAPLACE_Z
+from geodp.errors import UsageError
+from geodp.features.compare.cells import variances_at
+from geodp.features.compare.difference import Hypothesis
+from geodp.features.compare.regions import is_same
+from geodp.release.release import Release
+from geodp.typing import FloatArray
+
+EXCESS_STEPS = 64
+"""Quantiles are worked out for so many lengths of tails, each the next longer one."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellChanges:
+    """Changes of n cells, new less old.
+
+    Attributes
+    ----------
+    key : uint64[n]
+        Cells that either release lists; of all others both counts are 0.
+    old, new, difference : int64[n] or float64[n]
+    standard_error : float64[n]
+        Of the difference, by closed forms: where a clamp at 0 moved people, the interval tells
+        more.
+    low, high : float64[n]
+        A 95 % interval of each cell by itself.
+    basis : str
+        ``"long-tailed"``: as if each cell had one Laplace noise in each release;
+        ``"conservative"``: by both intervals of the cell, which a clamp has widened.
+    """
+
+    key: NDArray[np.uint64]
+    old: NDArray[Any]
+    new: NDArray[Any]
+    difference: NDArray[Any]
+    standard_error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    basis: str
+
+
+def require_two(old: Release, new: Release) -> None:
+    """Raise UsageError for releases of different grids, or for one release twice."""
+    if old.grid != new.grid:
+        raise UsageError("The two releases are of different grids, so that no cell changed.")
+    if is_same(old, new):
+        raise UsageError("The two releases are one and the same: nothing changed.")
+
+
+def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
+    """Estimate how every listed cell changed between two releases; costs no budget.
+
+    Parameters
+    ----------
+    old, new : Release
+        Of one grid. Their noise is independent: a kept key gives another table noise of its own.
+
+    Raises
+    ------
+    UsageError
+        Different grids, one release twice, parts of a map, or a method without a closed form.
+    """
+    require_two(old, new)
+    if old.parts is not None or new.parts is not None:
+        raise UsageError("Cells of parts of a map share errors; ask for changes of regions.")
+    key = np.union1d(old.table.key, new.table.key)
+    before, after = old.table.counts_at(key), new.table.counts_at(key)
+    one, two = variances_at(old, key), variances_at(new, key)
+    difference, error = after - before, np.sqrt(one + two)
+    if old.method.nonnegative or new.method.nonnegative:
+        basis = "conservative"
+        (old_low, old_high), (new_low, new_high) = _ends_of(old, key), _ends_of(new, key)
+        # At least what the noise alone would reach, as compare_regions with conservative.
+        least = LAPLACE_Z * (np.sqrt(one) + np.sqrt(two))
+        down = np.maximum((after - new_low) + (old_high - before), least)
+        up = np.maximum((new_high - after) + (before - old_low), least)
+    else:
+        basis = "long-tailed"
+        down = up = _quantiles(one, two) * error
+    low, high = difference - down, difference + up
+    return CellChanges(key, before, after, difference, error, low, high, basis)
+
+
+def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, FloatArray]:
+    """Return the 95 % intervals of cells."""
+    intervals = release.intervals()
+    if intervals is None:
+        raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")
+    return intervals.of(key)
+
+
+def _quantiles(one: FloatArray, two: FloatArray) -> FloatArray:
+    """Return standard errors to an end of 95 % intervals, of sums of two Laplace noises."""
+    variance = one + two
+    squares = np.divide(one**2 + two**2, variance**2, np.zeros(one.size), where=variance > 0)
+    steps, inverse = np.unique(np.ceil(squares * EXCESS_STEPS), return_inverse=True)
+    question = Hypothesis()
+    found = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]
+    return np.asarray(found, np.float64)[inverse]

@@ -1,0 +1,328 @@
+"""``geodp compare``: whether sums of regions differ by more than their noise."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+CORRECTIONS = ("holm", "benjamini-hochberg")
+PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
+RATED = ("alternative", "correction")
+TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
+MOST_PAIRS = 10_000
+
+
+@click.command(no_args_is_help=True)
+@click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
+@POLYGONS
+@POLYGON_NAME
+@AREA
+@click.option("--cells", is_flag=True, help="Every cell of two releases instead of regions.")
+@click.option(
+    "--alternative",
+    type=click.Choice(ALTERNATIVES),
+    default=ALTERNATIVES[0],
+    show_default=True,
+    help="What is to be found: a first that differs, is greater, or is less.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of an error.")
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default=CORRECTIONS[0],
+    show_default=True,
+    help="For many tests: hold the chance of any false finding, or their share.",
+)
+@click.option(
+    "--conservative",
+    is_flag=True,
+    help="Where a clamp at 0 may have moved people, go by the regions' 95 % intervals.",
+)
+@click.option(
+    "--ratio",
+    is_flag=True,
+    help="Estimate ratios, first to second, with intervals, instead of testing differences.",
+)
+@click.option("--plan", is_flag=True, help="No release: how many devices show a difference.")
+@click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
+@click.option("--difference", type=float, help="With --plan: of the two groups' means.")
+@click.option("--epsilon", help="With --plan: of a device's bit. Default: without noise.")
+@click.option(
+    "--share",
+    type=float,
+    help="With --plan: mean of the first group by maximum. Default: the worst case.",
+)
+@click.option("--power", type=float, default=0.8, show_default=True, help="With --plan.")
+@click.option("--devices", type=int, help="With --plan: the power of so many in each group.")
+@click.option(
+    "--bits",
+    multiple=True,
+    metavar="ONES:ALL",
+    help="No release: the bits of a group of devices, for two groups; with --maximum, --epsilon.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def compare(**options: Any) -> None:
+    """Test whether regions or RELEASES differ by more than their noise; costs no budget.
+
+    \b
+    geodp compare release-2020 release-2025 --regions cities.geojson
+    geodp compare release-2025 --area 5339 --area 5340
+    geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2
+    geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
+
+    One release: every region against every other. Two releases: every region in the first against
+    itself in the second. Exact for single cells with Laplace noise, by normal errors elsewhere,
+    corrected for the number of tests.
+    """
+    _require_fitting(click.get_current_context())
+    if options["plan"]:
+        document = _plan(options)
+        text = _plan_text(document)
+    elif options["ratio"]:
+        document = _ratios(options)
+        text = _ratios_text(document)
+    elif options["bits"]:
+        document = _bits(options)
+        text = _bits_text(document)
+    elif options["cells"]:
+        document = _cells(options)
+        text = _cells_text(document)
+    else:
+        document = _regions(options)
+        text = _regions_text(document)
+    if options["as_json"]:
+        text = json.dumps(document, ensure_ascii=False, indent=1)
+    click.echo(text)
+
+
+COMMAND = compare
+
+
+def _require_fitting(context: click.Context) -> None:
+    """Raise UsageError for options that do not go together."""
+    options = context.params
+    names = {option.name: option.opts[-1] for option in context.command.params}
+    given = {
+        n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
+    }
+    if options["bits"]:
+        if options["releases"] or given & {*TESTED, *PLANNED, "plan"} - {"maximum", "epsilon"}:
+            raise UsageError("--bits goes with --maximum, --epsilon, --alternative and --alpha.")
+        if len(options["bits"]) != 2 or options["maximum"] is None:
+            raise UsageError("--bits is given for each of two groups, with --maximum.")
+        return
+    if options["plan"]:
+        if options["releases"] or given & {*TESTED}:
+            raise UsageError("--plan looks at no release; leave out releases and regions.")
+        if options["maximum"] is None or options["difference"] is None:
+            raise UsageError("--plan needs --maximum and --difference.")
+        if options["devices"] is not None and "power" in given:
+            raise UsageError("Give --power or --devices, not both.")
+        return
+    for name in PLANNED:
+        if name in given:
+            raise UsageError(f"{names[name]} goes with --plan or --bits only.")
+    count = len(options["releases"])
+    if count not in (1, 2):
+        raise UsageError("Name one release or two, or ask for --plan.")
+    has_regions = options["regions"] is not None or bool(options["area"])
+    if options["ratio"] and (options["cells"] or given & {*RATED}):
+        raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
+    if options["cells"] == has_regions:
+        raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
+    if options["cells"] and (count != 2 or options["conservative"]):
+        raise UsageError("--cells compares two releases, and --conservative is for regions.")
+    require_named(options)
+
+
+def _plan(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.features.compare.api import power, sample_size
+
+    sides = 2 if options["alternative"] == "two-sided" else 1
+    names = ("difference", "maximum", "epsilon", "share", "alpha")
+    asked = {"sides": sides, **{name: options[name] for name in names}}
+    document = {"sides": sides, **{name: options[name] for name in ("alpha", *PLANNED)}}
+    if options["devices"] is None:
+        document["devices"] = sample_size(power=options["power"], **asked)
+    else:
+        document["power"] = power(options["devices"], **asked)
+    return document
+
+
+def _plan_text(document: dict[str, Any]) -> str:
+    bits = "bits without noise"
+    if document["epsilon"] is not None:
+        bits = f"one bit of epsilon {document['epsilon']} from each"
+    means = "whatever the means are"
+    if document["share"] is not None:
+        means = f"where the first mean is {document['share']:g} of the maximum"
+    return (
+        f"Two groups of {document['devices']:,} devices, {bits}, show a difference of "
+        f"{document['difference']:,g} of {document['maximum']:,g} with probability "
+        f"{document['power']:.3f}, {means}; {'two' if document['sides'] == 2 else 'one'}-sided at "
+        f"{document['alpha']:g}."
+    )
+
+
+def _bits(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.features.compare.api import means
+
+    groups = [one.split(":") for one in options["bits"]]
+    if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
+        raise UsageError("--bits is written ONES:ALL, how many are 1 and how many there are.")
+    first, second = ((int(ones), int(every)) for ones, every in groups)
+    asked = {name: options[name] for name in ("alternative", "alpha")}
+    said = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
+    found = means(first, second, said["maximum"], said["epsilon"], **asked)
+    return {**said, **found.to_dict(), "found": found.p_value <= options["alpha"]}
+
+
+def _bits_text(document: dict[str, Any]) -> str:
+    difference, low, high = (f"{document[name]:,.4g}" for name in ("difference", "low", "high"))
+    noise = "without noise"
+    if document["epsilon"] is not None:
+        noise = f"of epsilon {document['epsilon']}"
+    return (
+        f"The first mean less the second is {difference} ({low} to {high} at "
+        f"{100 * (1 - document['alpha']):g} %, by bits {noise}): p-value "
+        f"{document['p_value']:.2g}, {document['alternative']}, "
+        f"{'found' if document['found'] else 'not found'} at {document['alpha']:g}."
+    )
+
+
+def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
+    """Return what is compared, with its name: pairs of regions of one release, or each of two."""
+    from geodp.release.opening import open_release
+
+    releases = [open_release(path) for path in options["releases"]]
+    shapes = [read_shapes(options, release) for release in releases]
+    if len(releases) == 2:
+        for name, shape in shapes[0].items():
+            yield name, (releases[0], shape), (releases[1], shapes[1][name])
+        return
+    count = len(shapes[0])
+    if count < 2:
+        raise UsageError("Give at least two regions of one release.")
+    if count * (count - 1) // 2 > MOST_PAIRS:
+        raise UsageError(f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.")
+    for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
+        yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
+
+
+def _regions(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.features.compare.api import adjust, compare_regions
+
+    names = ("alternative", "alpha", "conservative")
+    asked = {name: options[name] for name in names}
+    rows: list[dict[str, Any]] = []
+    for name, first, second in _pairs(options):
+        try:
+            found = compare_regions(first, second, **asked)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        rows.append({"name": name, **found.to_dict()})
+    adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
+    for row, p_value in zip(rows, adjusted, strict=True):
+        row |= {"adjusted": p_value, "found": p_value <= options["alpha"]}
+    return {**asked, "correction": options["correction"], "differences": rows}
+
+
+def _regions_text(document: dict[str, Any]) -> str:
+    rows = document["differences"]
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    confidence = f"{100 * (1 - document['alpha']):g} % interval"
+    lines = [
+        f"{'region':<{width}}  {'difference':>14}  {'standard error':>14}  {confidence:>27}  "
+        f"{'p-value':>9}  {'adjusted':>9}"
+    ]
+    for row in rows:
+        figures = (f"{row[name]:,.1f}" for name in ("difference", "standard_error", "low", "high"))
+        difference, error, low, high = figures
+        lines.append(
+            f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {f'{low} to {high}':>27}  "
+            f"{row['p_value']:>9.2g}  {row['adjusted']:>9.2g}{'  *' if row['found'] else ''}"
+        )
+    found = sum(row["found"] for row in rows)
+    kinds = ", ".join(sorted({row["basis"] for row in rows}))
+    lines.append(
+        f"\n{found} of {len(rows)} found (*) at {document['alpha']:g}, {document['alternative']}, "
+        f"corrected by {document['correction']}; errors: {kinds}."
+    )
+    return "\n".join(lines)
+
+
+def _ratios(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.features.compare.api import estimate_ratio
+
+    asked = {name: options[name] for name in ("alpha", "conservative")}
+    rows: list[dict[str, Any]] = []
+    for name, first, second in _pairs(options, "/"):
+        try:
+            found = estimate_ratio(first, second, **asked)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        rows.append({"name": name, **found.to_dict()})
+    return {**asked, "ratios": rows}
+
+
+def _ratios_text(document: dict[str, Any]) -> str:
+    rows = document["ratios"]
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    confidence = f"{100 * (1 - document['alpha']):g} % interval"
+    lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
+    for row in rows:
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        lines.append(
+            f"{row['name']:<{width}}  {row['ratio']:>10.4f}  {row['standard_error']:>14.4f}  "
+            f"{interval:>24}"
+        )
+    kinds = ", ".join(sorted({row["basis"] for row in rows}))
+    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
+
+
+def _cells(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.features.compare.api import compare_cells
+    from geodp.release.opening import open_release
+
+    first, second = (open_release(path) for path in options["releases"])
+    names = ("alternative", "correction")
+    asked = {name: options[name] for name in names}
+    found = compare_cells(first, second, **asked)
+    chosen = found.adjusted <= options["alpha"]
+    key = found.key[chosen]
+    codes = [[int(part) for part in index] for index in first.grid.decode(key).T]
+    differences, adjusted = found.difference[chosen].tolist(), found.adjusted[chosen].tolist()
+    rows = [
+        {"cell": cell, "difference": difference, "adjusted": chance}
+        for cell, difference, chance in zip(codes, differences, adjusted, strict=True)
+    ]
+    counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": found.basis}
+    return {**asked, **counts, "found": rows}
+
+
+def _cells_text(document: dict[str, Any]) -> str:
+    lines = [
+        f"{' '.join(map(str, row['cell'])):<24}  {row['difference']:>14,.1f}  {row['adjusted']:.2g}"
+        for row in document["found"]
+    ]
+    if lines:
+        lines = [f"{'cell':<24}  {'difference':>14}  adjusted p-value", *lines, ""]
+    lines.append(
+        f"{len(document['found'])} of {document['tested']:,} cells found at "
+        f"{document['alpha']:g}, {document['alternative']}, corrected by "
+        f"{document['correction']}; errors: {document['basis']}."
+    )
+    return "\n".join(lines)

@@ -1,0 +1,147 @@
+"""A difference, its error and its p-value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import inf
+from statistics import NormalDist
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.compare.tails import tail_of_sum
+
+Alternative = Literal["two-sided", "greater", "less"]
+"""What a small p-value speaks for: another difference than that of the null hypothesis, a larger
+one, a smaller one."""
+
+ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
+
+LEAST_ALPHA = 1e-15
+"""Smallest alpha of an interval."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of two private numbers, first less second.
+
+    Attributes
+    ----------
+    difference : int or float
+    standard_error : float
+        Of the difference. Where nothing tells how far a clamp moved it: what makes the p-value
+        safe.
+    p_value : float
+        Of the null hypothesis that the true difference is ``null``.
+    low, high : float
+        An interval of confidence ``1 - alpha``, two-sided.
+    null : float
+    alternative : str
+        One of ``ALTERNATIVES``.
+    basis : str
+        ``"exact"``: the law of the errors is known; ``"normal"``; ``"long-tailed"``: that of as
+        many Laplace noises as have the same fourth cumulant; ``"conservative"``: from intervals
+        that a clamp has widened.
+    """
+
+    difference: int | float
+    standard_error: float
+    p_value: float
+    low: float
+    high: float
+    null: float
+    alternative: Alternative
+    basis: str
+
+    @classmethod
+    def of_error(
+        cls,
+        difference: int | float,
+        error: float,
+        question: Hypothesis,
+        excess: float = 0.0,
+        step: float = 0.0,
+    ) -> Self:
+        """Return what errors say that are normal, or have longer tails.
+
+        Parameters
+        ----------
+        difference, error, question
+            The difference, its standard error and what is asked.
+        excess : float
+            A third of the excess kurtosis of the error: 0 of a normal one, 1 of Laplace noise.
+        step : float
+            Distance of the values that the error can have: half of it is a continuity correction.
+        """
+        away = difference - question.null
+        if error:
+            z = (np.array([away, -away]) - step / 2) / error
+            above, below = tail_of_sum(z, np.array([excess, excess])).tolist()
+        else:
+            above, below = float(away <= 0), float(away >= 0)
+        p_value = question.p_value(above, below)
+        half = question.quantile(excess) * error
+        low, high = difference - half, difference + half
+        basis = "long-tailed" if excess else "normal"
+        return cls(
+            difference, error, p_value, low, high, question.null, question.alternative, basis
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What is asked of a difference.
+
+    Attributes
+    ----------
+    null : float
+        The difference that the null hypothesis states.
+    alternative : str
+        One of ``ALTERNATIVES``.
+    alpha : float
+        One less the confidence of intervals: at least ``LEAST_ALPHA``, below 1.
+    """
+
+    null: float = 0.0
+    alternative: Alternative = "two-sided"
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.alternative not in ALTERNATIVES:
+            raise UsageError(f"alternative is one of {', '.join(ALTERNATIVES)}.")
+        require_chance(self.alpha, "alpha")
+        if self.alpha < LEAST_ALPHA:
+            raise UsageError(f"alpha must be at least {LEAST_ALPHA:g}.")
+        if not -inf < self.null < inf:
+            raise UsageError("null must be a finite number.")
+
+    def quantile(self, excess: float = 0.0) -> float:
+        """Return the standard errors from the middle to an end of an interval.
+
+        ``excess`` as for :meth:`Difference.of_error`.
+        """
+        if not excess:
+            return -NormalDist().inv_cdf(self.alpha / 2)
+        low, high = 0.0, 100.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            is_far = tail_of_sum(np.array([middle]), np.array([excess]))[0] <= self.alpha / 2
+            low, high = (low, middle) if is_far else (middle, high)
+        return high
+
+    def p_value(self, above: float, below: float) -> float:
+        """Return the p-value of chances of errors at least as large, and at least as small."""
+        if self.alternative == "two-sided":
+            return min(1.0, 2 * min(above, below))
+        return above if self.alternative == "greater" else below
+
+
+def require_chance(value: float, name: str) -> None:
+    """Raise UsageError for what is no probability above 0 and below 1."""
+    if not 0 < value < 1:
+        raise UsageError(f"{name} must be above 0 and below 1.")

@@ -1,0 +1,129 @@
+"""Logistic regression on labels that devices have randomised.
+
+A device tells its label y in {0, 1} with probability ``p = e / (1 + e)`` and the other one
+otherwise, e being exp(epsilon); its features are public. So a label reads 1 with probability
+``l = (1 - p) + (2 p - 1) s(x b)``, s the logistic function. The coefficients b of largest
+likelihood are found by Fisher scoring, and their covariance is the inverse of the information
+``sum x x' ((2 p - 1) s')^2 / (l (1 - l))``.
+
+Each label is randomised **once**, whatever is fitted to it and how often: noise that is drawn anew
+for every round of a fit costs epsilon every round. Averaging models that are fitted to randomised
+data as if it were true is biased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import tanh
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geodp.errors import UsageError
+from geodp.privacy.budget import Budget, rational
+from geodp.typing import FloatArray
+
+ROUNDS = 200
+"""Most steps of the scoring."""
+
+
+@dataclass(frozen=True, eq=False)
+class Logit:
+    """Fitted coefficients.
+
+    Attributes
+    ----------
+    coefficients, standard_errors : float64[features]
+        In the order of the features; of the intercept first, where there is one.
+    covariance : float64[features, features]
+    log_likelihood : float
+    """
+
+    coefficients: FloatArray
+    standard_errors: FloatArray
+    covariance: FloatArray
+    log_likelihood: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "coefficients": self.coefficients.tolist(),
+            "standard_errors": self.standard_errors.tolist(),
+            "log_likelihood": self.log_likelihood,
+        }
+
+
+def logit(
+    features: ArrayLike, labels: ArrayLike, epsilon: Budget, *, intercept: bool = True
+) -> Logit:
+    """Fit a logistic regression to randomised labels.
+
+    Parameters
+    ----------
+    features : float64[n, d]
+        Public features of every device.
+    labels : int or bool[n]
+        What the devices said: 0 or 1, randomised once each.
+    epsilon : number or str
+        Of the randomisation.
+    intercept : bool
+        Put a constant before the features.
+
+    Raises
+    ------
+    UsageError
+        Features that are not finite or depend on one another, labels that are neither 0 nor 1, or
+        data in which no coefficients fit best.
+    """
+    table = np.asarray(features, np.float64)
+    said = np.asarray(labels)
+    if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
+        raise UsageError("Features are finite numbers [n, d], and there is a label for each row.")
+    if not np.isin(said, (0, 1)).all():
+        raise UsageError("Labels are 0 or 1.")
+    if intercept:
+        table = np.column_stack([np.ones(said.size), table])
+    if said.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
+        raise UsageError("The features depend on one another, or there are too few rows.")
+    contrast = tanh(rational(epsilon) / 2)
+    return _fit(table, said.astype(np.float64), contrast)
+
+
+def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:
+    """Fisher scoring with halved steps, so that the likelihood rises in every round."""
+    found = np.zeros(table.shape[1])
+    value, slope, information = _score(table, said, contrast, found)
+    for _ in range(ROUNDS):
+        try:
+            step = np.linalg.solve(information, slope)
+        except np.linalg.LinAlgError:
+            break
+        # Where features tell labels apart, nothing is gained any more and steps stay as large.
+        if slope @ step < 1e-10 and np.abs(step).max() < 1e-4 * (1 + np.abs(found).max()):
+            covariance = np.asarray(np.linalg.inv(information), np.float64)
+            return Logit(found, np.sqrt(np.diag(covariance)), covariance, value)
+        for _ in range(60):
+            tried = _score(table, said, contrast, found + step)
+            if tried[0] >= value:
+                break
+            step /= 2
+        found, (value, slope, information) = found + step, tried
+    raise UsageError(
+        "No coefficients fit best: the features tell the labels apart completely, or epsilon or "
+        "the number of rows is too small."
+    )
+
+
+def _score(
+    table: FloatArray, said: FloatArray, contrast: float, found: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return log-likelihood, its slope and the expected information."""
+    true = np.exp(-np.logaddexp(0, -(table @ found)))
+    chance = (1 - contrast) / 2 + contrast * true
+    spread = np.maximum(chance * (1 - chance), 1e-300)
+    rise = contrast * true * (1 - true)
+    logs = np.log(np.maximum(np.where(said == 1, chance, 1 - chance), 1e-300))
+    slope = table.T @ ((said - chance) / spread * rise)
+    information = (table * (rise**2 / spread)[:, None]).T @ table
+    return float(logs.sum()), np.asarray(slope), np.asarray(information)

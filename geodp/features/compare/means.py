@@ -1,0 +1,234 @@
+"""Means of values that devices report as one bit each: how many devices, which power, which test.
+
+A device with a value x from 0 to ``maximum`` sends 1 with probability
+``1/(e + 1) + x/maximum (e - 1)/(e + 1)``, where e is exp(epsilon), and 0 otherwise. With
+``t = tanh(epsilon / 2)`` the bits have the mean ``(1 - t)/2 + t x/maximum``: a difference of means
+is ``maximum / t`` times that of the bits. Without noise t is 1.
+
+Source
+------
+Ding, Nori, Li, Allen 2018, "Comparing population means under local differential privacy: with
+significance and power".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, erfc, isfinite, sqrt, tanh
+from statistics import NormalDist
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.compare.difference import (
+    Alternative,
+    Difference,
+    Hypothesis,
+    require_chance,
+)
+from geodp.privacy.budget import Budget, rational
+
+MOST_DEVICES = 10**15
+"""More are refused: the difference is too small to be found."""
+
+
+@dataclass(frozen=True)
+class _Design:
+    """What a test is to find.
+
+    Attributes
+    ----------
+    gap : float
+        The difference of the bits' means.
+    variance : float
+        Of a bit of the first group and one of the second, added.
+    quantile : float
+        Standard errors beyond which a difference is found.
+    sides : int
+    """
+
+    gap: float
+    variance: float
+    quantile: float
+    sides: int
+
+    def power(self, n: float) -> float:
+        """Return the chance that groups of n show the difference."""
+        reach = abs(self.gap) / sqrt(self.variance / (n - 1))
+        ends = (self.quantile - reach, self.quantile + reach)[: self.sides]
+        return sum(erfc(end / sqrt(2)) / 2 for end in ends)
+
+
+def sample_size(
+    difference: float,
+    maximum: float,
+    epsilon: Budget | None = None,
+    *,
+    share: float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    sides: int = 2,
+) -> int:
+    """Return how many devices each of two groups needs to show a difference of their means.
+
+    Parameters
+    ----------
+    difference : float
+        Of the means, second less first: not 0, at most ``maximum`` in size.
+    maximum : float
+        Of a value; the least is 0.
+    epsilon : number or str, optional
+        Of a device's bit. Default: bits without the noise, drawn by the values alone.
+    share : float, optional
+        The first group's mean divided by ``maximum``, from 0 to 1. Default: whatever the means
+        are, by the largest variance that a bit can have.
+    alpha : float
+        Chance of a finding where the means are equal.
+    power : float
+        Chance of a finding where they differ so.
+    sides : int
+        2, or 1 where the sign of the difference is known beforehand.
+
+    Raises
+    ------
+    UsageError
+        Numbers outside these ranges, or more than 1e15 devices.
+
+    Examples
+    --------
+    >>> sample_size(600, 15000, 1, share=0.2, sides=1), sample_size(600, 15000, 1, sides=1)
+    (8440, 9049)
+    """
+    require_chance(power, "power")
+    design = _design(difference, maximum, epsilon, share, alpha, sides)
+    wanted = design.quantile + NormalDist().inv_cdf(power)
+    n = wanted**2 * design.variance / design.gap**2 + 1 if wanted > 0 else 2
+    if n > MOST_DEVICES:
+        raise UsageError("So small a difference needs more than 1e15 devices in each group.")
+    return max(2, ceil(n))
+
+
+def power(
+    n: int,
+    difference: float,
+    maximum: float,
+    epsilon: Budget | None = None,
+    *,
+    share: float | None = None,
+    alpha: float = 0.05,
+    sides: int = 2,
+) -> float:
+    """Return the chance that two groups of n devices each show a difference of their means.
+
+    Parameters
+    ----------
+    n : int
+        Devices of each group, at least 2.
+    difference, maximum, epsilon, share, alpha, sides
+        As for :func:`sample_size`; without a share it is the least power of all means.
+
+    Raises
+    ------
+    UsageError
+        Numbers outside these ranges.
+
+    Examples
+    --------
+    >>> round(power(1000, 600, 15000, 1, share=0.2, sides=1), 3)
+    0.215
+    """
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 2:
+        raise UsageError("n must be a whole number of devices, at least 2.")
+    return _design(difference, maximum, epsilon, share, alpha, sides).power(int(n))
+
+
+def means(
+    first: tuple[int, int],
+    second: tuple[int, int],
+    maximum: float,
+    epsilon: Budget | None = None,
+    *,
+    null: float = 0.0,
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+) -> Difference:
+    """Test whether the means of two groups differ, from one bit of each device.
+
+    Parameters
+    ----------
+    first, second : (int, int)
+        Bits of the group that are 1, and all its bits, at least 2.
+    maximum, epsilon
+        As for :func:`sample_size`.
+    null : float
+        The difference of the means, first less second, that is to be refuted.
+    alternative : str
+        ``"two-sided"``, ``"greater"`` or ``"less"``.
+    alpha : float
+        One less the confidence of the interval.
+
+    Returns
+    -------
+    Difference
+        Of the means, in the unit of the values; normal errors.
+
+    Raises
+    ------
+    UsageError
+        Numbers outside these ranges, or bits that are all alike.
+
+    Examples
+    --------
+    >>> found = means((4500, 9000), (4250, 9000), 15000, 1)
+    >>> round(found.difference), round(found.p_value, 5)
+    (902, 0.00019)
+    """
+    question = Hypothesis(null, alternative, alpha)
+    scale = _maximum(maximum) / _contrast(epsilon)
+    shares, variance = [], 0.0
+    for ones, n in (first, second):
+        if not all(isinstance(one, int | np.integer) for one in (ones, n)):
+            raise UsageError("Bits are counted in whole numbers: those that are 1, and all.")
+        if n < 2 or not 0 <= ones <= n:
+            raise UsageError("A group has at least 2 bits, and as many ones at most.")
+        shares.append(int(ones) / int(n))
+        variance += shares[-1] * (1 - shares[-1]) / (int(n) - 1)
+    if not variance:
+        raise UsageError("All bits of a group are alike, so that their error is unknown.")
+    return Difference.of_error((shares[0] - shares[1]) * scale, sqrt(variance) * scale, question)
+
+
+def _design(
+    difference: float,
+    maximum: float,
+    epsilon: Budget | None,
+    share: float | None,
+    alpha: float,
+    sides: int,
+) -> _Design:
+    require_chance(alpha, "alpha")
+    if sides not in (1, 2):
+        raise UsageError("sides is 1 or 2.")
+    contrast, apart = _contrast(epsilon), difference / _maximum(maximum)
+    if not 0 < abs(apart) <= 1:
+        raise UsageError("difference must not be 0, nor above maximum in size.")
+    variance = 0.5
+    if share is not None:
+        groups = (share, share + apart)
+        if not all(0 <= one <= 1 for one in groups):
+            raise UsageError("share must be from 0 to 1, and so it must be with the difference.")
+        bits = [(1 - contrast) / 2 + contrast * one for one in groups]
+        variance = sum(p * (1 - p) for p in bits)
+    if not variance:
+        raise UsageError("Bits without noise of groups at 0 and at maximum have no error.")
+    return _Design(apart * contrast, variance, -NormalDist().inv_cdf(alpha / sides), sides)
+
+
+def _contrast(epsilon: Budget | None) -> float:
+    return 1.0 if epsilon is None else tanh(rational(epsilon) / 2)
+
+
+def _maximum(value: float) -> float:
+    if not (isfinite(value) and value > 0):
+        raise UsageError("maximum must be a finite number above 0.")
+    return float(value)

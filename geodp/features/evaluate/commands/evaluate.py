@@ -1,0 +1,260 @@
+"""``geodp evaluate``: methods side by side on confidential counts."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.help import option
+from geodp.cli.inputs import grid_of
+from geodp.cli.options import grid_options, inputs, split_specs
+from geodp.cli.output import (
+    area_text,
+    new_table,
+    number_text,
+    require_drawn,
+    require_free,
+    write_file,
+)
+from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.request import request_options, terms_of
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.features.evaluate.result import Evaluation
+
+WIDTH = 160
+"""Of the tables, at least."""
+
+
+@click.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@grid_options
+@request_options("epsilon", "rho", "delta", "neighbours", "contribution")
+@option(
+    "--methods",
+    group="Privacy",
+    everyday=True,
+    multiple=True,
+    default=["pyramid,topdown,laplace"],
+    show_default=True,
+    help="Names with settings, with commas between, or all; repeatable. See: geodp methods.",
+)
+@option(
+    "--trials",
+    group="Run",
+    everyday=True,
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Releases of each method.",
+)
+@option(
+    "--rectangles",
+    group="Domain",
+    type=click.IntRange(0),
+    default=0,
+    help="Random rectangles to sum over.",
+)
+@option(
+    "--seed",
+    group="Run",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of the rectangles.",
+)
+@option(
+    "--polygons",
+    group="Domain",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+@POLYGON_NAME
+@option(
+    "--processes",
+    group="Run",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that release side by side.",
+)
+@option(
+    "--key-file",
+    group="Privacy",
+    type=click.Path(path_type=Path),
+    help="Kept key, which makes it reproducible.",
+)
+@option(
+    "--public-input",
+    group="Input",
+    everyday=True,
+    is_flag=True,
+    help="You vouch that the inputs are public.",
+)
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="JSON file; confidential: 0600 rights.",
+)
+@option(
+    "--plot",
+    group="Output",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="PNG, PDF or SVG: error by area.",
+)
+@option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace these files.")
+@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+def evaluate(**options: Any) -> None:
+    """Measure the errors of methods on the counts in INPUTS, before anything is published.
+
+    \b
+    geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
+        --epsilon 0.1 --methods topdown,laplace --trials 100
+
+    Inputs and grid are given as for publish. The result is computed from the confidential counts
+    without protection: it is for the operator alone, unless the inputs are public.
+    """
+    require_known(click.get_current_context())
+    if options["polygon_name"] is not None and options["polygons"] is None:
+        raise UsageError("--polygon-name goes with --polygons only.")
+    for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
+
+    from geodp.features.evaluate.evaluate import choose_methods
+    from geodp.features.evaluate.evaluate import evaluate as run
+    from geodp.privacy.key import NoiseKey
+
+    terms = terms_of(options)
+    specs = split_specs(options["methods"])
+    key = None
+    if options["key_file"] is not None:
+        key = NoiseKey.from_file(options["key_file"])
+    grid = grid_of(options)
+    choose_methods(specs, grid, gaussian=terms.gaussian)
+    polygons = None
+    if options["polygons"] is not None:
+        from geodp.io.read.public.polygons import read_polygons
+
+        polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    table = read(options, grid, key)
+    with _progress() as progress:
+        found = run(
+            table,
+            methods=specs,
+            trials=options["trials"],
+            key=key,
+            rectangles=options["rectangles"],
+            seed=options["seed"],
+            polygons=polygons,
+            processes=options["processes"],
+            public=options["public_input"],
+            progress=progress,
+            **terms.arguments,
+        )
+    document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
+    if options["output"] is not None:
+        write_file(options["output"], document.encode() + b"\n", found.public, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.features.evaluate.figure import plot_errors
+
+        picture = io.BytesIO()
+        plot_errors(found, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), found.public, options["overwrite"])
+    if options["as_json"]:
+        click.echo(document)
+    else:
+        _show(found)
+
+
+COMMAND = evaluate
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar on stderr where a person looks on."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Evaluating", total=None)
+
+        def told(done: int, trials: int) -> None:
+            bar.update(task, completed=done, total=trials)
+
+        yield told
+
+
+def _show(found: Evaluation) -> None:
+    """Aligned tables for people."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)  # wrapped by the terminal rather than cut off
+    if found.notice is not None:
+        console.print(found.notice, markup=False)
+    console.print(
+        f"{found.budget}, {found.terms.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
+        markup=False,
+    )
+    for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):
+        table = new_table(f"\n{title} of blocks of so many cells", map(area_text, found.areas))
+        for spec, figures in found.methods.items():
+            table.add_row(spec, *map(number_text, figures[name]))
+        console.print(table)
+    columns = {
+        "negative": "negative cells",
+        "nonzero": "non-zero cells",
+        "density": "density",
+        "visited": "visited nodes",
+        "total_variation": "total variation",
+        "seconds": "seconds a release",
+    }
+    table = new_table("\nMeans over releases", columns.values())
+    for spec, figures in found.methods.items():
+        cells = [
+            f"{figures[name]:.1%}"
+            if name == "density"
+            else f"{figures[name]:.4f}"
+            if name in ("total_variation", "seconds")
+            else f"{figures[name]:,.0f}"
+            for name in columns
+        ]
+        table.add_row(spec, *cells)
+    console.print(table)
+    if any("rectangles" in figures for figures in found.methods.values()):
+        titles = ["MAE", "RMSE", "MAE / people", "DPBench's scaled error"]
+        table = new_table("\nSums over random rectangles", titles)
+        for spec, figures in found.methods.items():
+            own = figures["rectangles"]
+            scaled = [f"{own[name]:.3g}" for name in ("scaled", "dpbench")]
+            table.add_row(spec, *(number_text(own[name]) for name in ("mae", "rmse")), *scaled)
+        console.print(table)
+    if any("polygons" in figures for figures in found.methods.values()):
+        titles = ["areas", "MAE", "RMSE", "largest bias"]
+        table = new_table("\nSums over areas, means over them (each: --json)", titles)
+        for spec, figures in found.methods.items():
+            rows = [row for row in figures["polygons"].values() if row["cells"]]
+            square = sum(row["rmse"] ** 2 for row in rows) / max(1, len(rows))
+            mean = sum(row["mae"] for row in rows) / max(1, len(rows))
+            bias = max((row["bias"] for row in rows), key=abs, default=0.0)
+            table.add_row(spec, str(len(rows)), *map(number_text, (mean, square**0.5, bias)))
+        console.print(table)
+    for spec, reason in found.refused.items():
+        console.print(f"\nnot run: {spec}: {reason}", markup=False)

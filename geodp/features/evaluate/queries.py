@@ -1,0 +1,238 @@
+"""Areas that are no blocks: random rectangles, and polygons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.features.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
+from geodp.kernels import rectangles as kernels
+
+MOST_AXES = 4
+"""Axes of the grids on which rectangles are drawn."""
+
+NO_EARTH = "Polygons need a grid of one map with a place on the Earth."
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles:
+    """A workload of rectangles: boxes of cells in index order, axis by axis.
+
+    Attributes
+    ----------
+    low, high : int64[d, r]
+        Opposite corners, both inside.
+    """
+
+    low: NDArray[np.int64] = field(repr=False)
+    high: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def random(cls, grid: Grid, n: int, seed: int) -> Rectangles:
+        """Two uniform corner points each, as in DPBench (Hay et al. 2016).
+
+        Public: they depend on the grid and the seed alone. Raises UsageError for a grid of more
+        than four axes.
+        """
+        if len(grid.shape) > MOST_AXES:
+            raise UsageError(f"Rectangles take a grid of at most {MOST_AXES} axes.")
+        size = np.array(grid.shape, np.int64)[:, None, None]
+        corners = np.random.default_rng(seed).integers(0, size, (len(grid.shape), n, 2))
+        return cls(corners.min(axis=2), corners.max(axis=2))
+
+    def sums(self, grid: Grid, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Return sums of cells over every rectangle: float64[r].
+
+        By prefix sums where the grid has at most 2**26 cells, else cell by cell.
+
+        Parameters
+        ----------
+        key : uint64[n] or None
+        value : int64[n] or float64[n]
+        """
+        if key is None:
+            key = np.flatnonzero(value).astype(np.uint64)
+            value = value[key.astype(np.int64)]
+        index = grid.decode(key)
+        if prod(grid.shape) <= MOST_KEYS:
+            return self._by_prefix_sums(grid.shape, index, value)
+        order = np.argsort(index[0], kind="stable")
+        out = np.empty(self.low.shape[1], value.dtype)
+        kernels.sums(index[:, order], value[order], self.low, self.high, out)
+        return out.astype(np.float64)
+
+    def _by_prefix_sums(
+        self, shape: tuple[int, ...], index: NDArray[np.int64], value: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        # Entry i holds the sum of all cells below i on every axis.
+        below = np.zeros([size + 1 for size in shape], value.dtype)
+        below[tuple(index + 1)] = value
+        for axis in range(len(shape)):
+            np.cumsum(below, axis=axis, out=below)
+        out = np.zeros(self.low.shape[1], value.dtype)
+        for upper in product((False, True), repeat=len(shape)):
+            corner = np.where(np.array(upper)[:, None], self.high + 1, self.low)
+            sign = -1 if upper.count(False) % 2 else 1
+            out += sign * below[tuple(corner)]
+        return out.astype(np.float64)
+
+    def errors(self, grid: Grid, key: Keys, error: NDArray[Any]) -> dict[str, float]:
+        """Mean absolute and square error, and the L2 norm of the errors over their number."""
+        sums = self.sums(grid, key, error)
+        square = float(np.square(sums).mean())
+        return {
+            "rectangle_absolute": float(np.abs(sums).mean()),
+            "rectangle_square": square,
+            "rectangle_norm": (square / sums.size) ** 0.5,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Polygons:
+    """Named areas of a map: the cells of the domain whose centre lies inside.
+
+    Attributes
+    ----------
+    names : tuple of str
+    place : uint64[n]
+        Keys of cells without their attributes' digits.
+    polygon : int64[n]
+        Which polygon each belongs to; a cell may belong to several.
+    stride : int
+        Keys of the attributes under a place, over which a polygon's sum goes.
+    """
+
+    names: tuple[str, ...]
+    place: NDArray[np.uint64] = field(repr=False)
+    polygon: NDArray[np.int64] = field(repr=False)
+    stride: int
+
+    @classmethod
+    def of(cls, grid: Grid, shapes: Mapping[str, Any] | Sequence[Any]) -> Polygons:
+        """Find the cells of polygons.
+
+        Parameters
+        ----------
+        grid : Grid
+            One map with a place on the Earth, and attributes, if any, under its places.
+        shapes : mapping from name to shapely geometry, or sequence of geometries
+            In the grid's CRS.
+
+        Raises
+        ------
+        UsageError
+            A grid without a map, a shape that is no polygon, or boxes around the polygons with
+            more than 2**26 cells.
+        """
+        import shapely
+
+        if not isinstance(shapes, Mapping):
+            shapes = {str(number): shape for number, shape in enumerate(shapes, start=1)}
+        place = grid.require_map(NO_EARTH)
+        if place.transform is None:
+            raise UsageError(NO_EARTH)
+        under = sum(1 for axis in grid.order.axes if axis > 1)
+        if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
+            raise UsageError(
+                "Polygons need a grid whose attributes come below its places "
+                "(--attribute-order below)."
+            )
+        stride = prod(grid.order.radices[len(grid.order.axes) - under :])
+        for name, shape in shapes.items():
+            if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+                raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
+        lying = shapes_on(place, [*shapes.values()])
+        boxes = boxes_of_polygons(place, lying)
+        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
+            raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
+        members: list[NDArray[np.uint64]] = []
+        middles = middles_of(place)
+        for shape, box in zip(lying, boxes, strict=True):
+            row, col = cells_of_polygon(middles, shape, box)
+            index = np.zeros((len(grid.shape), row.size), np.int64)
+            index[0], index[1] = row, col
+            inside = index[:, grid.contains(index)]
+            members.append(grid.order.encode(inside) // np.uint64(stride))
+        number = np.repeat(np.arange(len(members)), [part.size for part in members])
+        keys = np.concatenate([np.empty(0, np.uint64), *members])
+        return cls(tuple(shapes), keys, number.astype(np.int64), stride)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Cells of the map's domain in each polygon: int64[p]."""
+        return np.bincount(self.polygon, minlength=len(self.names))
+
+    def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Return sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
+        if key is None:
+            key = np.flatnonzero(value).astype(np.uint64)
+            value = value[key.astype(np.int64)]
+        found = np.zeros(self.place.size)
+        if key.size:
+            node, sums = sum_blocks(key // np.uint64(self.stride), value)
+            at = np.minimum(np.searchsorted(node, self.place), node.size - 1)
+            found = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
+        return np.bincount(self.polygon, found, len(self.names)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """A workload of one's own: named sets of cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+    key : uint64[n]
+        Of the cells of all queries, one query after the other.
+    query : int64[n]
+        Which query each belongs to; a cell may belong to several.
+    """
+
+    names: tuple[str, ...]
+    key: NDArray[np.uint64] = field(repr=False)
+    query: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, grid: Grid, given: Mapping[str, Any] | Sequence[Any]) -> Queries:
+        """Return the cells of queries, each as for :meth:`geodp.grid.region.Region.of`.
+
+        Without names they are counted from 1. Raises what that does, and UsageError for none.
+        """
+        if not isinstance(given, Mapping):
+            given = {str(number): one for number, one in enumerate(given, start=1)}
+        keys = [Region.of(grid, one).key for one in given.values()]
+        if not keys:
+            raise UsageError("Give at least one query.")
+        number = np.repeat(np.arange(len(keys)), [key.size for key in keys])
+        return cls(tuple(map(str, given)), np.concatenate(keys), number.astype(np.int64))
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Cells of each query: int64[q]."""
+        return np.bincount(self.query, minlength=len(self.names))
+
+    def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Return sums of cells over every query: float64[q].
+
+        Parameters
+        ----------
+        key : uint64[n], increasing, or None
+        value : int64[n] or float64[n]
+        """
+        if key is None:
+            found = value[self.key.astype(np.int64)]
+        elif not key.size:
+            found = np.zeros(self.key.size)
+        else:
+            at = np.minimum(np.searchsorted(key, self.key), key.size - 1)
+            found = np.where(key[at] == self.key, value[at], 0)
+        return np.bincount(self.query, found, len(self.names)).astype(np.float64)

@@ -1,0 +1,236 @@
+"""Running the trials of an evaluation, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import GeodpError
+from geodp.features.evaluate.blocks import Truth
+from geodp.features.evaluate.queries import Polygons, Queries, Rectangles
+from geodp.kernels.jit import count_compiled
+from geodp.mechanisms import Mechanism
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.release.identity import release_digest
+from geodp.table.counts import CountTable
+
+Progress = Callable[[int, int], None]
+"""Told the trials that are done, and all."""
+
+Run = tuple[Mechanism, Measurement]
+"""A method, and what one of its releases spends."""
+
+AHEAD = 4
+"""Jobs that wait for each process: enough to keep it busy."""
+
+LOADING = 2.0
+"""Seconds: a method's first run that takes less is made again, as it may have imported modules.
+
+One that has compiled or loaded kernels is made again however long it took. So the time of a method
+is that of a release where everything is there already.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What every trial of an evaluation works on; its repr shows nothing.
+
+    Attributes
+    ----------
+    table : CountTable
+    runs : tuple of (Mechanism, Measurement)
+    rectangles : Rectangles, optional
+    polygons : Polygons, optional
+    queries : Queries, optional
+    """
+
+    table: CountTable = field(repr=False)
+    runs: tuple[Run, ...] = field(repr=False)
+    rectangles: Rectangles | None = field(repr=False)
+    polygons: Polygons | None = field(repr=False)
+    queries: Queries | None = field(repr=False)
+
+
+class Bench:
+    """A task, and what is prepared once for all of its trials in one process."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.truth = Truth(task.table)
+        self._loaded: set[int] = set()
+
+    def trial(self, run: int, key: NoiseKey) -> dict[str, Any]:
+        """Figures of one release of one method."""
+        task = self.task
+        method, event = task.runs[run]
+        key = key.restrict(method.declare(task.table.grid, event))
+        try:
+            return self._measure(run, key)
+        finally:
+            key.forget()
+
+    def _measure(self, run: int, key: NoiseKey) -> dict[str, Any]:
+        task = self.task
+        method, event = task.runs[run]
+        kernels = count_compiled()
+        released, seconds = _time(method, task.table, event, key)
+        first = run not in self._loaded and seconds < LOADING
+        if first or count_compiled() != kernels:
+            released, seconds = _time(method, task.table, event, key)
+        self._loaded.add(run)
+        figures, keys, error = self.truth.errors(released)
+        figures["seconds"] = seconds
+        figures["visited"] = method.visited(released)
+        if task.rectangles is not None:
+            figures |= task.rectangles.errors(task.table.grid, keys, error)
+        if task.polygons is not None:
+            figures["polygon"] = task.polygons.sums(keys, error)
+        if task.queries is not None:
+            figures["query"] = task.queries.sums(keys, error)
+        return figures
+
+
+def _time(
+    method: Mechanism, table: CountTable, event: Measurement, key: NoiseKey
+) -> tuple[Any, float]:
+    """Return a release, and the seconds that it took."""
+    started = time.perf_counter()
+    released = method.release(table, event, key)
+    return released, time.perf_counter() - started
+
+
+def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
+    """Return the key of one trial: derived for this use, table, method and number alone.
+
+    No trial shares noise with another, nor with a release that is published with the same
+    kept key.
+
+    Parameters
+    ----------
+    master : NoiseKey
+    identity : bytes
+        :func:`geodp.release.identity.release_digest` of the table, the method and its event.
+    trial : int
+    """
+    return master.derive(digest(b"geodp evaluation", identity, trial.to_bytes(8, "little")))
+
+
+def run_all(
+    bench: Bench, master: NoiseKey, trials: int, processes: int, progress: Progress | None
+) -> list[list[dict[str, Any]]]:
+    """Figures of all trials: a list for every run, in trial order whatever the processes."""
+    task = bench.task
+    identities = [release_digest(task.table, method, event) for method, event in task.runs]
+    jobs = [(run, trial) for run in range(len(task.runs)) for trial in range(trials)]
+    found: list[list[dict[str, Any]]] = [[{}] * trials for _ in task.runs]
+
+    def keys() -> Iterator[NoiseKey]:
+        for run, trial in jobs:
+            yield trial_key(master, identities[run], trial)
+
+    done = _here(bench, jobs, keys()) if processes == 1 else _apart(task, jobs, keys(), processes)
+    for number, (job, figures) in enumerate(done, start=1):
+        run, trial = jobs[job]
+        found[run][trial] = figures
+        if progress is not None:
+            progress(number, len(jobs))
+    return found
+
+
+def _here(
+    bench: Bench, jobs: Sequence[tuple[int, int]], keys: Iterator[NoiseKey]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
+        try:
+            yield job, bench.trial(run, key)
+        finally:
+            key.forget()
+
+
+def _apart(
+    task: Task, jobs: Sequence[tuple[int, int]], keys: Iterator[NoiseKey], processes: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Run jobs in child processes, as they are finished.
+
+    The table and the keys of the trials (never the key they are derived from) reach the
+    children through anonymous pipes, which no other process can open; nothing is written to a
+    file or to shared memory. A NoiseKey itself is never pickled. The children are started
+    afresh and not forked, as a fork copies whatever else this process holds, and may copy locks
+    that its threads hold.
+    """
+    executor = ProcessPoolExecutor(
+        min(processes, len(jobs)),
+        multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(task,),
+    )
+    waiting: dict[Future[dict[str, Any]], int] = {}
+    try:
+        for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
+            with _hold_interrupts():  # any of the first may start a process
+                waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
+            key.forget()
+            if len(waiting) >= AHEAD * processes:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    yield waiting.pop(future), future.result()
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
+    except BrokenProcessPool:
+        raise GeodpError(
+            "A process of the evaluation ended early, perhaps for want of memory; "
+            "try fewer processes."
+        ) from None
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Children that start meanwhile take Ctrl-C only once they can end without a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_bench: Bench | None = None
+"""In a child process: what it works on."""
+
+
+def _begin(task: Task) -> None:
+    global _bench
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a child without a traceback
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    _bench = Bench(task)
+
+
+def _trial(run: int, words: NDArray[np.uint32], origin: str) -> dict[str, Any]:
+    assert _bench is not None
+    key = NoiseKey(words.astype("<u4").tobytes(), _origin=origin)
+    words.fill(0)
+    try:
+        return _bench.trial(run, key)
+    finally:
+        key.forget()

@@ -1,0 +1,8 @@
+"""What a release means for people, and how beliefs move: ``geodp.explain``."""
+
+from geodp.features.explain.audit import explain_audit
+from geodp.features.explain.bayes import Belief, beliefs, posterior
+from geodp.features.explain.card import explain
+from geodp.features.explain.page import Explanation
+
+__all__ = ["Belief", "Explanation", "beliefs", "explain", "explain_audit", "posterior"]

@@ -1,0 +1,71 @@
+"""``geodp explain``: what a release means, in plain words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from geodp.errors import InputError
+
+if TYPE_CHECKING:
+    from geodp.features.explain.page import Explanation
+
+
+CARD = "release.json"
+"""Name of the library, repeated so that ``--help`` imports nothing heavy."""
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--language",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Of the sentences.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def explain(release: Path, language: str, as_json: bool) -> None:
+    """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
+
+    RELEASE may also be what geodp select has written, a card alone (release.json), or the JSON
+    file of geodp audit.
+    """
+    if release.is_file() and release.name != CARD:
+        found = _explain_file(release, language)
+    else:
+        found = _explain(release.parent if release.is_file() else release, language)
+    if as_json:
+        click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+    else:
+        click.echo(found.to_text(), nl=False)
+
+
+COMMAND = explain
+
+
+def _explain(folder: Path, language: str) -> Explanation:
+    """Return what a written release means."""
+    from geodp.features.explain.card import explain as explain_card
+    from geodp.io.verify.card import public_folder, read_card
+
+    return explain_card(read_card(public_folder(folder)), language)
+
+
+def _explain_file(path: Path, language: str) -> Explanation:
+    """Return what an audit means."""
+    from geodp.features.explain.audit import explain_audit
+    from geodp.io.opening import read_json
+
+    try:
+        document = read_json(path)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"it is not readable as JSON ({error}); give the folder of a release (an archive "
+            f"unpacked), its card {CARD}, or the JSON file of geodp audit.",
+            file=str(path),
+        ) from None
+    return explain_audit(document, language)

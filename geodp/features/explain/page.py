@@ -1,0 +1,160 @@
+"""A page of sentences in one language, filled with figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Formatter
+from types import ModuleType
+from typing import Any
+
+from geodp.errors import UsageError, printable
+from geodp.features.explain import english, japanese
+
+LANGUAGES: Mapping[str, ModuleType] = {"en": english, "ja": japanese}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: a heading, sentences, and a table of words and figures or none.
+
+    Attributes
+    ----------
+    heading : str
+    sentences : tuple of str
+    head : tuple of str
+        Of the columns; empty without a table.
+    rows : tuple of tuples of str
+    """
+
+    heading: str
+    sentences: tuple[str, ...]
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a public document means, for people.
+
+    Attributes
+    ----------
+    language : {"en", "ja"}
+    title : str
+    sections : tuple of Section
+    figures : mapping
+        All figures of the sentences by name, not rounded.
+    """
+
+    language: str
+    title: str
+    sections: tuple[Section, ...]
+    figures: Mapping[str, float | str]
+
+    def to_text(self) -> str:
+        """Return the page as Markdown, a sentence a line."""
+        lines = [f"# {self.title}"]
+        for section in self.sections:
+            lines += ["", f"## {section.heading}", "", *section.sentences]
+            if section.head:
+                table = [section.head, ("--:",) * len(section.head), *section.rows]
+                lines += ["", *(f"| {' | '.join(row)} |" for row in table)]
+        return "\n".join(lines) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the page as plain values."""
+        return {
+            "language": self.language,
+            "title": self.title,
+            "sections": [
+                {
+                    "heading": section.heading,
+                    "sentences": list(section.sentences),
+                    "table": [list(row) for row in (section.head, *section.rows) if row],
+                }
+                for section in self.sections
+            ],
+            "figures": dict(self.figures),
+        }
+
+
+class _Figures(Formatter):
+    """Numbers and parts as people read them: three digits, without exponents."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a field's text by its kind."""
+        if format_spec == "n":
+            return write_number(float(value))
+        if format_spec == "p":
+            return f"{write_number(100 * float(value))} %"
+        return printable(str(value))
+
+
+@dataclass
+class Writer:
+    """Says sentences of one language and keeps their figures.
+
+    Attributes
+    ----------
+    language : {"en", "ja"}
+        Another is refused with UsageError.
+    figures : dict
+        What was said so far.
+    said : list of str
+        All sentences so far, for the list of words.
+    """
+
+    language: str
+    figures: dict[str, float | str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
+
+    @property
+    def words(self) -> ModuleType:
+        """The sentences and terms of the language."""
+        return LANGUAGES[self.language]
+
+    def say(self, name: str, /, **figures: float | str) -> str:
+        """Return a sentence with its figures."""
+        self.figures |= figures
+        text = _Figures().vformat(self.words.SENTENCES[name], (), figures)
+        self.said.append(text)
+        return text
+
+    def unit(self, stated: str) -> str:
+        """Return how one unit of privacy is said."""
+        word: str | None = self.words.UNITS.get(stated)
+        return word or str(self.words.ONE).format(unit=printable(stated))
+
+    def list_words(self) -> Section:
+        """Return the meanings of all terms that were said, and of those that they use."""
+        text, found = "\n".join(self.said), dict[str, str]()
+        while more := {t: m for t, m in self.words.TERMS.items() if t in text and t not in found}:
+            found |= more
+            text = "\n".join(more.values())
+        heading = self.say("heading_words")
+        sentences = [self.say("word", term=t, meaning=found[t]) for t in sorted(found)]
+        for name in ("term", "meaning"):
+            self.figures.pop(name, None)
+        return Section(heading, tuple(sentences))
+
+
+def write_number(value: float) -> str:
+    """Return three digits of a number, all digits before the point, or a power of ten.
+
+    Examples
+    --------
+    >>> [write_number(x) for x in (2.7183, 12345.6, 0.000123, 1e-30, 0)]
+    ['2.72', '12,346', '0.000123', '10^-30', '0']
+    """
+    if value and not -7 < (power := math.log10(abs(value))) < 15:
+        return f"10^{power:.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    text = f"{value:.{max(digits, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

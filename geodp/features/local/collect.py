@@ -1,0 +1,311 @@
+"""What is done with a round: reports of devices, their sums, and the release."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp import progress
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.features.local.coins import Coins
+from geodp.features.local.files.reports import read_reports, row_of
+from geodp.features.local.files.sums import read_sums, write_sums
+from geodp.features.local.kernels import hashing
+from geodp.features.local.round import Round
+from geodp.features.local.tree import TreeState, draw_uniforms, restore_state
+from geodp.grid.lattice import parse_codes
+from geodp.kernels.pyramid.shares import share
+from geodp.privacy.reports import LocalReports
+from geodp.release.outline import outline
+from geodp.release.release import Release
+from geodp.table.released import ReleasedTable
+from geodp.typing import IntArray, ReportArray
+
+FEWEST = 1_000
+"""Reports of a release at least: the error of fewer is larger than all of them."""
+
+MOST_SPREAD = 1 << 26
+"""Cells that blocks are spread over at most."""
+
+PIECE = 1 << 20
+"""Reports of an array that are added up together."""
+
+OUTSIDE = (
+    "The cell lies outside the domain of the round; a device there sends nothing, for a report "
+    "from another cell would tell."
+)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is kept of a round's reports; those of parts add up, in any order.
+
+    Attributes
+    ----------
+    round : Round
+    state : TreeState
+        Whole numbers.
+    files : tuple of str
+        Digests of the reports of every file that was added up, in order; the same for the same
+        reports in another order or form of file, see :class:`_Content`.
+    """
+
+    round: Round
+    state: TreeState
+    files: tuple[str, ...] = ()
+
+    @property
+    def reports(self) -> int:
+        """How many there were."""
+        return self.state.reports
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums of both; UsageError for another round or a file that is in both."""
+        if self.round.digest != other.round.digest:
+            raise UsageError("Sums of different rounds do not add up; publish each by itself.")
+        files = sorted([*self.files, *other.files])
+        if len(set(files)) < len(files):
+            raise UsageError(
+                "Exactly these reports were added up already; give each file or sums once, and put "
+                "files of a few reports, which may agree by chance, together in one."
+            )
+        return Sums(self.round, self.state + other.state, tuple(files))
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a file, whole or not at all.
+
+        See :func:`geodp.features.local.files.sums.write_sums`.
+        """
+        said = {"round": self.round.to_json(), "files": self.files}
+        write_sums(Path(path), said, self.state.arrays(), overwrite=overwrite)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Sums:
+        """Return the sums of a file.
+
+        Raises
+        ------
+        InputError
+            A file that is none, was cut off or changed.
+        """
+        said, arrays = read_sums(Path(path))
+        found, files = Round.from_json(said.get("round"), Path(path).name), said.get("files")
+        if not isinstance(files, list) or not all(map(_is_digest, files)):
+            raise InputError("The sums do not say of which files they are.", file=Path(path).name)
+        if len(set(files)) < len(files):
+            raise InputError("The sums have a file twice; add it up once.", file=Path(path).name)
+        try:
+            state = restore_state(found.oracles, arrays)
+        except UsageError as error:
+            raise InputError(str(error), file=Path(path).name) from None
+        return cls(found, state, tuple(files))
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportArray:
+    """Return one report of every device, in random order.
+
+    This is what a device does, for tests and gateways: a gateway that holds places must be trusted
+    with them. One device sends one report in a period.
+
+    Parameters
+    ----------
+    round_ : Round
+    cells : list of str, or int array [2, n]
+        Codes of the cells in which devices are, or their rows and columns in the round's grid.
+    coins : Coins, optional
+        Default: the operating system's entropy.
+
+    Returns
+    -------
+    structured array [n]
+        Of ``round_.report_type``.
+
+    Raises
+    ------
+    CodeError
+        A cell outside the domain of the round: refused, and moved nowhere.
+    """
+    source = Coins() if coins is None else coins
+    index = _index_of(round_, cells)
+    outside = np.flatnonzero(~round_.grid.contains(index))
+    if outside.size:
+        raise CodeError(int(outside[0]), OUTSIDE)
+    coarse = round_.coarse
+    key = coarse.grid.encode(coarse.index(index))
+    reports = round_.protocol.randomize(round_.oracles, key, source)
+    if coins is not None:
+        return reports
+    return reports[_shuffle(reports.size)]
+
+
+def _index_of(round_: Round, cells: Any) -> IntArray:
+    """Rows and columns of cells: int64[2, n]."""
+    given = np.asarray(cells)
+    if given.dtype.kind in "iu" and given.ndim == 2 and given.shape[0] == 2:
+        return given.astype(np.int64)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "UO"):
+        raise UsageError("Cells are given as a list of codes, or as rows and columns: int[2, n].")
+    return np.stack(parse_codes(round_.grid.places[0], given.astype(object)))
+
+
+def _shuffle(n: int) -> NDArray[np.intp]:
+    """Return a random order of n reports, which says nothing of when they were made."""
+    words = np.frombuffer(Coins().ahead(2 * n)[: 2 * n].tobytes(), np.uint64)
+    return np.argsort(words, kind="stable")
+
+
+def aggregate(
+    round_: Round,
+    reports: ReportArray | str | Path | Sums | Iterable[ReportArray | str | Path | Sums],
+) -> Sums:
+    """Add reports up; the sums are the same for any split of them into files.
+
+    Parameters
+    ----------
+    round_ : Round
+    reports : structured array, path or Sums, or a sequence of these
+        Files of reports are read piece by piece; a file that ends in .sums has sums.
+
+    Raises
+    ------
+    InputError
+        Reports of another round, of other fields or out of range, by file and row; a file that is
+        cut off, or whose reports are given twice. Nothing is said of any report.
+    UsageError
+        The same of what is no file.
+    """
+    one = isinstance(reports, np.ndarray | str | Path | Sums)
+    parts = [reports] if one else list(reports)  # type: ignore[arg-type]
+    found = Sums(round_, _add_up(round_, []))
+    progress.begin("Adding up reports", len(parts))
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found += Sums(round_, _add_up(round_, [part]))
+        elif isinstance(part, Sums):
+            found += part
+        else:
+            path = Path(part)  # type: ignore[arg-type]
+            try:
+                found += Sums.read(path) if path.suffix == ".sums" else _read(round_, path)
+            except UsageError as error:
+                raise InputError(str(error), file=path.name) from None
+        progress.advance()
+    return found
+
+
+def _read(round_: Round, path: Path) -> Sums:
+    """Return the sums of a file of reports; InputError, by its name and row."""
+    content = _Content()
+    pieces = content.watch(read_reports(path, round_.digest, round_.report_type))
+    try:
+        state = _add_up(round_, pieces)
+    except CodeError as error:
+        row = row_of(path, error.position)
+        raise InputError(error.rule, file=path.name, row=row) from None
+    return Sums(round_, state, (content.digest(round_),) if state.reports else ())
+
+
+def _add_up(round_: Round, pieces: Iterable[ReportArray]) -> TreeState:
+    """Return the state of all reports of some arrays; CodeError by the position in all."""
+    oracles, kind = round_.oracles, round_.report_type
+    state = round_.protocol.aggregate(oracles, np.empty(0, kind))
+    read = 0
+    for piece in pieces:
+        for first in range(0, piece.size, PIECE):
+            try:
+                state += round_.protocol.aggregate(oracles, piece[first : first + PIECE])
+            except CodeError as error:
+                raise CodeError(read + first + error.position, error.rule) from None
+        read += piece.size
+    return state
+
+
+class _Content:
+    """What tells whether reports were added up already, in whatever order and form of file.
+
+    Sums modulo ``2**64`` of hashes of the reports. It finds a mistake; who means ill can as well
+    change one report.
+    """
+
+    def __init__(self) -> None:
+        self._sums, self._reports = [0, 0], 0
+
+    def watch(self, pieces: Iterable[ReportArray]) -> Iterator[ReportArray]:
+        """Yield the same pieces, and take note of them."""
+        for piece in pieces:
+            word = np.zeros(piece.size, np.uint64)
+            for name in piece.dtype.names or ():
+                hashing.fold(np.ascontiguousarray(piece[name], np.uint64), word)
+            pairs = zip(self._sums, hashing.sum_words(word), strict=True)
+            self._sums = [(old + int(new)) % (1 << 64) for old, new in pairs]
+            self._reports += piece.size
+            yield piece
+
+    def digest(self, round_: Round) -> str:
+        """Return what tells them, 64 hexadecimal digits."""
+        text = f"{round_.digest} {self._reports} {self._sums[0]} {self._sums[1]}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
+    """Return the release of a round's reports; nothing is charged any more.
+
+    Parameters
+    ----------
+    round_ : Round
+    sums : Sums
+    spread : bool
+        Spread every block evenly over the cells of the round's grid. It makes a finer picture, not
+        a finer release: the card says so, and no error of a cell is known.
+
+    Raises
+    ------
+    UsageError
+        Sums of another round, or of fewer than 1,000 reports; too many cells to spread over.
+    """
+    if sums.round.digest != round_.digest:
+        raise UsageError("These are the sums of another round; publish them with their own.")
+    event = round_.event(sums.reports)
+    grid, method = round_.coarse.grid, round_.protocol
+    if sums.reports < FEWEST:
+        error = outline(grid, method, round_.event(FEWEST), None).standard_error()
+        raise UsageError(
+            f"A release needs at least {FEWEST:,} reports, and there are {sums.reports:,}: even of "
+            f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them."
+        )
+    table = method.refine(grid, event, sums.state)
+    if spread:
+        method = replace(method, spread=True)
+        table = spread_evenly(round_, table, replace(event, mechanism=method.spec))
+    return Release(table, round_.budget, float(sums.reports), (), method)
+
+
+def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> ReleasedTable:
+    """Return the counts of blocks spread over their cells in the round's grid, in whole numbers."""
+    grid = round_.grid
+    stride = prod(grid.order.radices[round_.depth :])
+    if table.key.size * stride > MOST_SPREAD:
+        raise UsageError(
+            f"Blocks are spread over at most {MOST_SPREAD:,} cells; publish them as they are."
+        )
+    key = np.repeat(table.key * np.uint64(stride), stride)
+    key += np.tile(np.arange(stride, dtype=np.uint64), table.key.size)
+    inside = grid.contains_keys(key).astype(np.float64)
+    count, members = np.empty(key.size, np.int64), np.full(table.key.size, stride)
+    uniform = draw_uniforms(len(grid.order.radices), table.key)
+    share(
+        np.zeros(key.size), inside, members, np.asarray(table.count, np.int64), uniform, 0.0, count
+    )
+    return ReleasedTable(grid, key[count > 0], count[count > 0], event)

@@ -1,0 +1,1 @@
+"""Kernels of local collection: bare arrays in, bare arrays out."""

@@ -1,0 +1,97 @@
+"""Generalised randomised response: the value itself, or uniformly another one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import oracles
+from geodp.features.local.oracles.base import (
+    ONE_REPORT,
+    Oracle,
+    field_of,
+    indicator_variance,
+    require_fitting,
+    unbias,
+)
+from geodp.features.local.oracles.state import State
+from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grr(Oracle):
+    """A report is a value: the true one e times as likely as each of the others.
+
+    Best of all for few cells, fewer than ``3 e + 2`` with ``e = exp(epsilon)``.
+    """
+
+    name: ClassVar[str] = "grr"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "generalised randomised response (Warner 1965)"
+    citation: ClassVar[str] = (
+        "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
+        "Estimation. USENIX Security 2017."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Wang, Blocki, Li, Jha (2017), section 3.1: a report has probability e / (e + d - 1)"
+        " for its own value and 1 / (e + d - 1) for any other",
+    )
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """The value."""
+        return np.dtype([("value", "<u4" if self.cells <= 1 << 32 else "<u8")])
+
+    @property
+    def sums(self) -> int:
+        """One for each value."""
+        return self.cells
+
+    @property
+    def turns(self) -> tuple[Chance, ...]:
+        """That a report has another value."""
+        return (Chance(self.cells - 1, 1, self.epsilon),)
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a coin for each value, and for a lie one of the others."""
+        told = np.empty(value.size, np.uint64)
+        coins.fill(
+            lambda first, unit, digit: oracles.answer(first, unit, digit, value, self.cells, told),
+            value.size,
+            2 if self.cells <= 1 << 32 else 3,
+            self.turns,
+        )
+        reports = np.empty(value.size, self.report_type)
+        reports["value"] = told
+        return reports
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Count how often each value was told."""
+        told = field_of(reports, "value")
+        require_fitting(told < self.cells, self, "value", "in its domain")
+        return State.of_keys(self, told.size, told, np.ones(told.size, np.int64))
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Take from each count what lies have put there, and make up for what they took."""
+        told = state.dense() if value is None else state.at(value)
+        return unbias(told, state.reports, *self._chances)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n (d - 2 + e) / (e - 1)**2``, and ``(d - 2) / (e - 1)`` for each who has the value."""
+        return indicator_variance(*self._chances, n, count)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        e = math.exp(self.epsilon)
+        return e / (e + self.cells - 1), 1 / (e + self.cells - 1)
+
+
+ORACLES = (Grr,)

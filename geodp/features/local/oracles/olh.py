@@ -1,0 +1,114 @@
+"""Local hashing: a hash function of one's own, and randomised response of the value's hash."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import hashing
+from geodp.features.local.oracles.base import (
+    FEW,
+    ONE_REPORT,
+    Oracle,
+    field_of,
+    indicator_variance,
+    require_fitting,
+    unbias,
+)
+from geodp.features.local.oracles.state import State
+from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Olh(Oracle):
+    """A report is the seed of a hash function, which no value decides, and a hash of that function.
+
+    The hash is below g, the whole number next to e + 1, and the value's own one e times as likely
+    as each of the others, ``e = exp(epsilon)``. A server asks each report about each value, so
+    this is for lists of candidates. Its variance does not grow with the domain.
+    """
+
+    name: ClassVar[str] = "olh"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "optimised local hashing (Wang et al. 2017)"
+    citation: ClassVar[str] = (
+        "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
+        "Estimation. USENIX Security 2017."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Wang, Blocki, Li, Jha (2017), section 3.2: the function is drawn without the "
+        "value, and its hash goes through randomised response",
+    )
+    scheme: ClassVar[str] = "multiply-shift of words by SplitMix64"
+    most_listed: ClassVar[int] = FEW
+
+    @property
+    def hashes(self) -> int:
+        """Numbers that a hash can be."""
+        return min(round(math.exp(self.epsilon)) + 1, 1 << hashing.TOLD_BITS)
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """The seed, of 48 bits, and the hash."""
+        return np.dtype([("seed", "<u8"), ("hash", "<u2")])
+
+    @property
+    def sums(self) -> int:
+        """One for each seed and hash: a state holds the reports themselves."""
+        return 1 << hashing.SEED_BITS + hashing.TOLD_BITS
+
+    @property
+    def turns(self) -> tuple[Chance, ...]:
+        """That a report has another hash."""
+        return (Chance(self.hashes - 1, 1, self.epsilon),)
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a seed and a coin for each value, and for a lie one of the other hashes."""
+        seed, told = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
+        coins.fill(
+            lambda first, unit, digit: hashing.answer_hashed(
+                first, unit, digit, value, self.hashes, seed, told
+            ),
+            value.size,
+            4,
+            self.turns,
+        )
+        reports = np.empty(value.size, self.report_type)
+        reports["seed"], reports["hash"] = seed, told
+        return reports
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Sort the reports."""
+        seed, told = field_of(reports, "seed"), field_of(reports, "hash")
+        short = seed >> np.uint64(hashing.SEED_BITS) == 0
+        require_fitting(short, self, "seed", f"of {hashing.SEED_BITS} bits")
+        require_fitting(told < self.hashes, self, "hash", "below the number of hashes")
+        word = seed << np.uint64(hashing.TOLD_BITS) | told
+        return State.of_keys(self, word.size, word, np.ones(word.size, np.int64))
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Count the reports that speak for each value."""
+        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        found = np.empty(asked.size, np.int64)
+        hashing.agree(state.key, state.total, asked, self.hashes, found)
+        return unbias(found, state.reports, *self._chances)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n (e - 1 + g)**2 / ((e - 1)**2 (g - 1))``, where nobody has the value."""
+        return indicator_variance(*self._chances, n, count)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        e, g = math.exp(self.epsilon), self.hashes
+        return e / (e + g - 1), 1 / g
+
+
+ORACLES = (Olh,)

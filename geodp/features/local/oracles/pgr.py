@@ -1,0 +1,251 @@
+"""Projective geometry response: a point that is, or is not, orthogonal to the value's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import projective
+from geodp.features.local.oracles.base import (
+    MOST_CELLS,
+    MOST_LISTED,
+    ONE_REPORT,
+    Oracle,
+    field_of,
+    indicator_variance,
+    require_fitting,
+    unbias,
+    whole,
+)
+from geodp.features.local.oracles.state import State
+from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+MOST_PRIME = 1 << 16
+"""Products of two digits fit 32 bits."""
+
+MOST_WORK = 1 << 33
+"""Most additions of the transform with a prime of choice, some seconds; larger domains, which no
+prime does it for, are asked by value."""
+
+SLACK = 1.02
+"""How much more variance than the least is taken for a smaller space."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pgr(Oracle):
+    """A report is a point of a projective space over a prime field, as each value is one.
+
+    A point that is orthogonal to the value's is e times as likely as one that is not,
+    ``e = exp(epsilon)``. The variance is that of ``oue`` and ``olh``, and a report is one number.
+
+    Attributes
+    ----------
+    prime : int, optional
+        Of the field, at most ``2**16``. By default, near ``e + 1`` in large domains, that with the
+        fewest points of those whose variance is within 2 % of the least.
+    """
+
+    name: ClassVar[str] = "pgr"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "a point of a projective space (Feldman et al. 2022)"
+    citation: ClassVar[str] = (
+        "Feldman, Nelson, Nguyen, Talwar: Private Frequency Estimation via Projective Geometry. "
+        "ICML 2022."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Feldman, Nelson, Nguyen, Talwar (2022), section 3: each value has the same number "
+        "of orthogonal points, and a point is e times as likely for a value that it is orthogonal "
+        "to",
+    )
+
+    prime: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        prime = self.prime
+        if prime is None:
+            prime = _choose_prime(self.cells, float(self.epsilon))
+        prime = whole(prime, "prime", 2, MOST_PRIME, self.name)
+        if prime not in _primes():
+            raise UsageError("prime of pgr must be a prime number.")
+        object.__setattr__(self, "prime", prime)
+        if self.points > MOST_CELLS:
+            raise UsageError(
+                f"pgr takes at most {MOST_CELLS:,} points, and this domain needs more; choose "
+                "hadamard or olh."
+            )
+
+    @property
+    def space(self) -> tuple[int, int]:
+        """The prime, and the dimension: the least of 2 and more that gives every cell a point."""
+        assert self.prime is not None
+        return self.prime, _dimension(self.prime, self.cells)
+
+    @property
+    def points(self) -> int:
+        """Points of the space."""
+        return _points(*self.space)
+
+    @property
+    def orthogonal(self) -> int:
+        """Points that are orthogonal to a point."""
+        q, t = self.space
+        return _points(q, t - 1)
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """The point's number."""
+        return np.dtype([("point", "<u4" if self.points <= 1 << 32 else "<u8")])
+
+    @property
+    def sums(self) -> int:
+        """One for each point."""
+        return self.points
+
+    @property
+    def turns(self) -> tuple[Chance, ...]:
+        """That a report is not orthogonal to its value."""
+        return (Chance(self.points - self.orthogonal, self.orthogonal, self.epsilon),)
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a coin for each value, and one of the points that it leaves."""
+        q, t = self.space
+        point, inverse = np.empty(value.size, np.uint64), _inverses(q)
+        size = np.array([t, self.orthogonal, q ** (t - 1)], np.uint64)
+        coins.fill(
+            lambda first, unit, digit: projective.respond(
+                first, unit, digit, value, size, inverse, point
+            ),
+            value.size,
+            3,
+            self.turns,
+        )
+        reports = np.empty(value.size, self.report_type)
+        reports["point"] = point
+        return reports
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Count how often each point was told."""
+        point = field_of(reports, "point")
+        require_fitting(point < self.points, self, "point", "below the number of points")
+        return State.of_keys(self, point.size, point, np.ones(point.size, np.int64))
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Count the reports that are orthogonal to each value, or to all by the fast transform."""
+        q, t = self.space
+        together = q * t * self.points
+        if value is None and self.points > MOST_LISTED:
+            raise UsageError(
+                f"pgr estimates all cells together for at most {MOST_LISTED:,} points; name the "
+                "values that are asked for."
+            )
+        if value is None or (
+            self.points <= MOST_LISTED and value.size * state.total.size * t > together
+        ):
+            found = _transform(state.dense(), q, t)
+            found = found[: self.cells] if value is None else found[value]
+        else:
+            found = np.empty(value.size, np.int64)
+            size = np.array([t, q], np.uint64)
+            projective.incident(state.keys, state.total, value, size, found)
+        return unbias(found, state.reports, *self._chances)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n q (1 - q) / (p - q)**2``, with p and q the chances of an orthogonal point.
+
+        Of the value's own and of another's. It is nearly that of ``olh`` with so many hashes as
+        the prime says.
+        """
+        return indicator_variance(*self._chances, n, count)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        return _chances_of(*self.space, float(self.epsilon))
+
+
+def _points(q: int, t: int) -> int:
+    """Return how many points a space of a dimension has over a field of q."""
+    return (int(q**t) - 1) // (q - 1)
+
+
+def _dimension(q: int, cells: int) -> int:
+    t = 2
+    while _points(q, t) < cells:
+        t += 1
+    return t
+
+
+def _chances_of(q: int, t: int, epsilon: float) -> tuple[float, float]:
+    """Return the chances that a report is orthogonal to its own value, and to another."""
+    e = math.exp(epsilon)
+    points, own, both = _points(q, t), _points(q, t - 1), _points(q, t - 2)
+    whole = e * own + points - own
+    return e * own / whole, (e * both + own - both) / whole
+
+
+@lru_cache(maxsize=1)
+def _primes() -> frozenset[int]:
+    """Return the primes below ``MOST_PRIME``."""
+    is_prime = np.ones(MOST_PRIME, bool)
+    is_prime[:2] = False
+    for n in range(2, math.isqrt(MOST_PRIME) + 1):
+        is_prime[n * n :: n] &= not is_prime[n]
+    return frozenset(np.flatnonzero(is_prime).tolist())
+
+
+@lru_cache(maxsize=64)
+def _choose_prime(cells: int, epsilon: float) -> int:
+    """Return a prime with few points and nearly the least variance."""
+    near = min(math.exp(epsilon) + 1, MOST_PRIME)
+    found = []
+    for q in _primes():
+        if q <= 2 * near:
+            t = _dimension(q, cells)
+            points = _points(q, t)
+            variance = indicator_variance(*_chances_of(q, t, epsilon), 1, 0)
+            found.append((q * t * points > MOST_WORK, variance, points, q))
+    slow, least, *_ = min(found)
+    near_best = [one for one in found if one[0] == slow and one[1] <= SLACK * least]
+    return min((points, q) for _, _, points, q in near_best)[1]
+
+
+def _inverses(q: int) -> NDArray[np.uint64]:
+    inverse = np.zeros(q, np.uint64)
+    projective.inverses(inverse)
+    return inverse
+
+
+def _transform(told: NDArray[np.int64], q: int, t: int) -> NDArray[np.int64]:
+    """Return how many reports are orthogonal to every point, in whole numbers: int64[points].
+
+    Parameters
+    ----------
+    told : int64[points]
+        How often each point was told.
+    q, t : int
+    """
+    point = np.zeros(q ** (t - 1), np.uint64)
+    scale = np.zeros_like(point)
+    projective.multiples(q, _inverses(q), point, scale)
+    whole = np.concatenate([np.zeros(1, np.int64), told])
+    held = np.empty((whole.size, 0, q), np.int64)
+    for k in range(t):
+        left = _points(q, t - k - 1) + 1
+        out = np.empty((left, _points(q, k + 1), q if k + 1 < t else 1), np.int64)
+        out_whole = np.empty(left, np.int64)
+        projective.extend(q, held, whole, point[: q**k], scale[: q**k], out, out_whole)
+        held, whole = out, out_whole
+    return held[0, :, 0]
+
+
+ORACLES = (Pgr,)

@@ -1,0 +1,321 @@
+"""RAPPOR: bits that are turned round once for good, and again for every report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import UsageError
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import hashing
+from geodp.features.local.oracles.base import (
+    FEW,
+    Oracle,
+    indicator_variance,
+    unbias,
+    whole,
+)
+from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
+from geodp.features.local.oracles.olh import Olh
+from geodp.features.local.oracles.sketch import MOST_ROWS, MOST_SUMS, part_from_others
+from geodp.features.local.oracles.state import State
+from geodp.privacy.budget import rational
+from geodp.privacy.event import Guarantee
+from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+STEP_BITS = 40
+"""Chances that follow from an epsilon are multiples of ``2**-40``, rounded to the safe side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rappor(Oracle):
+    """A report has a bit for each cell, or for each bit of a Bloom filter.
+
+    Permanent stage, once for a device and a value, which the device keeps: a bit becomes 1 with
+    chance f/2, 0 with f/2, and otherwise stays. Each report then has a 1 with chance q where the
+    permanent bit is 1, and with p where it is 0. Give either f, p and q, or epsilon: then f, p and
+    q = 1 - p are chosen so that one report has epsilon, and any number of reports of one value
+    have twice that.
+
+    Attributes
+    ----------
+    f, p, q : Fraction, optional
+        ``0 <= f < 1`` and ``0 < p < q < 1``. With f = 0 nothing bounds what many reports tell, so
+        that it needs ``one_time``.
+    hashes : int
+        Bits that a value has, 1 to 8. They are different ones of a Bloom filter.
+    bits : int, optional
+        Of the Bloom filter; otherwise each cell has its own bit.
+    cohorts : int
+        Groups with hash functions of their own, one of which is drawn for each permanent stage.
+    seed : int
+        Of the public hash functions, below ``2**31``.
+    one_time : bool
+        A device reports once.
+    """
+
+    name: ClassVar[str] = "rappor"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "permanent and instantaneous bits (Erlingsson et al. 2014)"
+    citation: ClassVar[str] = (
+        "Erlingsson, Pihur, Korolova: RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal "
+        "Response. CCS 2014."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition="a device makes the permanent bits of a value once and keeps them; its first "
+        "report has epsilon, and all reports of that value together have lasting_epsilon",
+        source="Erlingsson, Pihur, Korolova (2014), theorems 1 and 2: two values differ in 2 h "
+        "bits at most",
+    )
+    scheme: ClassVar[str] = Olh.scheme
+    most_listed: ClassVar[int] = FEW
+
+    epsilon: Fraction = Fraction(0)
+    f: Fraction | None = None
+    p: Fraction | None = None
+    q: Fraction | None = None
+    hashes: int = 1
+    bits: int | None = None
+    cohorts: int = 1
+    seed: int = 0
+    one_time: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_filter()
+        if [one is None for one in (self.f, self.p, self.q)] != [bool(self.epsilon)] * 3:
+            raise UsageError("Give rappor either epsilon, or f, p and q.")
+        if self.epsilon:
+            super().__post_init__()
+            chosen = _choose_chances(self.epsilon, self.hashes, self.one_time)
+        else:
+            chosen = _check_chances(self.f, self.p, self.q)
+        for name, value in zip("fpq", chosen, strict=True):
+            object.__setattr__(self, name, value)
+        if not self.epsilon:
+            object.__setattr__(self, "epsilon", self._epsilon())
+            super().__post_init__()
+        if not self.f and not self.one_time:
+            raise UsageError(
+                "With f = 0 many reports of a device tell its value; choose an f above 0, or state "
+                "that a device reports once (one_time)."
+            )
+
+    def _check_filter(self) -> None:
+        most = (("hashes", 1, hashing.MOST_HASHES), ("cohorts", 1, MOST_ROWS))
+        for name, least, highest in (*most, ("seed", 0, (1 << 31) - 1)):
+            given = whole(getattr(self, name), name, least, highest, self.name)
+            object.__setattr__(self, name, given)
+        if self.bits is None:
+            whole(self.cells, "cells", 2, FEW, "rappor without a Bloom filter")
+            if (self.hashes, self.cohorts) != (1, 1):
+                raise UsageError("Several hashes or cohorts of rappor need bits of a Bloom filter.")
+        elif whole(self.bits, "bits", self.hashes + 1, FEW, self.name) * self.cohorts > MOST_SUMS:
+            raise UsageError(f"rappor has at most {MOST_SUMS:,} bits in all cohorts together.")
+
+    @classmethod
+    def of_settings(cls, given: Mapping[str, Any]) -> Self:
+        """Return the oracle of f, p and q; epsilon follows from them, or was rounded to them."""
+        found = cls(**{**given, "epsilon": Fraction(0)})
+        stated = rational(given["epsilon"])
+        if stated < found.epsilon:
+            raise UsageError("f, p and q of rappor have a larger epsilon than is stated.")
+        object.__setattr__(found, "epsilon", stated)
+        return found
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """That a report has a 1 where the value has one, and where it has none: q* and p*."""
+        f, p, q = self._fpq
+        return f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+
+    @property
+    def lasting_epsilon(self) -> Fraction | None:
+        """Of any number of reports of one value, ``2 h ln((1 - f/2) / (f/2))``, rounded up.
+
+        None where f is 0: nothing bounds it.
+        """
+        f = self._fpq[0]
+        return _round_up(2 * self.hashes, (2 - f) / f) if f else None
+
+    def _epsilon(self) -> Fraction:
+        one, zero = self.chances
+        return _round_up(self.hashes, one * (1 - zero) / (zero * (1 - one)))
+
+    @property
+    def _fpq(self) -> tuple[Fraction, Fraction, Fraction]:
+        assert self.f is not None
+        assert self.p is not None
+        assert self.q is not None
+        return self.f, self.p, self.q
+
+    @property
+    def width(self) -> int:
+        """Bits of a report."""
+        return self.cells if self.bits is None else self.bits
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The first seed, cohorts, hash functions, and bits."""
+        return self.seed << 32, self.cohorts, self.hashes if self.bits else 0, self.width
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """The cohort, where there are several, and the bits."""
+        return bits_type(self.width, self.cohorts)
+
+    @property
+    def reach(self) -> int:
+        """A report adds 1 to as many sums as it has ones."""
+        return self.width
+
+    @property
+    def sums(self) -> int:
+        """One for each bit of each cohort."""
+        return self.width * self.cohorts
+
+    def remember(self, values: ArrayLike, coins: Coins | None = None) -> NDArray[Any]:
+        """Return permanent bits, which a device keeps for its value and tells nobody.
+
+        They are drawn once for a device and value: drawn again, they tell as much again.
+
+        Parameters
+        ----------
+        values : int array, [n]
+            0 to cells - 1.
+        coins : Coins, optional
+            The operating system's entropy, if none are given.
+
+        Returns
+        -------
+        structured array [n] of ``report_type``
+
+        Raises
+        ------
+        UsageError
+            A value outside the domain, and an oracle without a permanent stage.
+
+        Examples
+        --------
+        >>> oracle = Rappor(cells=4, f="1/2", p="1/2", q="3/4")
+        >>> kept = oracle.remember([2])
+        >>> oracle.aggregate(np.concatenate([oracle.report(kept) for _ in range(3)])).reports
+        3
+        """
+        f = self._fpq[0]
+        if not f:
+            raise UsageError("With f = 0 there is nothing to keep: a device reports once.")
+        source = Coins() if coins is None else coins
+        turned = self.declare()[-1]
+        return draw_bits(self, self.check_values(values), self.shape, (turned, turned), source)
+
+    def report(self, kept: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
+        """Return a report for each of the permanent bits that :meth:`remember` gave."""
+        source = Coins() if coins is None else coins
+        reports, bits = kept.copy(), np.empty_like(kept["bits"])
+        true = np.ascontiguousarray(kept["bits"])
+        source.fill(
+            lambda first, unit, digit: hashing.turn(first, unit, digit, self.width, true, bits),
+            kept.size,
+            self.width,
+            self.turns,
+        )
+        reports["bits"] = bits
+        return reports
+
+    @property
+    def turns(self) -> tuple[Chance, Chance]:
+        """That a permanent 0, and that a permanent 1, is turned round."""
+        _, p, q = self._fpq
+        return Chance.of(p), Chance.of(1 - q)
+
+    def declare(self) -> tuple[Chance, ...]:
+        """Return those of both stages, that of the permanent bits last."""
+        return (*self.turns, Chance.of(self.f / 2)) if self.f else self.turns
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw both stages; the permanent bits are forgotten, so that a device does this once."""
+        if self.f:
+            return self.report(self.remember(value, coins), coins)
+        return draw_bits(self, value, self.shape, self.turns, coins)
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Count the ones of each bit of each cohort."""
+        total = np.zeros(self.sums, np.int64)
+        row, bits = rows_of(self, reports, self.cohorts), bits_of(self, reports, self.width)
+        hashing.add_bits(row, bits, self.width, total)
+        return State.of_totals(self, reports.size, total)
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Take from the ones of each value's bits what the coins, and other values, put there."""
+        p, q = map(float, self.chances)
+        if self.bits is None:
+            told = state.dense() if value is None else state.at(value)
+            return unbias(told, state.reports, p, q)
+        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        found = np.empty(asked.size, np.int64)
+        hashing.ask(asked, np.array(self.shape, np.uint64), state.dense(), found)
+        held = unbias(found, self.hashes * state.reports, p, q) / self.hashes
+        return part_from_others(held, state.reports, self.hashes / self.bits)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n p* (1 - p*) / (q* - p*)**2``; those who have the value give the same of q*.
+
+        With a Bloom filter of m bits, ``r = h / m``: a device with another value gives
+        ``((1 - r) p* (1 - p*) + r q* (1 - q*)) / (q* - p*)**2 + r (1 - r) (m - h) / (m - 1)``, one
+        with this value ``q* (1 - q*) / (q* - p*)**2``, all divided by ``h (1 - r)**2``. What is
+        left out is of values that several have in one cohort, see
+        :class:`geodp.features.local.oracles.sketch.Sketch`.
+        """
+        p, q = map(float, self.chances)
+        if self.bits is None:
+            return indicator_variance(p, q, n, count)
+        h, m = self.hashes, self.bits
+        r = h / m
+        others = indicator_variance(p, q, n - count, r * (n - count))
+        others += (n - count) * r * (1 - r) * (m - h) / (m - 1)
+        return (others + indicator_variance(p, q, count, count)) / (h * (1 - r) ** 2)
+
+
+def _check_chances(*given: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return f, p and q exactly; UsageError where they are no chances in order."""
+    f, p, q = (
+        Fraction(0) if value in (0, "0") else rational(value, name)
+        for name, value in zip("fpq", given, strict=True)
+    )
+    if not (0 <= f < 1 and 0 < p < q < 1):
+        raise UsageError("f, p and q of rappor must have 0 <= f < 1 and 0 < p < q < 1.")
+    return f, p, q
+
+
+def _choose_chances(
+    epsilon: Fraction, hashes: int, one_time: bool
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Return f, p and q = 1 - p so that a report has epsilon at most, and all of a value 2 epsilon.
+
+    ``q* = 1 / (1 + exp(-epsilon / 2h))`` and ``f = 2 / (1 + exp(epsilon / h))``.
+    """
+    bits = 4 * STEP_BITS + 256
+    one, step = 1 << bits, 1 << STEP_BITS
+    lasting = exp_interval(epsilon / hashes, bits)[1]
+    f = Fraction(0) if one_time else Fraction(-(-2 * lasting * step // (one + lasting)), step)
+    told = Fraction(one, one + exp_interval(epsilon / (2 * hashes), bits)[1])
+    q = Fraction((told - f / 2) / (1 - f) * step // 1, step)
+    return f, 1 - q, q
+
+
+def _round_up(times: int, ratio: Fraction) -> Fraction:
+    """Return a multiple of the logarithm of a number above 1, rounded up to 15 digits."""
+    with localcontext(Context(prec=60)):
+        bound = times * (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        return Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound + Decimal("1e-50")))
+
+
+ORACLES = (Rappor,)

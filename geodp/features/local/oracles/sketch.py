@@ -1,0 +1,261 @@
+"""Sketches: values are hashed to a few columns, for domains whose values have no number."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import UsageError
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import hashing, oracles
+from geodp.features.local.oracles.base import (
+    FEW,
+    MOST_CELLS,
+    ONE_REPORT,
+    Oracle,
+    correction,
+    field_of,
+    indicator_variance,
+    require_fitting,
+    unbias,
+    whole,
+)
+from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
+from geodp.features.local.oracles.olh import Olh
+from geodp.features.local.oracles.state import State
+from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+MOST_ROWS, MOST_SUMS = 1 << 16, 1 << 26
+"""Of a sketch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketch(Oracle):
+    """A report is a row, which no value decides, and what it says of the column of its value there.
+
+    Values share columns, which is made up for on average. The variance that the closed form leaves
+    out is at most ``sum(c (c - 1)) / (k (m - 1))`` of the counts c of all other values: it is
+    large for a value beside one that very many have.
+
+    Attributes
+    ----------
+    k, m : int
+        Rows, and columns of each.
+    seed : int
+        Of the public hash functions, below ``2**31``.
+    """
+
+    version: ClassVar[int] = 1
+    citation: ClassVar[str] = (
+        "Apple, Differential Privacy Team: Learning with Privacy at Scale. Apple Machine Learning "
+        "Journal 1(8), 2017."
+    )
+    scheme: ClassVar[str] = Olh.scheme
+    most_listed: ClassVar[int] = FEW
+
+    k: int = 1024
+    m: int = 1024
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least, most in (("k", 1, MOST_ROWS), ("m", 2, FEW), ("seed", 0, (1 << 31) - 1)):
+            given = whole(getattr(self, name), name, least, most, self.name)
+            object.__setattr__(self, name, given)
+        if self.k * self.m > MOST_SUMS:
+            raise UsageError(f"A sketch has at most {MOST_SUMS:,} sums; choose a smaller k or m.")
+
+    def check_values(self, values: ArrayLike) -> NDArray[np.uint64]:
+        """Return values as uint64[n]; of ``2**62`` cells a value may be a text.
+
+        The number of a text is the first 62 bits of the SHA-256 of its UTF-8.
+
+        Raises
+        ------
+        UsageError
+            A value outside of the domain, and texts for another number of cells.
+        """
+        if np.asarray(values).dtype.kind not in "UO":
+            return super().check_values(values)
+        given = np.asarray(values, np.object_)  # whole, with a NUL at the end too
+        if given.ndim != 1 or not all(isinstance(one, str) for one in given):
+            raise UsageError("Values are a list of whole numbers, or of texts.")
+        if self.cells != MOST_CELLS:
+            raise UsageError(f"Texts are values of {self.name} with cells=2**62; give that.")
+        digests = (hashlib.sha256(text.encode()).digest()[:8] for text in given)
+        return np.array([int.from_bytes(one, "big") >> 2 for one in digests], np.uint64)
+
+    @property
+    def sums(self) -> int:
+        """One for each column of each row."""
+        return self.k * self.m
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The first seed, rows, hash functions of a row, and columns."""
+        return self.seed << 32, self.k, 1, self.m
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Sum what all rows say of the value's columns, less what others' values put there."""
+        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        found = np.empty(asked.size, np.int64)
+        hashing.ask(asked, np.array(self.shape, np.uint64), self.columns(state), found)
+        return part_from_others(self.undo(found, state.reports), state.reports, 1 / self.m)
+
+    @abstractmethod
+    def columns(self, state: State) -> NDArray[np.int64]:
+        """Return what is said of each column: int64[k * m]."""
+
+    @abstractmethod
+    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Return how many reports are expected to have a column, from what is said of it."""
+
+
+def part_from_others(held: NDArray[np.float64], n: int, share: float) -> NDArray[np.float64]:
+    """Return counts of values from counts of columns, which have a share of all other values."""
+    return np.asarray((held - n * share) / (1 - share), np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cms(Sketch):
+    """A report has a bit for each column, each turned round with chance ``1 / (1 + sqrt(e))``."""
+
+    name: ClassVar[str] = "cms"
+    title: ClassVar[str] = "private count mean sketch (Apple 2017)"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Apple (2017), appendix: the row is drawn without the value, and two values differ "
+        "in two bits of it at most, each with a factor of sqrt(e)",
+    )
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """The row, and its bits."""
+        return bits_type(self.m, self.k)
+
+    @property
+    def reach(self) -> int:
+        """A report adds 1 to as many sums as it has ones."""
+        return self.m
+
+    @property
+    def turns(self) -> tuple[Chance, Chance]:
+        """That a 0, and that a 1, is turned round."""
+        turn = Chance(1, 1, self.epsilon / 2)
+        return turn, turn
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a row and a coin for each bit."""
+        return draw_bits(self, value, self.shape, self.turns, coins)
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Count the ones of each column."""
+        total = np.zeros(self.sums, np.int64)
+        row, bits = rows_of(self, reports, self.k), bits_of(self, reports, self.m)
+        hashing.add_bits(row, bits, self.m, total)
+        return State.of_totals(self, reports.size, total)
+
+    def columns(self, state: State) -> NDArray[np.int64]:
+        """Return the ones of each column."""
+        return state.dense()
+
+    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Take what the coins have put there."""
+        return unbias(found, n, *self._chances)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n (m / (m - 1))**2 V + (n - count) / (m - 1)``, V that of ``sue`` for one report."""
+        one = indicator_variance(*self._chances, 1, 0)
+        return n * one * (self.m / (self.m - 1)) ** 2 + (n - count) / (self.m - 1)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        root = math.exp(self.epsilon / 2)
+        return root / (1 + root), 1 / (1 + root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hcms(Sketch):
+    """A report is one bit of the row's Hadamard transform, turned with chance ``1 / (1 + e)``.
+
+    ``m`` is a power of two.
+    """
+
+    name: ClassVar[str] = "hcms"
+    title: ClassVar[str] = "private Hadamard count mean sketch (Apple 2017)"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Apple (2017), appendix: row and column are drawn without the value, and the bit is "
+        "Warner's randomised response",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.m & (self.m - 1):
+            raise UsageError("m of hcms must be a power of two.")
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """Row and column, and 1 for an entry of -1."""
+        return np.dtype([("row", "<u4"), ("column", "<u4"), ("bit", "u1")])
+
+    @property
+    def turns(self) -> tuple[Chance, ...]:
+        """That the bit is turned round."""
+        return (Chance(1, 1, self.epsilon),)
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a row, a column and a coin for each value."""
+        row, column = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
+        bit, shape = np.empty(value.size, np.uint8), np.array(self.shape, np.uint64)
+        coins.fill(
+            lambda first, unit, digit: hashing.project_hashed(
+                first, unit, digit, value, shape, row, column, bit
+            ),
+            value.size,
+            3,
+            self.turns,
+        )
+        reports = np.empty(value.size, self.report_type)
+        reports["row"], reports["column"], reports["bit"] = row, column, bit
+        return reports
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Add up the entries of each column of each row."""
+        row, column, bit = (
+            rows_of(self, reports, self.k),
+            field_of(reports, "column"),
+            reports["bit"],
+        )
+        require_fitting(column < self.m, self, "column", "below the number of columns")
+        require_fitting(bit <= 1, self, "bit", "0 or 1")
+        key = row * np.uint64(self.m) + column
+        return State.of_keys(self, row.size, key, 1 - 2 * bit.astype(np.int64))
+
+    def columns(self, state: State) -> NDArray[np.int64]:
+        """Return the transform of each row."""
+        total = state.dense()
+        for start in range(0, total.size, self.m):
+            oracles.transform(total[start : start + self.m])
+        return total
+
+    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Undo the turns."""
+        return np.asarray(found * correction(self.epsilon), np.float64)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``(m / (m - 1))**2 (n c**2 - (n - count) / m**2 - count)``, ``c = (e + 1) / (e - 1)``."""
+        inner = n * correction(self.epsilon) ** 2 - (n - count) / self.m**2 - count
+        return inner * (self.m / (self.m - 1)) ** 2
+
+
+ORACLES = (Cms, Hcms)

@@ -1,0 +1,209 @@
+"""What a server keeps of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.features.local.kernels import oracles
+from geodp.kernels import coo, radix
+
+MOST_REPORTS = 1 << 62
+"""Most reports of a state: their sums stay in int64."""
+
+DENSE = 1 << 20
+"""Most sums that a state holds one by one; of more, it holds those that are not 0."""
+
+
+class StateOwner(Protocol):
+    """What a state asks of the oracle that it belongs to."""
+
+    @property
+    def identity(self) -> str:
+        """Name, version and settings."""
+        ...
+
+    @property
+    def sums(self) -> int:
+        """How many sums a server keeps."""
+        ...
+
+    @property
+    def reach(self) -> int:
+        """The most that one report adds to a sum."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All that a server keeps of reports: whole numbers, the same for any split of the reports.
+
+    Attributes
+    ----------
+    identity : str
+        Of the oracle.
+    reports : int
+    size : int
+        How many sums the oracle has.
+    key : uint64[m], read-only
+        Where sums are that are not 0, increasing; empty where the oracle has at most ``DENSE``.
+    total : int64[m], or int64[size], read-only
+        The sums.
+    """
+
+    identity: str
+    reports: int
+    size: int
+    key: NDArray[np.uint64]
+    total: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for array in (self.key, self.total):
+            array.flags.writeable = False
+
+    @classmethod
+    def of_keys(
+        cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+    ) -> State:
+        """Return the state of counts (int64[n]) at keys (uint64[n]), in any order."""
+        if oracle.sums <= DENSE:
+            total = np.zeros(oracle.sums, np.int64)
+            oracles.add(key, count, total)
+            return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
+        return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
+
+    @classmethod
+    def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
+        """Return the state of all sums, one by one: int64[oracle.sums]."""
+        if oracle.sums <= DENSE:
+            return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
+        key = np.flatnonzero(total)
+        return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
+
+    @classmethod
+    def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
+        """Return what :meth:`arrays` wrote.
+
+        Raises
+        ------
+        UsageError
+            The state of another oracle, or none at all.
+        """
+        wrong = UsageError("This is not the whole state of an oracle; aggregate the reports again.")
+        try:
+            key, total = arrays["key"], arrays["total"]
+            reports = int(arrays["reports"][0])
+            identity = bytes(arrays["identity"]).decode()
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise wrong from None
+        if identity != oracle.identity:
+            raise of_another()
+        listed = oracle.sums > DENSE
+        fits = (
+            key.dtype == np.uint64
+            and total.dtype == np.int64
+            and (key.shape, total.shape) == ((key.size,), (total.size,))
+            and (key.size, total.size) == ((total.size,) * 2 if listed else (0, oracle.sums))
+            and (not listed or (bool((key[1:] > key[:-1]).all()) and bool(total.all())))
+            and (not key.size or int(key[-1]) < oracle.sums)
+            and 0 <= reports <= MOST_REPORTS
+        )
+        if not fits or _magnitude(total) > reports * oracle.reach:
+            raise wrong
+        return cls(identity, reports, oracle.sums, key.copy(), total.copy())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as plain arrays, for a file."""
+        return {
+            "identity": np.frombuffer(self.identity.encode(), np.uint8),
+            "reports": np.array([self.reports], np.int64),
+            "key": self.key,
+            "total": self.total,
+        }
+
+    def __add__(self, other: State) -> State:
+        if not isinstance(other, State):
+            return NotImplemented
+        if other.identity != self.identity:
+            raise of_another()
+        if (reports := self.reports + other.reports) > MOST_REPORTS:
+            raise too_many()
+        if _largest(self.total) + _largest(other.total) >= 1 << 63:  # of forged sums
+            raise UsageError("These sums are too large to be added up: they are of no reports.")
+        if self.size <= DENSE:
+            key, total = self.key, self.total + other.total
+        else:
+            key = np.concatenate([self.key, other.key])
+            key, total = _sum_up(key, np.concatenate([self.total, other.total]))
+        return State(self.identity, reports, self.size, key, total)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, State)
+            and (self.identity, self.reports) == (other.identity, other.reports)
+            and np.array_equal(self.key, other.key)
+            and np.array_equal(self.total, other.total)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def dense(self) -> NDArray[np.int64]:
+        """Return all sums, one by one, to be changed: int64[size]."""
+        if self.size <= DENSE:
+            return self.total.copy()
+        total = np.zeros(self.size, np.int64)
+        total[self.key] = self.total
+        return total
+
+    def at(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the sums at keys (uint64[n]) below size: int64[n]."""
+        if self.size <= DENSE:
+            return self.total[key]
+        if not self.key.size:
+            return np.zeros(key.size, np.int64)
+        place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+        return np.where(self.key[place] == key, self.total[place], 0)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Where the sums of ``total`` are: uint64[m]."""
+        return np.arange(self.size, dtype=np.uint64) if self.size <= DENSE else self.key
+
+
+def _sum_up(
+    key: NDArray[np.uint64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return different keys, increasing, with the sums of their counts that are not 0."""
+    key, count, out_key, out_count = radix.sort_pairs_into(key, count)
+    kept = coo.coalesce(key, count, out_key, out_count)
+    return out_key[:kept].copy(), out_count[:kept].copy()
+
+
+def of_another() -> UsageError:
+    """Return the error of a state and an oracle that do not belong together."""
+    return UsageError(
+        "These are the reports of another oracle or of other settings; each state goes with the "
+        "oracle that it was made by."
+    )
+
+
+def too_many() -> UsageError:
+    """Return the error of more reports than a state can count."""
+    return UsageError("Sums take at most 2**62 reports, and these say that they are of more.")
+
+
+def _largest(total: NDArray[np.int64]) -> int:
+    """Return the largest absolute value."""
+    return max(int(total.max(initial=0)), -int(total.min(initial=0)))
+
+
+def _magnitude(total: NDArray[np.int64]) -> int:
+    """Return the sum of absolute values, which need not fit int64."""
+    positive = np.abs(total).view(np.uint64)  # also that of the smallest number
+    high, low = positive >> np.uint64(32), positive & np.uint64(0xFFFFFFFF)
+    return (int(high.sum()) << 32) + int(low.sum())

@@ -1,0 +1,133 @@
+"""Unary encodings: a bit for each cell, each turned round by a coin of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.features.local.coins import Chance, Coins
+from geodp.features.local.kernels import hashing
+from geodp.features.local.oracles.base import (
+    FEW,
+    ONE_REPORT,
+    Oracle,
+    indicator_variance,
+    unbias,
+)
+from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits
+from geodp.features.local.oracles.state import State
+from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unary(Oracle):
+    """A report has a bit for each cell, of which one was 1 before the coins."""
+
+    version: ClassVar[int] = 1
+    citation: ClassVar[str] = (
+        "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
+        "Estimation. USENIX Security 2017."
+    )
+    most_cells: ClassVar[int] = FEW
+    most_listed: ClassVar[int] = FEW
+
+    @property
+    @abstractmethod
+    def turns(self) -> tuple[Chance, Chance]:
+        """That a 0, and that a 1, is turned round."""
+
+    @property
+    def reach(self) -> int:
+        """A report adds 1 to as many sums as it has ones."""
+        return self.cells
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """Bit j of a report is bit ``j % 8`` of byte ``j // 8``."""
+        return bits_type(self.cells)
+
+    @property
+    def sums(self) -> int:
+        """One for each cell."""
+        return self.cells
+
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+        """Draw a coin for each bit."""
+        return draw_bits(self, value, (0, 1, 0, self.cells), self.turns, coins)
+
+    def collect(self, reports: NDArray[Any]) -> State:
+        """Count the ones of each cell."""
+        total = np.zeros(self.cells, np.int64)
+        bits, row = bits_of(self, reports, self.cells), np.zeros(reports.size, np.uint64)
+        hashing.add_bits(row, bits, self.cells, total)
+        return State.of_totals(self, reports.size, total)
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Take from each count what coins have put there, and make up for what they took."""
+        told = state.dense() if value is None else state.at(value)
+        return unbias(told, state.reports, *self._chances)
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n q (1 - q) / (p - q)**2``, with p and q the chances of a 1 where 1 was and where not.
+
+        Those who have the value give ``p (1 - p)`` for ``q (1 - q)``.
+        """
+        return indicator_variance(*self._chances, n, count)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        zero, one = self.turns
+        return 1 - float(one), float(zero)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sue(Unary):
+    """Every bit is turned round with chance ``1 / (1 + sqrt(e))``, ``e = exp(epsilon)``.
+
+    The variance of a rare value is ``n sqrt(e) / (sqrt(e) - 1)**2``.
+    """
+
+    name: ClassVar[str] = "sue"
+    title: ClassVar[str] = "symmetric unary encoding (basic RAPPOR, one report)"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Wang, Blocki, Li, Jha (2017), section 3.2: two values differ in two bits, and each "
+        "has a factor of sqrt(e)",
+    )
+
+    @property
+    def turns(self) -> tuple[Chance, Chance]:
+        """The same for both."""
+        chance = Chance(1, 1, self.epsilon / 2)
+        return chance, chance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oue(Unary):
+    """A 1 is kept with chance 1/2, and a 0 turned round with ``1 / (1 + e)``, ``e = exp(epsilon)``.
+
+    The variance of a rare value is ``n 4 e / (e - 1)**2``.
+    """
+
+    name: ClassVar[str] = "oue"
+    title: ClassVar[str] = "optimised unary encoding (Wang et al. 2017)"
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=LOCAL_PRIVACY,
+        precondition=ONE_REPORT,
+        source="Wang, Blocki, Li, Jha (2017), section 4.1: two values differ in two bits, and the "
+        "two factors, of a 1 and of a 0, are at most e together",
+    )
+
+    @property
+    def turns(self) -> tuple[Chance, Chance]:
+        """Those of a 0 and of a 1."""
+        return Chance(1, 1, self.epsilon), Chance(1, 1)
+
+
+ORACLES = (Sue, Oue)

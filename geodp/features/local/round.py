@@ -1,0 +1,279 @@
+"""The public file of a round: all that a device and a server have to agree on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from geodp import __version__
+from geodp.errors import InputError, UsageError, VerificationError
+from geodp.features.local.oracles import Oracle
+from geodp.features.local.oracles.base import require_epsilon
+from geodp.features.local.protocols import protocol
+from geodp.features.local.tree import Protocol
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.grid import Grid
+from geodp.io.opening import read_json
+from geodp.io.verify.readback import grid_of
+from geodp.privacy.reports import LocalReports
+from geodp.table.charged import Exact, StatedCharge
+from geodp.table.plain import Least, Text, read_plain, write_plain
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Digest, Software
+
+SCHEMA: Literal["geodp-round-1"] = "geodp-round-1"
+
+DIGITS = 4
+"""Numbers of 32 binary digits that a round's file gives of a chance."""
+
+COINS = (
+    "Every random number is drawn from the operating system's entropy, in units of 32 bits. A "
+    "whole number below b is a unit, or two for b above 2^32, the lower first, divided by b, and "
+    "drawn again where it lies in the last, incomplete run of b numbers. A chance p comes true "
+    "where a unit is below the first 32 binary digits of p; where it is the same, the next unit is "
+    "compared with the next 32 digits."
+)
+"""How a device draws, for those who write one."""
+
+
+@dataclass(frozen=True)
+class StatedRound:
+    """All of a round's file but its digest.
+
+    Attributes
+    ----------
+    schema : "geodp-round-1"
+    software : Software
+    id : str
+        Random, 64 hexadecimal digits.
+    protocol : str
+        Name and settings; ``version``: of the protocol.
+    epsilon : str
+        Of one report, exact, with the nearest decimal.
+    allow_weak : bool
+        Whether an epsilon above 16 was asked for.
+    unit, period : str
+        Whom the guarantee protects, and how long it waits until its next report.
+    neighbours : "replace-one"
+    guarantee : str
+        In words.
+    coins : str
+        How a device draws.
+    domain : StatedDomain
+        The grid in whose cells devices are.
+    depth : int
+        Digits of a key that devices are asked about.
+    cells : int
+        Of the release: blocks of keys that share so many digits.
+    levels : tuple of (int, int)
+        Children of a node of each level from the root on, and the weight by which it is drawn.
+    oracles : tuple of mapping
+        Settings of what devices are asked by: one for all levels, or one for each.
+    chances : tuple of tuples of tuples of int
+        Of each of these oracles, the first 128 binary digits of the chances of its coins, 32 in
+        each number.
+    report : tuple of (str, str)
+        Names and types of the fields of a report.
+    dataset : str or None
+        What the round was charged to; ``budget``: the charge.
+    """
+
+    schema: Literal["geodp-round-1"]
+    software: Software
+    id: Digest
+    protocol: str
+    version: Annotated[int, Least(1)]
+    epsilon: Exact
+    epsilon_decimal: float
+    allow_weak: bool
+    unit: str
+    period: str
+    neighbours: Literal["replace-one"]
+    guarantee: str
+    coins: str
+    domain: StatedDomain
+    depth: Annotated[int, Least(1)]
+    cells: Annotated[int, Least(1)]
+    levels: tuple[tuple[int, Annotated[int, Least(1)]], ...]
+    oracles: tuple[Mapping[str, bool | int | str | None], ...]
+    chances: tuple[tuple[tuple[Annotated[int, Least(0)], ...], ...], ...]
+    report: tuple[tuple[str, Annotated[str, Text(r"[<|]?u[1248]")]], ...]
+    dataset: str | None
+    budget: StatedCharge | None
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round: what devices are asked, and what was charged for it.
+
+    Attributes
+    ----------
+    grid : Grid
+        In whose cells devices are.
+    depth : int
+        Digits of a key that devices are asked about.
+    protocol : Protocol
+    epsilon : Fraction
+        Of one report.
+    id : str
+        Random, 64 hexadecimal digits.
+    unit, period : str
+        Whom the guarantee protects, and how long it waits until its next report.
+    allow_weak : bool
+        Take an epsilon above 16.
+    dataset : str, optional
+        What the round was charged to; ``budget``: the charge.
+
+    Raises
+    ------
+    UsageError
+        Settings that do not go together.
+    """
+
+    grid: Grid
+    depth: int
+    protocol: Protocol
+    epsilon: Fraction
+    id: str
+    unit: str = "device"
+    period: str = "day"
+    allow_weak: bool = False
+    dataset: str | None = None
+    budget: StatedCharge | None = None
+
+    def __post_init__(self) -> None:
+        require_epsilon(self.epsilon, self.allow_weak)
+        if refusal := self.protocol.unsupported(self.coarse.grid):
+            raise UsageError(refusal)
+        if self.protocol.spread:
+            raise UsageError("Blocks are spread when they are published, not by a round.")
+        self.protocol.levels(self.coarse.grid)  # refuses weights of another depth
+        if not self.oracles:
+            raise UsageError("A round asks devices about one level at least.")
+
+    @cached_property
+    def coarse(self) -> Coarsening:
+        """The grid, and that of the release."""
+        return Coarsening.by_digits(self.grid, self.depth)
+
+    @cached_property
+    def oracles(self) -> tuple[Oracle, ...]:
+        """What devices are asked by: one oracle for all levels, or one for each."""
+        return self.protocol.oracles(self.coarse.grid, self.epsilon)
+
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """Fields of a report."""
+        return self.protocol.report_type(self.oracles)
+
+    def event(self, reports: int) -> LocalReports:
+        """Return what a release of so many reports was made with."""
+        return LocalReports(self.protocol.spec, self.epsilon, self.unit, self.period, reports)
+
+    @cached_property
+    def stated(self) -> StatedRound:
+        """All of the round's file but its digest."""
+        coarse, kind = self.coarse.grid, self.report_type
+        fanouts, chances = self.protocol.levels(coarse)
+        return StatedRound(
+            schema=SCHEMA,
+            software=Software("geodp", __version__),
+            id=self.id,
+            protocol=self.protocol.spec,
+            version=self.protocol.version,
+            epsilon=str(self.epsilon),
+            epsilon_decimal=float(self.epsilon),
+            allow_weak=self.allow_weak,
+            unit=self.unit,
+            period=self.period,
+            neighbours="replace-one",
+            guarantee=self.event(0).words,
+            coins=COINS,
+            domain=StatedDomain.of(self.grid),
+            depth=self.depth,
+            cells=coarse.size,
+            levels=tuple(zip(fanouts, _weights(chances), strict=True)),
+            oracles=tuple(oracle.settings for oracle in self.oracles),
+            chances=tuple(_digits(oracle) for oracle in self.oracles),
+            report=tuple((name, kind[name].str) for name in kind.names or ()),
+            dataset=self.dataset,
+            budget=self.budget,
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file's content, which every file of reports states: hexadecimal."""
+        text = json.dumps(write_plain(self.stated), sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the whole file as plain values."""
+        return {**write_plain(self.stated), "sha256": self.digest}
+
+    @classmethod
+    def from_json(cls, plain: Any, where: str = "round") -> Round:
+        """Return the round of plain values that somebody else may have written.
+
+        Raises
+        ------
+        InputError
+            They are none of a round, of another version, or do not agree with their digest.
+        """
+        given = dict(plain) if isinstance(plain, dict) else {}
+        digest = given.pop("sha256", None)
+        try:
+            said = read_plain(StatedRound, given, where)
+            kind = protocol(said.protocol)
+            found = cls(
+                grid_of(said.domain),
+                said.depth,
+                kind,
+                Fraction(said.epsilon),
+                said.id,
+                said.unit,
+                said.period,
+                said.allow_weak,
+                said.dataset,
+                said.budget,
+            )
+            agrees = replace(found.stated, software=said.software) == said
+        except (VerificationError, UsageError, ArithmeticError) as error:
+            raise InputError(f"This is no round that geodp can read: {error}", file=where) from None
+        text = json.dumps(given, sort_keys=True, ensure_ascii=True)
+        if digest != hashlib.sha256(text.encode()).hexdigest() or not agrees:
+            raise InputError(
+                "The round's file was changed, or is of another version of its protocol.",
+                file=where,
+            )
+        found.__dict__["stated"] = said  # with the software that opened it
+        return found
+
+
+def _weights(chances: tuple[Fraction, ...]) -> list[int]:
+    """Return the smallest whole numbers in the ratios of chances that add up to 1."""
+    parts = lcm(*(chance.denominator for chance in chances))
+    return [int(chance * parts) for chance in chances]
+
+
+def _digits(oracle: Oracle) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(chance.digits(DIGITS)) for chance in oracle.turns)
+
+
+def read_round(path: str | Path) -> Round:
+    """Return the round of a file; InputError where it is none."""
+    try:
+        plain = read_json(Path(path))
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"The file is not readable as JSON: {error}.", file=str(path)) from None
+    return Round.from_json(plain, Path(path).name)

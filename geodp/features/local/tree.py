@@ -1,0 +1,255 @@
+"""Protocols in which every device reports about its node on one level of a tree."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.variance import TreeVariance
+from geodp.errors import UsageError
+from geodp.features.local.coins import Coins
+from geodp.features.local.oracles.base import WEAK_EPSILON, Oracle
+from geodp.features.local.oracles.state import MOST_REPORTS, State, too_many
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.mechanisms.base import Method
+from geodp.privacy.event import Guarantee
+from geodp.privacy.key import NoiseKey, Stream, blocks
+from geodp.privacy.reports import LOCAL_PRIVACY, LocalReports
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, ReportArray
+
+MOST_BITS = 62
+"""Of a key: a level and a row fit into 63 bits."""
+
+PUBLIC = NoiseKey(bytes(32))
+"""Rounding of estimates hides nothing: its coins are the same for everybody."""
+
+GUARANTEE = Guarantee(
+    variant=LOCAL_PRIVACY,
+    precondition="a device draws its coins itself and sends one report in a period, and the grid, "
+    "its depth and the levels were chosen without looking at any place",
+    source="the level, and the row or hash of a report, are drawn without looking at the place; "
+    "given them, a device sends one randomised response, whose probabilities differ by a factor "
+    "of at most exp(epsilon) between any two places; everything else is post-processing",
+)
+
+POSTPROCESSING = (
+    "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
+    "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
+    "empty cells around it.",
+    "Additivity: every area's count is exactly the sum of its cells, and all cells together are "
+    "the number of reports.",
+    "Whole numbers: shares are rounded systematically with one public random number of their "
+    "node; unbiased.",
+    "Depth: the cells of the release are the finest blocks that devices were asked about; nothing "
+    "below them was made up. A block at the edge may reach beyond the round's domain: it has the "
+    "devices of its part inside, as none was asked outside.",
+)
+
+SPREAD = (
+    "Even within: devices were asked about larger blocks, and the cells of a block share its count "
+    "evenly; what differs between them was made up, and no error of a cell is known. The blocks as "
+    "they are, published from the same sums at no charge, have theirs."
+)
+
+
+@dataclass(frozen=True)
+class TreeState:
+    """What is kept of reports: whole numbers, which add up to the same in any order.
+
+    Attributes
+    ----------
+    states : tuple of State
+        Of the oracles of a protocol, in their order.
+
+    Raises
+    ------
+    UsageError
+        More than ``2**62`` reports in all.
+    """
+
+    states: tuple[State, ...]
+
+    def __post_init__(self) -> None:
+        if self.reports > MOST_REPORTS:
+            raise too_many()
+
+    @property
+    def reports(self) -> int:
+        """How many there were."""
+        return sum(state.reports for state in self.states)
+
+    def __add__(self, other: TreeState) -> TreeState:
+        """Return the state of both; UsageError for reports about something else."""
+        if len(self.states) != len(other.states):
+            raise UsageError("States of different protocols do not add up.")
+        pairs = zip(self.states, other.states, strict=True)
+        return TreeState(tuple(one + another for one, another in pairs))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as plain arrays by name, for a file."""
+        named = (state.arrays().items() for state in self.states)
+        return {f"{i}.{name}": array for i, one in enumerate(named) for name, array in one}
+
+
+@dataclass(frozen=True)
+class Protocol(Method[LocalReports]):
+    """A published protocol on a tree: a frozen value, whose fields are its settings.
+
+    Its methods take the grid of the release, whose cells are what devices are asked about.
+
+    Attributes
+    ----------
+    spread : bool
+        The cells of the release are finer than what devices were asked about: every block is
+        spread evenly over its cells, so that no error is known of these.
+    """
+
+    spread: bool = False
+
+    guarantee: ClassVar[Guarantee] = GUARANTEE
+    postprocessing: ClassVar[tuple[str, ...]] = POSTPROCESSING
+    noise_format: ClassVar[str] = "geodp-reports-1"
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
+
+    def event(
+        self, epsilon: Fraction, unit: str = "device", period: str = "day", reports: int = 0
+    ) -> LocalReports:
+        """Return what one report of a device spends."""
+        return LocalReports(self.spec, epsilon, unit, period, reports)
+
+    def sensitivity_words(self, grid: Grid, event: LocalReports | None = None) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return "a device sends one report, about one level; its place changes nothing else"
+
+    def list_postprocessing(self) -> tuple[str, ...]:
+        """Return what is done to the estimates; a sentence each."""
+        return (*self.postprocessing[:-1], SPREAD) if self.spread else self.postprocessing
+
+    def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance | None:
+        """Return the levels and the variances of their estimates; None where blocks were spread."""
+        return None if self.spread else self.measured_tree(grid, event)
+
+    def variances(self, grid: Grid, event: LocalReports) -> FloatArray | None:
+        """Largest variance of aligned blocks where nothing is clamped; None on other digits."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None or not grid.order.is_binary else tree.largest(grid)
+
+    def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float] | None:
+        """Bias and root-mean-square error of one lone cell in an empty region, in counts."""
+        if self.spread:
+            return None
+        bias, rmse = self.lone_cell(grid, event)
+        return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
+
+    @abstractmethod
+    def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
+        """Return the levels and the variances of their estimates; the total is known."""
+
+    @abstractmethod
+    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Return bias and root-mean-square error of one lone cell in an empty region."""
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Return why a grid cannot be asked about, as one sentence."""
+        if grid.plain_map is None or not grid.order.follows_map:
+            return (
+                f"{self.name} asks devices about one map without attributes, in Morton order or "
+                "that of official areas; choose such a grid."
+            )
+        if not 1 <= grid.bits <= MOST_BITS:
+            return f"{self.name} takes 2 to 2**{MOST_BITS} cells; choose another grid."
+        return None
+
+    @abstractmethod
+    def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
+        """Return the fan-outs of the tree and the chances that a device is asked about each."""
+
+    @abstractmethod
+    def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
+        """Return what devices are asked: one oracle in all, or one for each level."""
+
+    @abstractmethod
+    def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
+        """Return the type of a report: fields of whole numbers, ``level`` the first of them."""
+
+    @abstractmethod
+    def randomize(
+        self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
+    ) -> ReportArray:
+        """Return one report of every device.
+
+        Parameters
+        ----------
+        oracles : tuple of Oracle
+        key : uint64[n]
+            Cells of the release in which the devices are.
+        coins : Coins
+        """
+
+    @abstractmethod
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
+        """Return the state of reports; CodeError, without quoting one, by its position."""
+
+    @abstractmethod
+    def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
+        """Return the released cells; their sum is the number of reports."""
+
+
+def restore_state(oracles: tuple[Oracle, ...], arrays: Mapping[str, NDArray[Any]]) -> TreeState:
+    """Return the state of the arrays of one; UsageError where these are none of the oracles'."""
+    parts: list[dict[str, NDArray[Any]]] = [{} for _ in oracles]
+    for name, array in arrays.items():
+        number, _, own = name.partition(".")
+        if not number.isdecimal() or int(number) >= len(parts):
+            raise UsageError("The state has other parts than this round; aggregate again.")
+        parts[int(number)][own] = array
+    pairs = zip(oracles, parts, strict=True)
+    return TreeState(tuple(State.of_arrays(oracle, part) for oracle, part in pairs))
+
+
+def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
+    """Return the weights of levels; an empty text: all the same.
+
+    Raises
+    ------
+    UsageError
+        Another number of weights than levels, or one that is no whole number above 0.
+    """
+    parts = text.split("-") if text else ["1"] * levels
+    if len(parts) != levels or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UsageError(
+            f"{name}:weights is written as a whole number above 0 for each of the {levels} levels, "
+            "such as 2-1-1."
+        )
+    weights = tuple(int(part) for part in parts)
+    if sum(weights) >= 1 << 32:
+        raise UsageError(f"{name}:weights add up to less than 2**32; choose smaller ones.")
+    return weights
+
+
+def is_weak(epsilon: Fraction) -> bool:
+    """Return whether a report hides so little that a round has to allow it."""
+    return epsilon > WEAK_EPSILON
+
+
+def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
+    """Return which nodes can hold somebody, of ``stride`` keys each."""
+    if grid.size == 1 << grid.bits:
+        return np.ones(child.size, np.bool_)
+    return np.asarray(overlaps(grid, child, stride), np.bool_)
+
+
+def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> FloatArray:
+    """Return the public random numbers of nodes, in [0, 1), with which shares are rounded."""
+    word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
+    return np.asarray((word >> np.uint64(11)).astype(np.float64) / 2.0**53)

@@ -1,0 +1,295 @@
+"""``geodp plan``: errors of a release before any data is read."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
+from geodp.cli.options import GridCommand, grid_options, split_specs
+from geodp.cli.output import require_drawn, require_free, write_file
+from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.request import choose_with_marginals, request_options, terms_of
+from geodp.errors import UsageError
+from geodp.features.plan.tables import show
+
+if TYPE_CHECKING:
+    from geodp.features.plan.api import Comparison, Dominance
+    from geodp.features.plan.plan import Plan
+    from geodp.features.series.sharing import Sharing
+    from geodp.grid.grid import Grid
+
+FIELDS = (
+    *("epsilon", "rho", "delta", "method"),
+    *("neighbours", "contribution", "unit", "people"),
+)
+"""What a plan is asked of a request."""
+
+WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@request_options(*FIELDS)
+@click.option("--stop-at", help="Plan coarser cells: a published area, or cells on a side.")
+@click.option("--compare", multiple=True, help="Other methods, with commas between; repeatable.")
+@click.option(
+    "--rectangle",
+    nargs=4,
+    type=float,
+    multiple=True,
+    help="West south east north: the error of the sum over these cells; repeatable.",
+)
+@click.option(
+    "--polygons",
+    type=click.Path(path_type=Path),
+    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+@POLYGON_NAME
+@click.option(
+    "--smallest",
+    nargs=2,
+    type=float,
+    help="POPULATION PERCENT: the smallest area with a 95 % margin of so many % of it at most.",
+)
+@click.option(
+    "--weight",
+    multiple=True,
+    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets for the least "
+    "weighted sum of variances; repeatable.",
+)
+@click.option(
+    "--target",
+    multiple=True,
+    help="CELLS=MARGIN or AREA=MARGIN: the same for 95 % margins that are wanted; repeatable.",
+)
+@click.option(
+    "--dominate",
+    help="The same for planned errors of aligned blocks that exceed those of a METHOD at no size, "
+    "or a row of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...; other areas, "
+    "and sizes that the row leaves out, may be worse.",
+)
+@click.option(
+    "--for",
+    "purpose",
+    help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
+    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, islands "
+    "(what lone settlements lose), file:POLYGONS.geojson; and `relative`.",
+)
+@click.option(
+    "--prior",
+    type=click.Path(path_type=Path),
+    help="With --for and --dominate: folder of a public release on the same grid, to simulate on. "
+    "[default: a map made up from the domain]",
+)
+@click.option(
+    "--releases",
+    type=click.IntRange(0),
+    help="With --for and --dominate: releases simulated for each plan; 0: closed forms only.  "
+    "[default: 4]",
+)
+@click.option(
+    "--snapshots",
+    type=click.IntRange(2),
+    help="Plan a series of so many (geodp publish-series): the budget is that of all of them, the "
+    "errors are those of one.",
+)
+@click.option(
+    "--person-in",
+    type=click.Choice(("all", "one")),
+    help="With --snapshots: in how many a person is.",
+)
+@click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
+@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
+@click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
+@click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def plan(**options: Any) -> None:
+    """Say how accurate a release will be, before any data is read.
+
+    \b
+    geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
+        --people 45e6 --compare topdown,laplace --plot plan.png --output plan.toml
+
+    Nothing here depends on data: grid and budget are given as for publish, which takes what
+    --output wrote with --plan.
+    """
+    wish = _check_objective(click.get_current_context())
+    from geodp.features.plan.api import Comparison, compare, dominate, optimise
+    from geodp.features.plan.plan import plan as planned
+
+    grid = grid_of({**options, "inputs": ()})
+    if options["stop_at"] is not None:
+        from geodp.grid.coarsen import Coarsening
+
+        grid = Coarsening.of(grid, options["stop_at"]).grid
+    sharing = _share_of(options, grid)
+    terms = terms_of(options) if sharing is None else sharing.each
+    given: dict[str, Any] = {**terms.arguments, "regions": _regions(options, grid)}
+    specs = split_specs(options["compare"])
+    found: Dominance | None = None
+    if wish == "dominate":
+        other = options["dominate"]
+        row = _row(other)
+        simulated = _simulated(options)
+        chain = options["chain"]
+        found = dominate(grid, other if row is None else row, chain=chain, **simulated, **given)
+        main = found.plan
+        specs += [other] if row is None else []
+    elif wish == "purpose":
+        main = _serve(options, grid, given)
+    elif wish is not None:
+        wanted: dict[str, Any] = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
+        main = optimise(grid, chain=options["chain"], **wanted, **given)
+    else:
+        main = planned(
+            grid, sharing.method if sharing else choose_with_marginals(options, grid), **given
+        )
+    every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
+    document = _document(every, found, options["smallest"])
+    if sharing is not None:
+        document["series"] = list(sharing.sentences)
+    if options["output"] is not None:
+        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.features.plan.figure import plot_plans
+
+        picture = io.BytesIO()
+        plot_plans(every, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+    for words in main.warnings:
+        click.echo(f"Warning: {words}", err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show(every, found, options["smallest"])
+        click.echo("\n".join(document.get("series", ())))
+
+
+COMMAND = plan
+
+
+def _check_objective(context: click.Context) -> str | None:
+    """Return the wish that is given, if one is; UsageError for options that do not go together."""
+    options = context.params
+    names = {option.name: option.opts[-1] for option in context.command.params}
+    grid = str(options["spec"]).partition(":")[0]
+    own = {name for allowed in GRIDS.values() for name in allowed}
+    for name in options:
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if name in own and name not in options_of_grid(grid):
+            raise UsageError(f"{names[name]} is not for {grid}: grids.")
+        if name in NEEDS and options.get(NEEDS[name]) is None:
+            raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
+    if options["polygon_name"] is not None and options["polygons"] is None:
+        raise UsageError("--polygon-name goes with --polygons only.")
+    wishes = [name for name in WISHES if options[name]]
+    if len(wishes) > 1:
+        raise UsageError("Give one of --weight, --target, --dominate and --for.")
+    for name in ("method", "marginals"):
+        if wishes and options[name] is not None:
+            raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.")
+    if options["chain"] and not wishes:
+        raise UsageError("--chain goes with --weight, --target, --dominate or --for.")
+    if wishes not in (["purpose"], ["dominate"]):
+        for name in ("prior", "releases"):
+            if options[name] is not None:
+                raise UsageError(f"--{name} goes with --for or --dominate.")
+    for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
+    return wishes[0] if wishes else None
+
+
+def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
+    """Plan for families of regions."""
+    from geodp.features.plan.api import Objectives, serve
+
+    asked = Objectives.parse(options["purpose"])
+    shapes = {}
+    for one in asked.families:
+        if one.family == "file":
+            from geodp.io.read.public.polygons import read_polygons
+
+            shapes[one.size] = read_polygons(one.size, grid)
+    return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
+
+
+def _simulated(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what a simulation is run on, and how often."""
+    found: dict[str, Any] = {}
+    if options["prior"] is not None:
+        from geodp.io.verify.readback import read_release_table
+
+        found["prior"] = read_release_table(options["prior"])[0]
+    if options["releases"] is not None:
+        found["releases"] = options["releases"]
+    return found
+
+
+def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for bounds in options["rectangle"]:
+        found[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
+    if options["polygons"] is not None:
+        from geodp.io.read.public.polygons import read_polygons
+
+        found |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    return found
+
+
+def _wishes(given: Sequence[str], option: str) -> dict[int | str, float]:
+    found: dict[int | str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        key = int(name) if name.isdecimal() else name
+        try:
+            number = float(value)
+        except ValueError:
+            name = ""
+        if not name or key in found:
+            raise UsageError(f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.")
+        found[key] = number
+    return found
+
+
+def _row(text: str) -> list[float] | None:
+    """Numbers with commas between, if it is that."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return None
+
+
+def _document(
+    every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None
+) -> dict[str, Any]:
+    document = every.to_dict() | ({} if found is None else found.to_dict())
+    if smallest is not None:
+        for one, row in zip(every.plans, document["plans"], strict=True):
+            area = one.smallest(*smallest)
+            row["smallest"] = None if area is None else area.to_dict()
+    return document
+
+
+def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
+    """Return how the budget of a series is shared, if one is planned."""
+    if options["snapshots"] is None:
+        if options["person_in"] is not None:
+            raise UsageError("--person-in goes with --snapshots only.")
+        return None
+    from geodp.features.series.sharing import share_budget
+    from geodp.mechanisms import mechanism
+
+    if options["marginals"] is not None:
+        raise UsageError("A series has no --marginals.")
+    method = mechanism(options["method"] or "pyramid")
+    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
+    return share_budget(grid, method, terms_of(options), **shared)

@@ -1,0 +1,372 @@
+"""Objectives in the words of users: families of regions, and how much each of them matters.
+
+All that a family depends on is public: the domain, a public map, a stated random law with a fixed
+seed, the office's own boundary file. Its error is a mean over its regions, and the objective the
+weighted geometric mean over families, so that a family of large regions is no heavier than one of
+small ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite, log, pi
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError, require_library
+from geodp.features.plan.areas import nodes_of
+from geodp.features.plan.islands import draw_islands
+from geodp.features.plan.regions import (
+    MOST_DENSE,
+    MOST_MAP,
+    Blocks,
+    Boxes,
+    CellSets,
+    RegionGroup,
+    Settlements,
+)
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region
+from geodp.io.write.frame import cell_size
+from geodp.table.proxy import Proxy
+
+REGIONS = 200
+"""Regions of a random family."""
+
+MOST_CELLS = 1 << 23
+"""Cells of all regions of a family."""
+
+POLYGONS = ((1, 64), (64, 512), (512, 4096))
+"""Cells of polygons of no stated size: groups, log-uniform within each."""
+
+CORNERS = 12
+"""Directions in which a star polygon has a length of its own."""
+
+SEED = 20201001
+
+KM2 = "km2"
+
+FILE, ISLANDS = "file", "islands"
+"""The families of the polygons of a file, and of settlements that stand alone."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A family of regions, and how much it matters.
+
+    Attributes
+    ----------
+    family : str
+        One of ``FAMILIES``.
+    weight : float
+        Above 0.
+    size : str
+        Of ``polygons``: an area such as ``"10km2"``, or cells such as ``"64"``; of ``file``: a
+        path to polygons. Else empty.
+    """
+
+    family: str
+    weight: float = 1.0
+    size: str = ""
+
+    def __post_init__(self) -> None:
+        if self.family not in (*FAMILIES, FILE):
+            raise UsageError(f"Families of regions are {', '.join((*FAMILIES, FILE))}.")
+        if not (isfinite(self.weight) and self.weight > 0):
+            raise UsageError(f"The weight of {self.family} is a number above 0.")
+        if bool(self.size) and self.family not in ("polygons", FILE):
+            raise UsageError(f"{self.family} takes no size.")
+        if self.family == FILE and not self.size:
+            raise UsageError("file: names a file of polygons, such as file:districts.geojson=2.")
+        if self.family == "polygons" and self.size:
+            _size_of(self.size)
+
+    @property
+    def name(self) -> str:
+        """As it is written."""
+        return f"{self.family}:{self.size}" if self.size else self.family
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """Families of regions and their weights.
+
+    Attributes
+    ----------
+    families : tuple of Objective
+    relative : bool
+        Whether errors count in proportion to a region's people on the public map, or to the mean
+        of its family's where that is more. Default: in people.
+
+    Examples
+    --------
+    >>> found = Objectives.parse("municipalities=3,cells=1,polygons:10km2=1,relative")
+    >>> [(one.name, one.weight) for one in found.families]
+    [('municipalities', 3.0), ('cells', 1.0), ('polygons:10km2', 1.0)]
+    """
+
+    families: tuple[Objective, ...]
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.families]
+        if not names or len(set(names)) < len(names):
+            raise UsageError("Objectives name one family of regions or more, each once.")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``FAMILY=WEIGHT`` with commas between, and ``relative`` among them."""
+        found, relative = [], False
+        for part in (piece.strip() for piece in text.split(",")):
+            if part == "relative" and not relative:
+                relative = True
+                continue
+            name, equals, weight = part.rpartition("=")
+            family, _, size = name.partition(":")
+            try:
+                number = float(weight) if equals else inf
+            except ValueError:
+                number = inf
+            if not isfinite(number):
+                raise UsageError(
+                    "Objectives are written FAMILY=WEIGHT with commas between, such as "
+                    "municipalities=3,cells=1,polygons:10km2=1,relative."
+                )
+            found.append(Objective(family, number, size))
+        return cls(tuple(found), relative)
+
+    @property
+    def text(self) -> str:
+        """As it is parsed."""
+        parts = [f"{one.name}={one.weight:g}" for one in self.families]
+        return ",".join([*parts, *["relative"] * self.relative])
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The regions of an objective.
+
+    Attributes
+    ----------
+    objective : Objective
+    groups : tuple of Group
+        Of regions of about one size. Its error is the geometric mean of theirs.
+    words : str
+        What they are, for people.
+    """
+
+    objective: Objective
+    groups: tuple[RegionGroup | Settlements, ...] = field(repr=False)
+    words: str
+
+
+def draw_families(
+    objectives: Objectives, grid: Grid, proxy: Proxy, shapes: Mapping[str, Any] | None = None
+) -> tuple[Family, ...]:
+    """Draw the regions of all objectives.
+
+    Parameters
+    ----------
+    objectives : Objectives
+    grid : Grid
+    proxy : Proxy
+        Whose people weigh the places of municipalities and polygons.
+    shapes : mapping, optional
+        For every file its polygons by name, in the grid's CRS.
+
+    Raises
+    ------
+    UsageError
+        A family that the grid does not have, or whose regions have too many cells.
+    """
+    found = []
+    for one in objectives.families:
+        if one.family == FILE:
+            polygons = (shapes or {}).get(one.size)
+            if polygons is None:
+                raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
+            regions = [Region.of(grid, shape).key for shape in polygons.values()]
+            groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
+            words = f"{len(regions)} polygons of {Path(one.size).name}"
+        else:
+            random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
+            groups, words = FAMILIES[one.family](one, grid, proxy, random)
+        found.append(Family(one, groups, words))
+    return tuple(found)
+
+
+Drawn = tuple[tuple[RegionGroup | Settlements, ...], str]
+Draw = Callable[[Objective, Grid, Proxy, np.random.Generator], Drawn]
+
+
+def _cells(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    return (Blocks("cells", len(grid.order.radices)),), "all cells of the domain"
+
+
+def _squares(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    digits = range(len(grid.order.radices), -1, -1)
+    groups = tuple(Blocks(f"squares of {_cells_of(grid, i):,}", i) for i in digits)
+    return groups, "aligned blocks of all sizes"
+
+
+def _cells_of(grid: Grid, digits: int) -> int:
+    return int(np.prod([float(radix) for radix in grid.order.radices[digits:]]))
+
+
+def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    if grid.areas.nested:
+        nodes = nodes_of(grid).items()
+        return tuple(
+            Blocks(name, digits) for name, digits in nodes
+        ), "published areas, which are levels of the order"
+    if not grid.maps.areas:
+        raise UsageError("areas need a grid of a code system, or of regions.")
+    place = grid.places[0]
+    key, groups = _all_cells(grid, proxy), []
+    row, col = grid.decode(key)[:2]
+    for name, side in grid.maps.areas:
+        high, wide = (row + place.row0) // side, (col + place.col0) // side
+        groups.append(CellSets.of_labels(name, key, high * (wide.max() + 1) + wide))
+    return tuple(groups), f"published areas: {', '.join(group.name for group in groups)}"
+
+
+def _municipalities(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    require_library("scipy", "The objective municipalities")
+    from scipy.spatial import cKDTree  # slow to import
+
+    _require_map(grid, one)
+    cell, people = _people_of_map(grid, proxy)
+    n = min(REGIONS, max(1, cell.shape[1] // 4))
+    at = random.choice(cell.shape[1], n, replace=False, p=people / people.sum())
+    key = _all_cells(grid, proxy)
+    place = grid.decode(key)[:2]
+    label = cKDTree(cell[:, at].T + random.random((n, 2)) * 1e-3).query(place.T)[1]
+    words = f"{n} Voronoi regions of cells drawn by their people"
+    return (CellSets.of_labels(one.name, key, label),), words
+
+
+def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    _require_map(grid, one)
+    cell, people = _people_of_map(grid, proxy)
+    ranges: tuple[tuple[float, float], ...] = POLYGONS
+    if one.size:
+        cells = _size_of(one.size)
+        if one.size.endswith(KM2):
+            cells /= _km2_of_cell(grid)
+        if cells < 1:
+            raise UsageError(f"Polygons of {one.size} are smaller than a cell.")
+        ranges = ((cells, cells),)
+    groups = []
+    for low, high in ranges:
+        if low > grid.shape[0] * grid.shape[1]:
+            continue
+        sizes = np.exp(random.uniform(log(low), log(high), REGIONS))
+        at = random.choice(cell.shape[1], REGIONS, p=people / people.sum())
+        centre = cell[:, at] + random.random((2, REGIONS))
+        regions, total = [], 0
+        for middle, size in zip(centre.T, sizes, strict=True):
+            regions.append(_star(grid, middle, float(size), random))
+            total += regions[-1].size
+            if total > MOST_CELLS:
+                break
+        span = f"{low:,.4g}" if low == high else f"{low:,} to {high:,}"
+        groups.append(CellSets.of(f"polygons of {span} cells", regions))
+    words = f"star polygons around places drawn by their people, {REGIONS} of each size"
+    return tuple(groups), words
+
+
+def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    _require_map(grid, one)
+    if grid.shape[0] * grid.shape[1] > MOST_MAP:
+        raise UsageError("rectangles are drawn on maps of at most 2**25 cells.")
+    size = np.array(grid.shape[:2])[:, None, None]
+    corner = random.integers(0, size, (2, REGIONS, 2))
+    boxes = Boxes(one.name, corner.min(axis=2), corner.max(axis=2) + 1)
+    return (boxes,), f"{REGIONS} rectangles between two uniform cells"
+
+
+def _islands(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    return draw_islands(proxy.table, random)
+
+
+FAMILIES: dict[str, Draw] = {
+    "cells": _cells,
+    "squares": _squares,
+    "areas": _areas,
+    "municipalities": _municipalities,
+    "polygons": _polygons,
+    "rectangles": _rectangles,
+    ISLANDS: _islands,
+}
+"""How the regions of every random or public family are drawn."""
+
+
+def _require_map(grid: Grid, one: Objective) -> None:
+    grid.require_map(f"{one.family} need a grid of one map.")
+
+
+def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
+    """Keys of the domain, of a large one those in blocks of about 16 with people on the proxy."""
+    if grid.domain.cells <= MOST_DENSE:
+        return np.sort(grid.domain.keys_of_ranks(np.arange(grid.domain.cells)))
+    stride = np.uint64(_cells_of(grid, max(0, len(grid.order.radices) - 4)))
+    first = np.asarray(np.unique(proxy.table.key // stride) * stride, np.uint64)
+    key = (first[:, None] + np.arange(int(stride)).astype(np.uint64)).reshape(-1)
+    return key[grid.contains_keys(key)]
+
+
+def _people_of_map(grid: Grid, proxy: Proxy) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Rows and columns of cells with people on the proxy, int64[2, n], and how many."""
+    row, col = grid.decode(proxy.table.key)[:2]
+    number, inverse = np.unique(row * grid.shape[1] + col, return_inverse=True)
+    if not number.size:
+        raise UsageError("There is nobody on the public map, so no place to draw regions at.")
+    people = np.bincount(inverse.reshape(-1), proxy.table.count).astype(np.float64)
+    return np.array(np.divmod(number, grid.shape[1])), people
+
+
+def _star(
+    grid: Grid, middle: NDArray[np.float64], size: float, random: np.random.Generator
+) -> NDArray[np.uint64]:
+    """Keys of cells whose centre lies in a star of about so many cells around a place."""
+    length = np.exp(random.normal(0, 0.4, CORNERS))
+    length *= np.sqrt(size / (pi * float((length**2).mean())))
+    reach = int(length.max()) + 1
+    low = np.maximum(np.floor(middle).astype(np.int64) - reach, 0)
+    high = np.minimum(low + 2 * reach + 1, grid.shape[:2])
+    row, col = (part.reshape(-1) for part in np.mgrid[low[0] : high[0], low[1] : high[1]])
+    down, right = row + 0.5 - middle[0], col + 0.5 - middle[1]
+    turn = np.arctan2(down, right) / (2 * pi) * CORNERS
+    at, part = np.floor(turn).astype(np.int64), turn - np.floor(turn)
+    edge = length[at % CORNERS] * (1 - part) + length[(at + 1) % CORNERS] * part
+    inside = np.hypot(down, right) <= edge
+    if not inside.any():
+        inside = (row == int(middle[0])) & (col == int(middle[1]))
+    try:
+        return Region.of_map(grid, row[inside], col[inside]).key
+    except UsageError:  # nothing of it lies in the domain
+        return np.empty(0, np.uint64)
+
+
+def _size_of(text: str) -> float:
+    """Read square kilometres or cells."""
+    try:
+        number = float(text.removesuffix(KM2))
+    except ValueError:
+        number = 0.0
+    if not (isfinite(number) and number > 0):
+        raise UsageError("Polygons are of an area such as 10km2, or of cells such as 64.")
+    return number
+
+
+def _km2_of_cell(grid: Grid) -> float:
+    """Return the area of a cell in the middle of the map."""
+    place = grid.places[0]
+    if place.transform is None or place.crs is None:
+        raise UsageError("Polygons in km2 need a grid with a place on the Earth.")
+    wide, high = cell_size(place)
+    return float(wide * high)

@@ -1,0 +1,127 @@
+"""Pyramids whose budgets serve what the user says matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from math import inf, isfinite, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.features.plan.areas import nodes_of
+from geodp.features.plan.plan import Plan, Planner
+from geodp.features.plan.shares import best_ratio, best_sum, least_ratio, least_sum
+from geodp.grid.grid import Grid
+from geodp.mechanisms.trees.levels import steps_of
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+
+Wishes = Mapping[int | str, float]
+"""Numbers by cells of an aligned block, or by name of a published area."""
+
+
+def optimise(
+    grid: Grid,
+    *,
+    weights: Wishes | None = None,
+    targets: Wishes | None = None,
+    chain: str = "",
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Return a pyramid with the least weighted sum of variances, or nearest to target margins.
+
+    Every level gets at least 2 % of the budget (see :mod:`geodp.features.plan.shares`), and the
+    errors that are weighed are those of nodes that have all of their children.
+
+    Parameters
+    ----------
+    grid : Grid
+    weights : mapping, optional
+        How much the variance of a block of so many cells matters, or of a published area.
+    targets : mapping, optional
+        Instead: 95 % margins that are wanted. The largest ratio to them is made as small as can
+        be, so all are met if that is possible and missed alike if not.
+    chain : str, optional
+        Own levels, such as ``"2-4-4-4-4"``; only their shares are chosen then.
+    epsilon, rho, delta, neighbours, contribution, unit, people, regions
+        As for :func:`geodp.plan`.
+
+    Raises
+    ------
+    UsageError
+        A block or an area that the grid's order does not have; numbers that are not above 0.
+
+    Examples
+    --------
+    >>> found = optimise(Grid.regular((64, 64)), targets={1: 20, 4096: 20}, epsilon=1)
+    >>> found.name.startswith("pyramid:chain=12,shares=")
+    True
+    >>> [round(found.blocks[i].margin_95, 1) for i in (0, 12)]
+    [5.5, 5.5]
+    """
+    if bool(weights) == bool(targets):
+        raise UsageError("Give either weights or targets.")
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    planner = Planner(grid, terms, regions)
+    width = planner.plan("pyramid").event.width()
+    wishes = _by_digits(grid, weights or targets or {})
+    if weights:
+        return choose_shares(planner, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    return choose_shares(planner, wishes / 1.96 / width, chain, ratio=True)
+
+
+def choose_shares(
+    planner: Planner, values: NDArray[np.float64], chain: str, *, ratio: bool
+) -> Plan:
+    """Return the pyramid with the best shares: on its own chain, or on the best of those tried."""
+    radices = planner.grid.order.radices
+    if chain:
+        equal = "-".join("1" * (chain.count("-") + 2))
+        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
+        find = partial(least_ratio if ratio else least_sum, steps_of(chain))
+    else:
+        find = partial(best_ratio if ratio else best_sum, len(radices))
+    found = find(values, gaussian=planner.terms.gaussian, radices=radices)
+    return planner.plan(found.spec)
+
+
+def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
+    """Values by number of digits that a block's keys share; infinity where nothing is wished."""
+    radices = grid.order.radices
+    cells = [prod(radices[i:]) for i in range(len(radices) + 1)]
+    nodes = nodes_of(grid)
+    nodes |= {name.partition(":")[2]: digits for name, digits in nodes.items() if ":" in name}
+    found = np.full(len(cells), inf)
+    for wish, value in wishes.items():
+        if not (isfinite(value) and value > 0):
+            raise UsageError("Weights and margins are numbers above 0.")
+        if wish in nodes:
+            found[nodes[str(wish)]] = value
+        elif wish in cells:
+            found[cells.index(int(wish))] = value
+        else:
+            named = f", or {', '.join(name for name in nodes if ':' in name)}" if nodes else ""
+            raise UsageError(
+                f"The tree of this grid has no node called {wish}: give a block of "
+                f"{', '.join(map(str, cells[:-6:-1]))} ... cells{named}."
+            )
+    return found

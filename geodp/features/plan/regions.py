@@ -1,0 +1,305 @@
+"""Groups of regions whose errors are planned: sums of errors, and closed forms of their squares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
+
+MOST_DENSE = 1 << 22
+"""Most keys of a grid whose errors are held as a vector of all keys."""
+
+MOST_MAP = 1 << 25
+"""Most cells of a map whose errors are held as an array of the map."""
+
+Sums = tuple[FloatArray, FloatArray]
+"""People and released minus true counts, of regions side by side; float64[n] each."""
+
+
+@dataclass(frozen=True, eq=False)
+class MapDifference:
+    """A release beside the public table that it was made from.
+
+    Attributes
+    ----------
+    grid : Grid
+    key : uint64[n] or None
+        Strictly increasing; None: all keys are there.
+    people, error : float64[n]
+        True counts, and released minus true ones.
+    """
+
+    grid: Grid
+    key: NDArray[np.uint64] | None = field(repr=False)
+    people: FloatArray = field(repr=False)
+    error: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, truth: CountTable, released: ReleasedTable) -> Self:
+        """Take the one from the other."""
+        n = prod(truth.grid.order.radices)
+        if n <= MOST_DENSE:
+            key, size = None, n
+            at = truth.key.astype(np.int64), released.key.astype(np.int64)
+        else:
+            key = np.union1d(truth.key, released.key)
+            size = key.size
+            at = np.searchsorted(key, truth.key), np.searchsorted(key, released.key)
+        people, error = np.zeros(size), np.zeros(size)
+        people[at[0]] = truth.count
+        error[at[1]] = released.count
+        return cls(truth.grid, key, people, error - people)
+
+    def at(self, key: NDArray[np.uint64]) -> Sums:
+        """Return those of cells: uint64[n]."""
+        if self.key is None:
+            place = key.astype(np.int64)
+            return self.people[place], self.error[place]
+        if not self.key.size:
+            return np.zeros(key.size), np.zeros(key.size)
+        place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+        found = self.key[place] == key
+        return np.where(found, self.people[place], 0), np.where(found, self.error[place], 0)
+
+    @cached_property
+    def blocks(self) -> list[Sums]:
+        """Sums over blocks that share i digits, at index i; some that are 0 may be left out."""
+        radices = self.grid.order.radices
+        key, found = self.key, [(self.people, self.error)]
+        for radix in reversed(radices):
+            people, error = found[-1]
+            if key is None:
+                found.append((_fold(people, radix), _fold(error, radix)))
+                continue
+            key = key // np.uint64(radix)
+            first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
+            found.append((_run(people, first), _run(error, first)))
+            key = key[first]
+        return found[::-1]
+
+    @cached_property
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of the map's people and errors below each row and column: float64[rows + 1, .]."""
+        some = np.flatnonzero((self.error != 0) | (self.people != 0))
+        key = some.astype(np.uint64) if self.key is None else self.key[some]
+        row, col = self.grid.decode(key)[:2]
+        rows, cols = self.grid.shape[:2]
+        found = []
+        for values in (self.people[some], self.error[some]):
+            below = np.zeros((rows + 1, cols + 1))
+            cells = np.bincount(row * cols + col, values, rows * cols).reshape(rows, cols)
+            below[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
+            found.append(below)
+        return found[0], found[1]
+
+
+class RegionGroup(Protocol):
+    """Regions of one kind and size."""
+
+    @property
+    def name(self) -> str:
+        """What they are, for people."""
+
+    def count(self, grid: Grid) -> int:
+        """Return how many regions it has."""
+
+    def sums(self, difference: MapDifference) -> Sums:
+        """Return those of the regions; some of which both are 0 may be left out."""
+
+    def squares(self, grid: Grid) -> FloatArray | None:
+        """Return the mean of :func:`square_parts` of the regions: float64[digits + 1].
+
+        None where it is not worked out.
+        """
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """All blocks of keys that share their first digits."""
+
+    name: str
+    digits: int
+
+    def count(self, grid: Grid) -> int:
+        """Return those that hold a cell."""
+        return grid.domain.count_nodes(self.digits)
+
+    def sums(self, difference: MapDifference) -> Sums:
+        """Return those of blocks."""
+        return difference.blocks[self.digits]
+
+    def squares(self, grid: Grid) -> FloatArray:
+        """Return those of every such block inside the domain."""
+        stride = _strides(grid)
+        part = stride[self.digits] / stride
+        return np.asarray(np.where(part < 1, part**2, part), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSets:
+    """Sets of cells.
+
+    Attributes
+    ----------
+    name : str
+    key : uint64[n]
+        Of every region's cells, strictly increasing within a region.
+    start : int64[r]
+        Where each region begins; each has a cell.
+    """
+
+    name: str
+    key: NDArray[np.uint64] = field(repr=False)
+    start: IntArray = field(repr=False)
+
+    @classmethod
+    def of(cls, name: str, regions: list[NDArray[np.uint64]]) -> Self:
+        """Take regions by their keys; those without a cell are left out."""
+        some = [keys for keys in regions if keys.size]
+        size = np.array([0, *(keys.size for keys in some)])
+        return cls(name, np.concatenate([np.empty(0, np.uint64), *some]), size.cumsum()[:-1])
+
+    @classmethod
+    def of_labels(cls, name: str, key: NDArray[np.uint64], label: IntArray) -> Self:
+        """Take cells in key order and the number of the region that each belongs to."""
+        order = np.argsort(label, kind="stable")
+        label = label[order]
+        start = np.flatnonzero(np.append(True, label[1:] != label[:-1])[: label.size])
+        return cls(name, key[order], start)
+
+    def count(self, grid: Grid) -> int:
+        """Return their number."""
+        return int(self.start.size)
+
+    def sums(self, difference: MapDifference) -> Sums:
+        """Return those of every region."""
+        people, error = difference.at(self.key)
+        return _run(people, self.start), _run(error, self.start)
+
+    def squares(self, grid: Grid) -> FloatArray:
+        """Return the mean over regions."""
+        begins = np.zeros(self.key.size, np.bool_)
+        begins[self.start] = True
+        found = []
+        for stride in _strides(grid).tolist():
+            node = self.key // np.uint64(stride)
+            first = begins.copy()
+            first[1:] |= node[1:] != node[:-1]
+            inside = np.diff(np.append(np.flatnonzero(first), node.size)) / stride
+            found.append(float((inside * inside).sum()) / max(1, self.start.size))
+        return np.array(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Settlements:
+    """Surroundings of settlements that stand alone, on maps of their own.
+
+    What matters of them is not how far each is off but what they lose together.
+
+    Attributes
+    ----------
+    name : str
+    parts : tuple of (CountTable, Cells)
+        Public maps on which they were placed, and their surroundings there.
+    """
+
+    name: str
+    parts: tuple[tuple[CountTable, CellSets], ...] = field(repr=False)
+
+    def count(self, grid: Grid) -> int:
+        """Return their number on all maps."""
+        return sum(cells.count(grid) for _, cells in self.parts)
+
+    def sums(self, differences: Mapping[int, MapDifference]) -> Sums:
+        """Return those of all; ``differences``: of every map, by its ``id``."""
+        found = [cells.sums(differences[id(table)]) for table, cells in self.parts]
+        people, error = (np.concatenate(part) for part in zip(*found, strict=True))
+        return people, error
+
+    def squares(self, grid: Grid) -> FloatArray:
+        """Return the mean over all."""
+        sums = [cells.squares(grid) * cells.count(grid) for _, cells in self.parts]
+        return np.asarray(np.sum(sums, axis=0) / max(1, self.count(grid)), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Rectangles of a map, all attributes together.
+
+    Attributes
+    ----------
+    name : str
+    low, high : int64[2, r]
+        First row and column, and the ones past the last.
+    """
+
+    name: str
+    low: IntArray = field(repr=False)
+    high: IntArray = field(repr=False)
+
+    def count(self, grid: Grid) -> int:
+        """Return their number."""
+        return int(self.low.shape[1])
+
+    def sums(self, difference: MapDifference) -> Sums:
+        """Return those of every rectangle, by prefix sums."""
+        (top, left), (bottom, right) = self.low, self.high
+        people, error = (
+            below[bottom, right] - below[top, right] - below[bottom, left] + below[top, left]
+            for below in difference.boxes
+        )
+        return people, error
+
+    def squares(self, grid: Grid) -> FloatArray | None:
+        """Return the mean over rectangles: a product over the axes, as blocks are boxes too."""
+        order, ndim = grid.order, len(grid.shape)
+        if not order.follows_map:
+            return None
+        offset = order.offset or (0,) * ndim
+        ends: list[tuple[Any, Any]] = list(zip(self.low, self.high, strict=True))
+        ends += [(np.zeros(1, np.int64), np.array([size])) for size in grid.shape[2:]]
+        found = []
+        for digits in range(len(order.radices) + 1):
+            product: FloatArray = np.ones(1)
+            sides = order.sides(digits, ndim).tolist()
+            for (low, high), side, first in zip(ends, sides, offset, strict=True):
+                product = product * _squares_of(low + first, high + first, side)
+            found.append(float(product.mean()))
+        return np.array(found)
+
+
+def _squares_of(low: IntArray, high: IntArray, side: int) -> FloatArray:
+    """Return sums of squared parts of runs of so many cells that lie between ends of an axis."""
+    first, last = low // side, (high - 1) // side
+    ends = ((first + 1) * side - low) ** 2 + (high - last * side) ** 2
+    whole = last - first - 1
+    return np.where(first == last, ((high - low) / side) ** 2, ends / side**2 + whole)
+
+
+def _strides(grid: Grid) -> FloatArray:
+    """Keys of blocks that share i digits, at index i: float64[digits + 1]."""
+    radices = reversed(grid.order.radices)
+    return np.array([*accumulate(radices, lambda a, b: a * b, initial=1.0)])[::-1]
+
+
+def _fold(values: FloatArray, radix: int) -> FloatArray:
+    """Return sums of so many neighbours."""
+    found = values[::radix].copy()
+    for i in range(1, radix):
+        found += values[i::radix]
+    return found
+
+
+def _run(values: FloatArray, first: IntArray) -> FloatArray:
+    return np.add.reduceat(values, first) if first.size else np.zeros(0)

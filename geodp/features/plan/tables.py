@@ -1,0 +1,125 @@
+"""What ``geodp plan`` says to people: aligned tables, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from geodp.features.plan.api import Comparison, Dominance
+    from geodp.features.plan.areas import Planned
+    from geodp.features.plan.plan import Plan
+
+
+def show(every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None) -> None:
+    """Aligned tables for people."""
+    main = every.plans[0]
+    click.echo(f"{main.name}, {main.event.spends}, {main.event.neighbours}")
+    for title, rows in (
+        ("Blocks", main.blocks),
+        ("Published areas", main.areas),
+        ("Regions", main.regions),
+    ):
+        columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
+        _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
+    _show_parts(main)
+    ratios = {} if found is None else found.ratios
+    if len(every.plans) > 1 or ratios:
+        names = [one.name for one in every.plans]
+        side = [
+            [
+                _size(n),
+                *(_text(row.get(name)) for name in names),
+                f"{ratios[n]:.3f}" if n in ratios else "",
+            ]
+            for n, row in every.table().items()
+        ]
+        columns = ["cells", *names, "ratio"]
+        last = len(columns) if ratios else -1
+        _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
+    if found is not None and found.ratios:
+        click.echo(
+            f"\nLargest planned ratio to what is to be dominated: {found.largest:.3f}, of aligned "
+            "blocks; other areas can have a larger one."
+        )
+    if found is not None:
+        click.echo("\n".join(found.sentences))
+    click.echo()
+    for one in every.plans:
+        for words in _say(one, smallest):
+            click.echo(f"{one.name}: {words}")
+    for name, why in every.refused.items():
+        click.echo(f"not planned: {name}: {why}")
+    click.echo("\n".join([*main.reasons, *main.notes]))
+
+
+def _show_parts(main: Plan) -> None:
+    """Show which parts carry a signal at which areas."""
+    rows = [
+        [
+            f"{row['parts']:,}" + (f" {row['marginal']}" if row["marginal"] else ""),
+            _size(row["cells"]),
+            _text(row["noise"]),
+            _text(row["least"]),
+            _text(row["expected"]),
+            {None: "", True: "yes", False: "no"}[row["signal"]],
+        ]
+        for row in main.parts
+    ]
+    columns = ["parts", "cells", "noise", "a signal from", "people of a part", "signal"]
+    _table("Parts by area", columns, rows)
+
+
+def _cells(row: Planned, *, named: bool) -> list[str]:
+    figures = [_size(row.cells), _text(row.standard_error), _text(row.margin_95)]
+    return [row.name, *figures] if named else figures
+
+
+def _size(cells: int) -> str:
+    large = cells >= 10**7 and cells.bit_count() == 1
+    return f"2^{cells.bit_length() - 1}" if large else f"{cells:,}"
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(
+        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
+    for name in columns:
+        left = name == "area"
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.width = max(console.width, 100)
+    console.print(table)
+
+
+def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
+    found = []
+    if one.output_cells is not None and one.seconds is not None:
+        cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)
+        seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
+        found.append(
+            f"roughly {' to '.join(cells)} cells of output in {' to '.join(seconds)} s without "
+            "reading and writing."
+        )
+    if one.floor is not None:
+        found.append(f"resolution floor {one.floor:,} cell{'s' * (one.floor > 1)}.")
+    if smallest is not None:
+        area = one.smallest(*smallest)
+        what = "none" if area is None else area.title
+        found.append(
+            f"smallest area with a margin of {smallest[1]:g} % of {smallest[0]:,g}: {what}."
+        )
+    return found
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"

@@ -1,0 +1,232 @@
+"""``geodp select``: read, choose, write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from geodp import progress
+from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.help import add_options, option
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import grid_options, inputs, output_folder
+from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.request import open_ledger, read_request, request_options
+from geodp.cli.running import describe_call, tell_if_kept
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError, VerificationError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.select.card import SelectionCard
+    from geodp.features.select.question import Question
+    from geodp.features.select.selected import Selected
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FIELDS = (
+    *("epsilon", "neighbours", "contribution", "unit"),
+    *("key", "ledger", "dataset", "records", "allow_empty"),
+)
+"""What a selection is asked of a request."""
+
+MECHANISMS = ("permute-and-flip", "exponential")
+"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    option(
+        "--mechanism",
+        group="Privacy",
+        type=click.Choice(MECHANISMS),
+        default=MECHANISMS[0],
+        show_default=True,
+        help="How candidates are drawn; the first is never worse.",
+    ),
+    output_folder,
+    option(
+        "--overwrite",
+        group="Output",
+        everyday=True,
+        is_flag=True,
+        help="Replace an earlier release.",
+    ),
+    option(
+        "--resume",
+        group="Run",
+        is_flag=True,
+        help="Complete an interrupted run of the same command from what it was charged for; "
+        "nothing is read, drawn or charged.",
+    ),
+    option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout."),
+)
+
+
+def _reading(command: Command) -> Command:
+    """Give a command the inputs, the grid, the budget and the place of the answer."""
+    return inputs(grid_options(request_options(*FIELDS)(add_options(command, _OPTIONS))))
+
+
+@click.group()
+def select() -> None:
+    """Choose places with differential privacy: their codes are released, and no counts.
+
+    \b
+    geodp select top FILE --grid jis:half ... --k 10 --epsilon 1 --contribution 1 --output out
+    geodp select level FILE --grid jis:half ... --next-epsilon 1 --epsilon 1/10 ...
+    """
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@option("--k", group="Privacy", type=int, required=True, help="How many cells or areas are named.")
+@option(
+    "--level",
+    group="Domain",
+    help="Areas instead of cells: a published area such as jis:basic, cells on a side, or a level "
+    "of --regions.",
+)
+def top(**options: Any) -> None:
+    """Name the K cells or areas of INPUTS that hold the most people."""
+    from geodp.features.select.hot_spots import Top
+
+    _run(options, Top(options["k"], options["level"]))
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@option(
+    "--next-epsilon", group="Privacy", required=True, help="Budget of the release that comes next."
+)
+def level(**options: Any) -> None:
+    """Name the level at which INPUTS are published with the smallest error."""
+    from geodp.features.select.resolution import Level
+    from geodp.privacy.budget import rational
+
+    _run(options, Level(rational(options["next_epsilon"], "next_epsilon")))
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@option(
+    "--q",
+    group="Privacy",
+    required=True,
+    help="Part of all people, above 0 and below 1: 0.5 or 1/4.",
+)
+@option("--along", group="Domain", required=True, help="row, col, or the name of an attribute.")
+def quantile(**options: Any) -> None:
+    """Name the position along an axis before which a part of all people of INPUTS lies."""
+    from geodp.features.select.quantiles import Quantile
+    from geodp.privacy.budget import rational
+
+    _run(options, Quantile(rational(options["q"], "q"), options["along"]))
+
+
+@select.command("median-centre", cls=ReadingCommand, no_args_is_help=True)
+@_reading
+def median_centre(**options: Any) -> None:
+    """Name the cell where the medians of rows and columns of INPUTS meet."""
+    from geodp.features.select.quantiles import MedianCentre
+
+    _run(options, MedianCentre())
+
+
+COMMAND = select
+
+
+def _run(options: dict[str, Any], question: Question) -> None:
+    """Choose, write, and say what was chosen."""
+    require_known(click.get_current_context())
+    complete_with_commit()
+    call = {"question": repr(question), **describe_call(options)}
+    with progress.show(sys.stderr), tell_if_kept(options["output"]):
+        choose = _resume if options["resume"] else _choose
+        card, written = choose(options, question, call)
+    click.echo(_say(options, card, written))
+
+
+def _resume(
+    options: dict[str, Any], _question: Question, call: Mapping[str, str]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
+    """Complete an interrupted run; nothing is read, drawn or charged."""
+    from geodp.features.select.card import SelectionCard
+    from geodp.features.select.files import stage_selection
+    from geodp.io.folder.kept import read_kept, unreadable
+    from geodp.release.charging import find_charge
+    from geodp.table.charged import StatedCharge
+    from geodp.table.plain import read_plain
+
+    place = {"overwrite": options["overwrite"], "resume": True}
+    ledger = open_ledger(options)
+    with stage_selection(None, options["output"], **place) as staged:
+        kept = read_kept(staged.folder, call)
+        try:
+            card = SelectionCard.from_json(kept.card)
+        except VerificationError:
+            raise unreadable(staged.folder) from None
+        charge = find_charge(ledger, kept.dataset, kept.fingerprint)
+        card = card.with_budget(read_plain(StatedCharge, charge.describe(), "budget"))
+        return card, staged.write(card, dict(kept.run))
+
+
+def _choose(
+    options: dict[str, Any], question: Question, call: Mapping[str, str]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
+    """Read, charge, draw and write; whatever can be refused before the charge is."""
+    from geodp.features.select.files import stage_selection
+    from geodp.features.select.selected import prepare
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+
+    output, overwrite = options["output"], options["overwrite"]
+    if options["epsilon"] is None:
+        raise UsageError("--epsilon is needed here.")
+    grid = grid_of(options)
+    question.candidates(grid)
+    request = read_request(options, grid)
+    require_free(output, overwrite=overwrite)
+    require_uninterrupted(output)
+    progress.begin("Reading")
+    table = read(options, grid, request.key)
+    prepared = prepare(table, question, request, options["mechanism"])
+    run = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": int(table.key.size),
+        "people": int(table.count.sum()),
+    }
+    outline = prepared.outline.card()
+
+    def pack(drawn: Selected) -> Packed:
+        return drawn.card().to_json(), {}
+
+    with stage_selection(outline, output, overwrite=overwrite) as place:
+        with keep_charged(place.folder, request, call, run, pack) as keep:
+            card = prepared.release(keep).card()
+        return card, place.write(card, run)
+
+
+def _say(options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]]) -> str:
+    """Return the last words of a run."""
+    below = None if card.false_hot_spots is None else card.false_hot_spots.count
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "chosen": [dict(one) for one in card.chosen],
+            "epsilon": card.guarantee.epsilon,
+            "mechanism": card.guarantee.mechanism,
+            "private": card.private,
+            "false_hot_spots_below": below,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    chosen = [" ".join(map(str, one.values())) for one in card.chosen]
+    lines = []
+    if below is not None:
+        lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
+    lines.append(f"Published in {public}; for the operator only: {restricted}")
+    lines.append(card.guarantee.in_words)
+    return "\n".join([*chosen, *map(translate_message, lines)])

@@ -1,0 +1,56 @@
+"""A selection as a kind of release: one card, which names what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from geodp.errors import VerificationError
+from geodp.features.select.card import SELECTION_SCHEMA, SelectionCard
+from geodp.io.folder.kinds import CARD, Check, Kind
+from geodp.io.opening import read_json
+
+if TYPE_CHECKING:
+    from geodp.features.explain.page import Explanation
+
+
+class Selection(Kind):
+    """What ``geodp select`` writes."""
+
+    name: ClassVar[str] = "selection"
+    title: ClassVar[str] = "a selection"
+    schemas: ClassVar[tuple[str, ...]] = (SELECTION_SCHEMA,)
+
+    def read_card(self, folder: Path) -> SelectionCard:
+        """Return the card."""
+        return SelectionCard.from_json(read_json(folder / CARD))
+
+    def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
+        """Ask whether parameters follow from each other and answers are candidates."""
+        from geodp.features.select.verify import verify_selection
+
+        return verify_selection(folder)
+
+    def identify(self, folder: Path) -> str:
+        """Return the id that the card has."""
+        return self.read_card(folder).release_id
+
+    def open(self, folder: Path) -> SelectionCard:
+        """Return the card: ``chosen`` are the codes of what was chosen."""
+        return self.read_card(folder)
+
+    def explain(self, card: Any, language: str) -> Explanation:
+        """Return what the selection means for people."""
+        from geodp.features.select.explanation import explain_selection
+
+        return explain_selection(card, language)
+
+    def refuse_table(self) -> NoReturn:
+        """Raise VerificationError: a selection shows no counts."""
+        raise VerificationError(
+            "This is a selection, which has no table; geodp verify and geodp explain read it."
+        )
+
+
+KINDS = (Selection(),)

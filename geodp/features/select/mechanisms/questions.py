@@ -1,0 +1,137 @@
+"""What is asked of a map, as candidates with whole utilities: hot spots, resolutions, quantiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.features.select.mechanisms.base import STREAMS, Candidates, Selector
+from geodp.grid.domain import skip_ranks
+from geodp.privacy.key import NoiseKey, Stream
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Public candidates by number, and the counts of those that are not 0, which no repr shows.
+
+    Attributes
+    ----------
+    rank : int64[m]
+        Numbers of the candidates with a count, strictly increasing.
+    count : int64[m]
+        Above 0.
+    size : int
+        All candidates, at most ``2**62``.
+    """
+
+    rank: NDArray[np.int64] = field(repr=False)
+    count: NDArray[np.int64] = field(repr=False)
+    size: int
+
+
+def draw_top(
+    selector: Selector, counted: Counted, k: int, rate: Fraction, key: NoiseKey
+) -> list[int]:
+    """Return the numbers of k candidates with large counts, one drawn after the other.
+
+    In each round the utility of a candidate is its count, and those chosen before are out. Each is
+    a draw of its own from streams of its own; draw r has ``exp(-rate deficit)`` with the deficit
+    in counts. Candidates without a count are drawn together, and are not visited.
+
+    Parameters
+    ----------
+    selector : Selector
+    counted : Counted
+    k : int
+        1 to ``counted.size``.
+    rate : Fraction
+        Of one round.
+    key : NoiseKey
+    """
+    rank, count, chosen = counted.rank, counted.count, list[int]()
+    taken = counted.rank[:0]
+    for turn in range(k):
+        best = int(count.max(initial=0))
+        others = counted.size - rank.size - taken.size
+        found = selector.draw(
+            Candidates(best - count, rate, others, best), key, Stream.SELECT + STREAMS * turn
+        )
+        if found < rank.size:
+            chosen.append(int(rank[found]))
+            rank, count = np.delete(rank, found), np.delete(count, found)
+            taken = np.append(taken, chosen[-1])
+        else:
+            out = np.sort(np.concatenate([rank, taken]))
+            chosen.append(skip_ranks(out, np.array([found - rank.size])).item())
+            taken = np.append(taken, chosen[-1])
+    return chosen
+
+
+def split_error(
+    count: NDArray[np.int64], node: NDArray[np.int64], cells: NDArray[np.int64]
+) -> Fraction:
+    """Return the L1 error of blocks whose counts are split evenly among their cells.
+
+    Deviations from a mean add up to 0, so it is twice the sum of those above it: ``c - T / n`` of
+    the cells with ``c > T / n``, of a block with the count T and n cells. Adding a person changes
+    that person's cell by 1 and the mean of a block, over all of its cells, by 1 in all: the error
+    changes by 2 at most.
+
+    Parameters
+    ----------
+    count : int64[m]
+        Of the occupied cells, block by block.
+    node : int64[m]
+        The block of each, in runs.
+    cells : int64[b]
+        Cells of the domain in each block that has a count, in the order of the runs.
+    """
+    if not count.size:
+        return Fraction(0)
+    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
+    total = np.add.reduceat(count, first)
+    length = np.diff(np.append(first, count.size))
+    above = count > np.repeat(total // cells, length)
+    surplus = np.add.reduceat(np.where(above, count, 0), first)
+    number = np.add.reduceat(above.astype(np.int64), first)
+    found = Fraction(sum(surplus.tolist()))
+    for n in np.unique(cells):
+        here = np.flatnonzero((cells == n) & (number > 0))
+        pairs = zip(number[here].tolist(), total[here].tolist(), strict=True)
+        found -= Fraction(sum(many * people for many, people in pairs), int(n))
+    return 2 * found
+
+
+def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -> Candidates:
+    """Return the positions along an axis, the better the closer they are to a quantile.
+
+    The deficit of a position is how many of n people are missing: before it, or in it and before
+    it, for ``q n`` to lie between these two; in people over the denominator of q. A person more
+    changes ``q n`` by q and those numbers by 0 or 1, so a deficit by ``max(q, 1 - q)`` at most; one
+    who moves changes it by 1 at most.
+
+    Parameters
+    ----------
+    count : int64[positions]
+        People of each position, 0 or more; at most ``2**60`` in all.
+    q : Fraction
+        Above 0, below 1.
+    rate : Fraction
+        Of a person.
+
+    Examples
+    --------
+    >>> quantile_candidates(np.array([2, 0, 1, 1]), Fraction(1, 2), Fraction(1)).deficit.tolist()
+    [0, 0, 0, 2]
+    """
+    after: NDArray[Any] = np.cumsum(count)
+    people, part, whole = int(after[-1]), q.numerator, q.denominator
+    if people * whole >= 1 << 62:
+        after, count = after.astype(object), count.astype(object)
+    middle = part * people
+    over, under = whole * (after - count) - middle, middle - whole * after
+    return Candidates(np.maximum(np.maximum(over, under), 0), rate / whole, unit=whole)

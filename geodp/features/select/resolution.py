@@ -1,0 +1,154 @@
+"""Resolution: at which level the counts of a map are best published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.select.mechanisms import Selector
+from geodp.features.select.mechanisms.base import Candidates
+from geodp.features.select.mechanisms.questions import split_error
+from geodp.features.select.question import Answer, Question, find_places
+from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import Plain
+from geodp.privacy.budget import Budget, rational
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.selected import Change, Selection
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from geodp.table.counts import CountTable
+
+
+@dataclass(frozen=True)
+class Level(Question):
+    """At which level a release of blocks, split evenly among their cells, has the smallest error.
+
+    The error is the L1 distance of the evenly split counts from the true ones, plus that of the
+    noise: on average one noise scale for every block. One person more changes that person's cell
+    by 1 and the cells of the block by 1 together.
+
+    Attributes
+    ----------
+    next_epsilon : Fraction
+        Budget of the release that comes next.
+    """
+
+    name: ClassVar[str] = "level"
+    next_epsilon: Fraction
+
+    @property
+    def change(self) -> Change:
+        """One who moves is removed from one place and added to another."""
+        return Change(Fraction(2), Fraction(4), monotone=False)
+
+    @property
+    def settings(self) -> tuple[tuple[str, Plain], ...]:
+        """The next budget."""
+        return (("next_epsilon", self.next_epsilon),)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The question, and the utility."""
+        return (
+            f"At which level has a release with epsilon {self.next_epsilon} the smallest error?",
+            "minus the sum over all cells of the error of an even split, and of the noise",
+        )
+
+    def candidates(self, grid: Grid) -> int:
+        """Levels of areas or regions, or sides of squares, and the cells."""
+        return len(list_levels(grid))
+
+    def measure(self, table: CountTable, event: Selection) -> list[Fraction]:
+        """Return the utility of every level."""
+        moves = 2 if event.neighbours == REPLACE else 1
+        scale = event.contribution * moves / self.next_epsilon
+        found = []
+        for level in list_levels(table.grid):
+            blocks, node, cells = find_places(table.grid, level).split(table)
+            order = np.argsort(node, kind="stable")
+            error = split_error(table.count[order], node[order], cells)
+            found.append(-(error + blocks * scale))
+        return found
+
+    def draw(
+        self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
+    ) -> tuple[Answer, ...]:
+        """Return the level's name."""
+        found = selector.draw(Candidates.of(measured, rate), key, Stream.SELECT)
+        return ({"level": list_levels(grid)[found]},)
+
+    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+        """Return the longest name."""
+        return ({"level": max(list_levels(grid), key=len)},)
+
+
+def list_levels(grid: Grid) -> list[str]:
+    """Return the names of a map's levels, the coarsest first and the cells last.
+
+    Without published areas they are sides of squares in cells: powers of two.
+
+    Examples
+    --------
+    >>> list_levels(Grid.regular((5, 9)))
+    ['8', '4', '2', '1']
+    """
+    if grid.areas.levels:
+        return [*grid.areas.levels]
+    if not grid.places:
+        raise UsageError("A level is chosen for a map; this grid has none.")
+    place = grid.places[0]
+    if place.system is not None:
+        return [name for name, _ in place.system.areas]
+    longest = min(max(one.rows, one.cols) for one in grid.places)
+    return [str(1 << i) for i in reversed(range(longest.bit_length()))]
+
+
+def level(
+    table: CountTable,
+    *,
+    next_epsilon: Budget,
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    mechanism: str | Selector = DEFAULT,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+) -> Selected:
+    """Name the level at which a map is best published, with pure differential privacy.
+
+    Parameters
+    ----------
+    table : CountTable
+    next_epsilon : str, int, float, Decimal or Fraction
+        Budget of the release that comes next, which is charged then.
+    mechanism, allow_empty, key, ledger, dataset, records, epsilon, neighbours, contribution, unit
+        As for :func:`geodp.select.top_cells`.
+
+    Returns
+    -------
+    Selected
+    """
+    request = Request(
+        terms=Terms.of(
+            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
+        ),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(
+        table, Level(rational(next_epsilon, "next_epsilon")), request, mechanism
+    ).release()

@@ -1,0 +1,81 @@
+"""A series as NetCDF: one variable over time, y and x, by the CF conventions 1.8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import require_library
+from geodp.features.series.card import SeriesCard
+from geodp.features.series.periods import Periods
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Released
+from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
+from geodp.io.write.tables import name_of_counts
+
+__all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "check", "why_not", "write"]
+
+ENDING = "nc"
+MEDIA_TYPE = "application/x-netcdf"
+WHAT = (
+    "all snapshots as NetCDF (CF 1.8): counts over time, y and x; cells of the domain that the "
+    "tables do not list are 0, cells outside it have the fill value"
+)
+
+
+def check(grid: Grid) -> None:
+    """Raise UsageError where a series of a grid would lack its NetCDF for want of a library."""
+    if grid.plain_map is not None:
+        require_library("scipy", "The NetCDF file of a series")
+
+
+def write(path: Path, periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> None:
+    """Write the file."""
+    from scipy.io import netcdf_file
+
+    tables = [one.table for one in snapshots]
+    place = tables[0].grid.places[0]
+    with netcdf_file(path, "w", version=2) as file:
+        _tell(file, card)
+        file.createDimension("time", len(tables))
+        file.createDimension("y", place.rows)
+        file.createDimension("x", place.cols)
+        file.createDimension("bounds", 2)
+        _write_times(file, periods)
+        write_places(file, place)
+        unit = name_of_counts(card.name, tables[0].event.unit)
+        write_counts(file, tables, ("time", "y", "x"), unit)
+
+
+def _tell(file: Any, card: SeriesCard) -> None:
+    """Write what the file says of itself."""
+    said = {
+        "Conventions": "CF-1.8",
+        "title": card.name,
+        "source": f"{card.software.name} {card.software.version}, {card.guarantee.mechanism}",
+        "comment": card.guarantee.in_words,
+        "geodp_spends": card.guarantee.spends,
+        "geodp_each_spends": card.guarantee.each_spends,
+        "geodp_unit": card.guarantee.unit,
+        "geodp_private": "yes" if card.private else "NO",
+        "geodp_release_ids": " ".join(one.release_id for one in card.snapshots),
+    }
+    for name, value in said.items():
+        setattr(file, name, value.encode())
+
+
+def _write_times(file: Any, periods: Periods) -> None:
+    """Write the beginning of every period, and both of its ends."""
+    starts, ends = periods.starts, periods.ends
+    time = add_variable(file, "time", np.dtype("f8"), ("time",))
+    time.standard_name = "time"
+    time.units = f"hours since {periods.origin}"
+    time.calendar = "standard" if periods.names[0] >= "1582-11" else "proleptic_gregorian"
+    time.axis = "T"
+    time.bounds = "time_bounds"
+    time[:] = starts
+    bounds = add_variable(file, "time_bounds", np.dtype("f8"), ("time", "bounds"))
+    bounds[:] = np.stack([starts, ends], axis=1)

@@ -1,0 +1,113 @@
+"""A series as small multiples: a small map of every snapshot, all on the one scale of all maps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from geodp.features.series.card import SeriesCard
+from geodp.features.series.periods import Periods
+from geodp.io.write.drawing.lines import wrap
+from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.sheet import Sheet, Words
+from geodp.io.write.format import Released
+from geodp.io.write.map.look import Look
+from geodp.io.write.map.page import (
+    EDGE,
+    GAP,
+    LARGE,
+    LEAST_WIDTH,
+    MEDIUM,
+    SMALL,
+    Page,
+    draw_legend,
+    draw_panel,
+    shorten_amount,
+    write_foot,
+)
+from geodp.io.write.map.panel import Panel
+from geodp.table.released import ReleasedTable
+
+ENDING = "png"
+MEDIA_TYPE = "image/png"
+WHAT = "small maps of the snapshots, colours on a fixed scale"
+
+MOST = 60
+"""Maps of a page; of a longer series every second, third ... snapshot is drawn."""
+
+WIDE = 1200
+"""Pixels of a row of maps, if these are small."""
+
+MOST_WIDE = 2400
+"""The most of them: a map has a pixel for every block."""
+
+BLOCKS = 256
+"""Blocks of cells along a side of a small map at most."""
+
+COLUMNS = {"month": 12, "hour": 12, "day": 7, "year": 5}
+"""Most maps in a row: a year of months, half a day of hours, a week of days."""
+
+
+def why_not(tables: Sequence[ReleasedTable]) -> str | None:
+    """Why a series has no picture; None where it has."""
+    return None if len(tables[0].grid.places) == 1 else "only a grid of one map is drawn small"
+
+
+def write(path: Path, periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> None:
+    """Draw the page."""
+    path.write_bytes(draw_png(compose_series(periods, snapshots, card), 100))
+
+
+def compose_series(periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> Sheet:
+    """Lay out a small map of every snapshot, with its time above it."""
+    step = -(-len(snapshots) // MOST)
+    drawn = list(zip(periods.names, snapshots, strict=True))[::step]
+    columns = min(len(drawn), COLUMNS[periods.step])
+    side = WIDE // columns - GAP
+    panels = [Panel.of(one.table, 0, one.card, None, side, BLOCKS) for _, one in drawn]
+    width, height = panels[0].frame.size
+    columns = min(columns, max(1, MOST_WIDE // (width + GAP)))
+    page = Page(Look(), max(LEAST_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
+    _write_title(page, periods, card, step)
+    top, ink = page.y + 14, page.look.theme.ink
+    for number, ((time, _), panel) in enumerate(zip(drawn, panels, strict=True)):
+        row, column = divmod(number, columns)
+        left = EDGE + column * (width + GAP)
+        page.y = top + row * (height + GAP + 6) + 16
+        page.items.append(Words(left, page.y - 5, time, SMALL, ink))
+        draw_panel(page, panel, left)
+    page.y += height + 8
+    table, own = drawn[0][1].table, drawn[0][1].card
+    draw_legend(page, table, own, panels[:1])
+    write_foot(page, own, panels[:1])
+    page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
+    software = f"{card.software.name} {card.software.version}"
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=page.look.theme.paper,
+        title=card.name,
+        description=card.guarantee.in_words,
+        software=software,
+        items=(*page.items,),
+    )
+
+
+def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> None:
+    """Write what is drawn and what all of it spends."""
+    title = f"{card.name} · {periods.names[0]} to {periods.names[-1]}"
+    theme, promise = page.look.theme, card.guarantee
+    page.y = 16
+    for line in wrap(title, page.room, LARGE, bold=True)[:2]:
+        page.y += 30
+        page.items.append(Words(EDGE, page.y, line, LARGE, theme.ink, bold=True))
+    drawn = "" if step == 1 else f", of which one in {step} is drawn"
+    symbols = {"ε": promise.epsilon, "ρ": promise.rho, "δ": promise.delta}
+    spent = [f"{s} = {shorten_amount(Fraction(n))}" for s, n in symbols.items() if n is not None]
+    line = f"{len(periods.names)} snapshots{drawn} · together {', '.join(spent)}"
+    page.write_lines(f"{line} · {promise.mechanism}", MEDIUM, 21)
+    if not card.private:
+        right, flag = page.width - EDGE, page.look.words.flag
+        page.items.append(Words(right, 46, flag, LARGE, theme.alarm, True, at_end=True))

@@ -1,0 +1,234 @@
+"""Noise on every cell, of which only large values are kept: at the cost of what is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.domain import skip_ranks
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.draws import LawName
+from geodp.privacy.noise.geometric import GeometricDraws, Interval
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.noise.node import NodeNoise
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
+
+MOST_PASSING = 1 << 26
+"""Most empty cells that may be expected to pass."""
+
+LARGEST_THETA = 1 << 40
+"""So that a value stays within int64."""
+
+AUTOMATIC_SHARE = 256
+AUTOMATIC_MOST = 1 << 16
+"""The automatic threshold lets 1 of 256 empty cells pass, and at most 65,536, on average."""
+
+BATCH = 1 << 16
+"""Skips that are drawn together."""
+
+GAPS, EXCESS = "geometric, ratio 1 - p", "geometric, ratio q"
+"""Names of the laws of empty cells, of the noise's scale: see :class:`Filter`."""
+
+OCCUPIED, SKIPS, VALUES = (Stream.STAGE + stage for stage in range(3))
+
+
+@dataclass(frozen=True)
+class Filter(Mechanism):
+    """Cormode, Procopiuc, Srivastava, Tran (2012): noisy counts below a threshold are dropped.
+
+    It is geometric noise on every cell of the domain, and a filter that keeps the values of
+    at least theta; but the empty cells, nearly all of a sparse domain, are not touched one by
+    one. Each of them passes with the same probability p, so the gaps between those that pass
+    are geometric with ratio ``1 - p``, and what an empty cell shows above theta is geometric
+    with ratio ``q = exp(-1 / scale)``. Both are drawn exactly, so the release has the law of
+    the dense filter, at the cost of the occupied cells and of those that pass.
+
+    The release does not tell which of its cells were occupied. The running time and memory do
+    follow the number of occupied cells, as reading the input does.
+
+    Attributes
+    ----------
+    theta : int
+        Values below it are dropped. 0: the smallest at which on average at most 1 of 256 empty
+        cells passes, and at most 65,536 of them; from the scale and the size of the domain,
+        both public.
+    """
+
+    theta: int = 0
+
+    name: ClassVar[str] = "filter"
+    version: ClassVar[int] = 2
+    title: ClassVar[str] = "geometric noise, filtered by a threshold (Cormode et al. 2012)"
+    citation: ClassVar[str] = (
+        "Cormode, Procopiuc, Srivastava, Tran: Differentially Private Summaries for Sparse Data. "
+        "ICDT 2012."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Cormode et al. (2012), high-pass filter: geometric noise on the vector of all "
+        "counts, whose L1 sensitivity is 1; the filter is post-processing, and sampling the empty "
+        "cells that pass has the same law",
+    )
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Filter: noisy counts below the threshold become 0. A cell of fewer people than the "
+        "threshold mostly vanishes, so sparsely populated areas are biased downwards.",
+        "Empty cells whose noise reaches the threshold appear with at least that count, which "
+        "lifts empty areas: on average by cells * p * (threshold + q / (1 - q)), "
+        "p = q**threshold / (1 + q), q = exp(-1 / noise scale).",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.theta <= LARGEST_THETA:
+            raise UsageError(f"filter:theta is 0 (automatic) to {LARGEST_THETA}.")
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Take any grid: no domain is enumerated, and skipped ranks are below 2**62."""
+        return None
+
+    def threshold(self, grid: Grid, event: Measurement) -> int:
+        """Theta, or the automatic one: of public values only."""
+        return self.theta or automatic_threshold(event.scale, grid.size)
+
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
+        """Return the counts of occupied cells; which of the others pass, and what they show."""
+        theta = self.threshold(grid, event)
+        return (
+            Query(OCCUPIED, DiscreteLaplace.of_scale(event.scale).identity, ("cells", theta)),
+            Query(SKIPS, _gaps(event.scale, theta)[1], ("empty cells", grid.size, theta)),
+            Query(VALUES, _excess(event.scale)[1], ("empty cells", grid.size, theta)),
+        )
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Cells that passed; the occupied ones that did not are no output, and not told."""
+        return int(released.key.size)
+
+    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
+        """Noise that is too wide, or a threshold that lets too many empty cells pass."""
+        if overload := super().undrawable(grid, event):
+            return overload
+        theta = self.threshold(grid, event)
+        expected = grid.size * passing_probability(event.scale, theta)
+        if expected <= MOST_PASSING:
+            return None
+        return (
+            f"About {expected:,.0f} empty cells would pass the filter, and at most "
+            f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
+        )
+
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
+        """Return the cells whose noisy counts are at least theta."""
+        theta, domain = self.threshold(table.grid, event), table.grid.domain
+        law = DiscreteLaplace.of_scale(event.scale)
+        leaf = table.key | np.uint64(1 << table.grid.bits)
+        noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits, table.grid.bits)
+        noisy = table.count + noise
+        kept = noisy >= theta
+        rank = np.sort(domain.ranks_of_keys(table.key))
+        passing = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
+        empty = skip_ranks(rank, passing)
+        value = theta + GeometricDraws(key, VALUES, *_excess(event.scale)).draws(0, empty.size)
+        keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
+        order = np.argsort(keys)
+        values = np.concatenate([noisy[kept], value])
+        return ReleasedTable(table.grid, keys[order], values[order], event)
+
+
+def passing_probability(scale: Fraction, theta: int) -> float:
+    """P(Z >= theta) of an empty cell, theta >= 1: ``q**theta / (1 + q)``, q = exp(-1 / scale).
+
+    Examples
+    --------
+    >>> f"{passing_probability(Fraction(10), 50):.3e} {passing_probability(Fraction(1), 5):.3e}"
+    '3.537e-03 4.926e-03'
+    """
+    return math.exp(-theta / scale) / (1 + math.exp(-1 / scale))
+
+
+def automatic_threshold(scale: Fraction, size: int) -> int:
+    """Smallest theta >= 1 at which ``size`` empty cells let few pass on average.
+
+    Few is 1 of 256, at most 65,536, and 1 of a domain of fewer than 256 cells. Integer bounds
+    decide, so that every machine finds the same one.
+
+    Examples
+    --------
+    >>> automatic_threshold(Fraction(10), 1 << 18), automatic_threshold(Fraction(1), 1 << 60)
+    (50, 31)
+    """
+    few = min(max(size, AUTOMATIC_SHARE), AUTOMATIC_SHARE * AUTOMATIC_MOST)
+
+    def enough(theta: int) -> bool:
+        return passing_interval(scale, theta, 192)[1] * size * AUTOMATIC_SHARE <= few << 192
+
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def passing_interval(scale: Fraction, theta: int, bits: int) -> tuple[int, int]:
+    """Integers low <= 2**bits * P(Z >= theta) <= high."""
+    one = 1 << (bits + 8)
+    q_low, q_high = exp_interval(1 / scale, bits + 8)
+    low, high = exp_interval(theta / scale, bits + 8)
+    return (low * one // (one + q_high)) >> 8, ((high * one // (one + q_low) + 1) >> 8) + 1
+
+
+def _excess(scale: Fraction) -> tuple[Interval, LawName]:
+    """Return ``q``, and the name of the law of what an empty cell shows above theta."""
+    return lambda bits: exp_interval(1 / scale, bits), (EXCESS, scale)
+
+
+def _gaps(scale: Fraction, theta: int) -> tuple[Interval, LawName]:
+    """Return ``1 - p``, and the name of the law of gaps between empty cells that pass."""
+
+    def interval(bits: int) -> tuple[int, int]:
+        low, high = passing_interval(scale, theta, bits)
+        return max((1 << bits) - high, 0), (1 << bits) - low
+
+    return interval, (GAPS, scale)
+
+
+def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray[np.int64]:
+    """Which of n empty cells pass: int64, strictly increasing, below n.
+
+    Draws as many geometric gaps as cells pass, and at most one batch more.
+    """
+    return np.concatenate([np.empty(0, np.int64), *_passing(key, scale, theta, n)])
+
+
+def _passing(key: NoiseKey, scale: Fraction, theta: int, n: int) -> Iterator[NDArray[np.int64]]:
+    gaps = GeometricDraws(key, SKIPS, *_gaps(scale, theta))
+    expected = n * passing_probability(scale, theta)
+    batch = min(int(expected + 4 * math.sqrt(expected)) + 8, BATCH)
+    first, last = 0, -1
+    while True:
+        # No sum wraps around before it passes n: it grows by at most 2**62 + 1 from below 2**62.
+        rank = last + np.cumsum(gaps.draws(first, batch) + 1)
+        beyond = np.flatnonzero(rank >= n)
+        if beyond.size:
+            yield rank[: beyond[0]]
+            return
+        yield rank
+        first, last = first + batch, int(rank[-1])
+
+
+METHODS = (Filter(),)

@@ -1,0 +1,65 @@
+"""Find what features offer, by the names of their files, without importing what is not asked for.
+
+A feature is a folder of :mod:`geodp.features` with everything that one part of geodp needs beside
+the core: its mechanisms, files, documents and commands. The core imports none of them by name. It
+asks here for a kind of module, such as ``kind`` (kinds of release) or ``protocols``, or for the
+files of a folder, such as ``commands``; a release of a plain table asks for neither.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+FEATURES = "geodp.features"
+"""Package of the features; each is a package in it."""
+
+
+def list_features() -> list[str]:
+    """Return the names of all features, in the order of the alphabet."""
+    return [info.name for info in pkgutil.iter_modules([str(_folder())]) if info.ispkg]
+
+
+def find_modules(name: str) -> Iterator[ModuleType]:
+    """Import and yield the module of this name of every feature that has one.
+
+    Parameters
+    ----------
+    name : str
+        Such as "kind": the file ``geodp/features/<feature>/kind.py``.
+    """
+    for feature in list_features():
+        if name in _list_files(feature):
+            yield import_module(f"{FEATURES}.{feature}.{name}")
+
+
+def list_files(folder: str) -> dict[str, str]:
+    """Return the files of a folder that features have, and import nothing.
+
+    Parameters
+    ----------
+    folder : str
+        Such as "commands": ``geodp/features/<feature>/commands``.
+
+    Returns
+    -------
+    dict of str
+        From the name of a file, without its ending, to that of its module.
+    """
+    return {
+        name: f"{FEATURES}.{feature}.{folder}.{name}"
+        for feature in list_features()
+        for name in _list_files(feature, folder)
+    }
+
+
+def _list_files(*parts: str) -> list[str]:
+    """Return the names of the modules in a folder of the features; empty where there is none."""
+    return [info.name for info in pkgutil.iter_modules([str(_folder().joinpath(*parts))])]
+
+
+def _folder() -> Path:
+    return Path(__file__).with_name("features")

@@ -1,1 +1,0 @@
-"""A round of local collection: opened, randomised by devices, aggregated, published."""

@@ -1,0 +1,13 @@
+"""A cluster that is named and does not answer is refused in a sentence."""
+
+import pytest
+
+from geodp.errors import UsageError
+from geodp.features.cluster import connecting
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://", "tls://127.0.0.1:9"])
+def test_a_scheduler_that_does_not_answer(address, monkeypatch):
+    monkeypatch.setattr(connecting, "PATIENCE", 0.3)
+    with pytest.raises(UsageError, match="does not answer"), connecting.connect(address, 1):
+        pass

@@ -1,0 +1,261 @@
+"""Secret epsilons: the figures, the definition beside the closed form, estimators as enumerated."""
+
+import json
+import math
+from fractions import Fraction as F
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.optimize import minimize_scalar
+
+from geodp.cli import geodp
+from geodp.errors import UsageError
+from geodp.features.local.blending import blend
+from geodp.privacy.loss import PureDP
+from tests.reference.blending import indicator
+
+HALVES = ["1/2", "1/2"]
+
+
+def response(keep, values=2):
+    """The channel of randomised response."""
+    lie = (1 - keep) / (values - 1)
+    return np.where(np.eye(values, dtype=bool), keep, lie)
+
+
+def leak(channel):
+    """The largest logarithm of a ratio in a column."""
+    return float(np.log(channel.max(axis=0) / channel.min(axis=0)).max())
+
+
+def test_the_worked_example():
+    found = blend(HALVES, truths=["0.8", "0.6"])
+    assert found.pbp == pytest.approx([math.log(3), math.log(1.5)])
+    assert found.ldp == pytest.approx([math.log(4), math.log(1.5)])
+    assert found.mixture == pytest.approx(math.log(7 / 3))
+    assert found.mixture == pytest.approx(0.847298, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("weak", "factor"),
+    [("2/5", 4), ("3/7", 4), ("1/2", 3), ("3/5", 3), ("2/3", 4), ("9/10", 4)],
+)
+def test_the_indicator_by_share(weak, factor):
+    found = blend([F(weak), 1 - F(weak)], truths=["0.8", "0.6"])
+    assert np.exp(found.pbp) == pytest.approx([factor, 1.5])
+
+
+def test_best_shares():
+    found = blend(HALVES, truths=["0.8", "0.6"])
+    weak, strong = found.best_shares
+    assert weak == pytest.approx(0.550510, abs=5e-7)
+    assert weak + strong == pytest.approx(1)
+    share = F(weak).limit_denominator(10**12)
+    least = max(blend([share, 1 - share], truths=["0.8", "0.6"]).pbp)
+    assert least == pytest.approx(0.895880, abs=5e-7)
+    assert least == pytest.approx(sum(found.ldp) / 2)
+    for other in (share - F(1, 100), share + F(1, 100)):
+        assert max(blend([other, 1 - other], truths=["0.8", "0.6"]).pbp) > least
+    assert blend(["1/3", "1/3", "1/3"], [1, 2, 3]).best_shares is None
+
+
+@pytest.mark.parametrize("values", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("shares", "truths"),
+    [
+        (["1/2", "1/2"], ["0.8", "0.6"]),
+        (["1/5", "3/10", "1/2"], ["0.9", "0.55", "0.7"]),
+        (["1/10", "9/10"], ["0.3", "0.95"]),
+        (["1"], ["0.75"]),
+    ],
+)
+def test_the_closed_form_is_the_definition(values, shares, truths):
+    found = blend(shares, truths=truths, values=values)
+    weights = [float(F(share)) for share in shares]
+    channels = [response(float(truth), values) for truth in truths]
+    assert found.pbp == pytest.approx(indicator(weights, channels))
+    assert found.ldp == pytest.approx([leak(channel) for channel in channels])
+    mixed = sum(w * channel for w, channel in zip(weights, channels, strict=True))
+    assert found.mixture == pytest.approx(leak(mixed))
+    assert all(p <= e + 1e-12 for p, e in zip(found.pbp, found.ldp, strict=True))
+    assert found.mixture <= max(found.pbp) + math.log(len(shares)) + 1e-12
+
+
+def test_split_labels_show_that_the_indicator_is_no_guarantee():
+    channels = [response(0.8), response(0.8), response(0.2)]
+    assert indicator([1 / 3] * 3, channels) == pytest.approx([0, 0, 0], abs=1e-12)
+    assert leak(sum(channels) / 3) == pytest.approx(0.405465, abs=5e-7)
+    merged = blend(["2/3", "1/3"], truths=["0.8", "0.2"])
+    assert merged.pbp == pytest.approx([math.log(2)] * 2)
+    assert merged.mixture == pytest.approx(math.log(1.5))
+    with pytest.raises(UsageError, match="merge them"):
+        blend(["1/3", "1/3", "1/3"], truths=["0.8", "0.8", "0.2"])
+
+
+def test_half_honest_half_random():
+    honest = [np.eye(2), np.full((2, 2), 0.5)]
+    assert max(indicator([0.5, 0.5], honest)) == pytest.approx(math.log(2))
+    assert leak(sum(honest) / 2) == pytest.approx(math.log(3))
+
+
+def unary(epsilon, values):
+    """A bit for every value, each turned over with probability 1 / (1 + sqrt e)."""
+    keep = 1 / (1 + math.exp(-epsilon / 2))
+    outputs = list(product((0, 1), repeat=values))
+    return np.array(
+        [
+            [math.prod(keep if bit == (i == d) else 1 - keep for i, bit in enumerate(o))]
+            for d in range(values)
+            for o in outputs
+        ]
+    ).reshape(values, -1)
+
+
+@pytest.mark.parametrize(("values", "least"), [(2, 0.895880), (3, 1.141087), (4, math.log(4))])
+def test_unary_encodings_gain_nothing_from_four_values_on(values, least):
+    channels = [unary(math.log(4), values), unary(math.log(1.5), values)]
+
+    def largest(share):
+        return max(indicator([share, 1 - share], channels))
+
+    tried = np.linspace(0.01, 0.99, 99)
+    near = tried[np.argmin([largest(share) for share in tried])]
+    bounds, exact = (near - 0.01, near + 0.01), {"xatol": 1e-9}
+    found = minimize_scalar(largest, bounds=bounds, method="bounded", options=exact)
+    assert found.fun == pytest.approx(least, abs=1e-6)
+
+
+def test_hidden_variance_of_a_hundred():
+    found = blend(HALVES, truths=["0.8", "0.6"])
+    assert found.hidden_variance(0.5, 100) == pytest.approx(0.0131313, abs=5e-8)
+    other = blend(HALVES, truths=["3/4", "3/5"])
+    assert other.disclosed_variance(0.5, 100) == pytest.approx(0.0148, abs=5e-5)
+
+
+@pytest.mark.parametrize("values", [2, 4])
+def test_the_hidden_estimator_as_enumerated(values):
+    n, holders, sizes = 6, 2, (2, 4)
+    found = blend(["1/3", "2/3"], truths=["0.85", "0.6"], values=values)
+    mean = square = total = 0.0
+    for group in combinations(range(n), sizes[0]):
+        label = [0 if i in group else 1 for i in range(n)]
+        chance = [found.keep[t] if i < holders else found.lie[t] for i, t in enumerate(label)]
+        for told in product((0, 1), repeat=n):
+            p = math.prod(c if bit else 1 - c for c, bit in zip(chance, told, strict=True))
+            share = found.hidden(sum(told), n).share
+            mean, square, total = mean + p * share, square + p * share**2, total + p
+    mean, square = mean / total, square / total
+    assert mean == pytest.approx(holders / n)
+    assert found.hidden_variance(holders / n, n) == pytest.approx(square - mean**2)
+
+
+@pytest.mark.law
+def test_the_disclosed_estimator_is_the_maximum_and_has_its_variance():
+    found = blend(["1/4", "3/4"], truths=["0.9", "0.65"], values=3)
+    n, holders, trials = 4000, 1400, 4000
+    random = np.random.default_rng(5)
+    inside = random.hypergeometric(holders, n - holders, n // 4, trials)
+    shares = []
+    for one in inside.tolist():
+        groups = ((n // 4, one), (3 * n // 4, holders - one))
+        told = [
+            int(random.binomial(own, found.keep[t]) + random.binomial(size - own, found.lie[t]))
+            for t, (size, own) in enumerate(groups)
+        ]
+        shares.append(found.disclosed(told, [n // 4, 3 * n // 4]).share)
+    stated = found.disclosed_variance(holders / n, n)
+    assert np.mean(shares) == pytest.approx(holders / n, abs=4 * math.sqrt(stated / trials))
+    assert np.var(shares) == pytest.approx(stated, rel=4 * math.sqrt(2 / trials))
+    assert stated < found.hidden_variance(holders / n, n)
+
+
+def test_the_disclosed_estimate_stays_within_0_to_1():
+    found = blend(HALVES, truths=["0.8", "0.6"])
+    assert found.disclosed([0, 0], [50, 50]).share == 0
+    assert found.disclosed([50, 50], [50, 50]).share == 1
+    told, n = [30, 20], [40, 30]
+    share = found.disclosed(told, n).share
+
+    def likelihood(at):
+        chance = found.lie + (found.keep - found.lie) * at
+        ones, rest = np.array(told), np.subtract(n, told)
+        return float((ones * np.log(chance) + rest * np.log(1 - chance)).sum())
+
+    assert likelihood(share) > max(likelihood(share - 1e-4), likelihood(share + 1e-4))
+
+
+def test_only_the_largest_local_epsilon_is_a_loss():
+    assert blend(["1/4", "3/4"], ["1/2", "3/2"]).loss == PureDP(F(3, 2))
+    rounded = blend(HALVES, truths=["0.8", "0.6"]).loss.epsilon
+    assert rounded >= F(math.log(4))
+    assert rounded - F(math.log(4)) < F(1, 10**13)
+
+
+@pytest.mark.parametrize(
+    ("shares", "given", "said"),
+    [
+        ([0.5, 0.4], {"epsilons": [1, 2]}, "add up to 1"),
+        ([0.3333333333333333] * 3, {"epsilons": [1, 2, 3]}, "add up to 1"),
+        (HALVES, {"epsilons": [1]}, "for each label"),
+        ([], {"epsilons": []}, "for each label"),
+        (HALVES, {"epsilons": [1, 0]}, "above 0"),
+        (HALVES, {"epsilons": [1, -1]}, "above 0"),
+        (HALVES, {"epsilons": [1, math.nan]}, "decimal"),
+        (HALVES, {"epsilons": [1, 17]}, "above 16"),
+        (HALVES, {"epsilons": [1, 701]}, "above 700"),
+        (HALVES, {"epsilons": [1, "1.0"]}, "merge them"),
+        (HALVES, {"truths": ["0.8", "0.2"]}, "tell nothing"),
+        (HALVES, {"truths": ["0.8", "0.5"]}, "epsilon of 0"),
+        (HALVES, {"truths": ["0.8", "1"]}, "below 1"),
+        (HALVES, {"truths": ["0.8", "1/3"], "values": 3}, "epsilon of 0"),
+        (HALVES, {"epsilons": [1, 2], "values": 1}, "at least 2"),
+        (HALVES, {"epsilons": [1, 2], "truths": ["0.8", "0.6"]}, "either"),
+        (HALVES, {}, "either"),
+        (["3/2", "-1/2"], {"epsilons": [1, 2]}, "above 0"),
+    ],
+)
+def test_what_is_refused(shares, given, said):
+    with pytest.raises(UsageError, match=said):
+        blend(shares, **given)
+
+
+def test_a_weak_label_that_is_asked_for():
+    assert blend(HALVES, [1, 17], allow_weak=True).loss == PureDP(17)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda b: b.hidden(5, 4), "whole numbers from 0"),
+        (lambda b: b.hidden(0.5, 4), "whole numbers from 0"),
+        (lambda b: b.hidden(1, 1), "at least 2"),
+        (lambda b: b.disclosed([1], [2]), "each of the 2"),
+        (lambda b: b.disclosed([1, 2], [2]), "whole numbers from 0"),
+        (lambda b: b.hidden_variance(1.5, 10), "from 0 to 1"),
+        (lambda b: b.disclosed_variance(0.5, 1), "at least 2"),
+    ],
+)
+def test_estimates_that_are_refused(call, said):
+    with pytest.raises(UsageError, match=said):
+        call(blend(HALVES, [1, 2]))
+
+
+def test_the_command_says_it_in_text_and_json():
+    done = CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8:0.5,0.6:0.5", "--json"])
+    document = json.loads(done.output)
+    assert [row["indicator"] for row in document["labels"]] == pytest.approx(
+        [math.log(3), math.log(1.5)]
+    )
+    assert document["mixture"] == pytest.approx(0.847298, abs=5e-7)
+    assert document["best_shares"][0] == pytest.approx(0.550510, abs=5e-7)
+    text = CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8:0.5,0.6:0.5"]).output
+    assert "indicator (no guarantee)" in text
+    assert "mixture: 0.847298" in text
+    epsilons = ["--menu", "2:1/3,1/2:2/3", "--epsilons", "--values", "10", "--json"]
+    labels = json.loads(CliRunner().invoke(geodp, ["local", "blend", *epsilons]).output)["labels"]
+    assert [row["ldp"] for row in labels] == [2, 0.5]
+    assert isinstance(
+        CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8"]).exception, UsageError
+    )

@@ -1,0 +1,200 @@
+"""``geodp plan`` from the command line, and ``publish --plan`` with what it wrote."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import geodp
+from geodp.accuracy import style
+from geodp.cli.commands.publish import publish
+from geodp.features.audit.commands.audit import audit
+from geodp.features.evaluate.commands.evaluate import evaluate
+from geodp.features.plan.api import read_plan
+from geodp.features.plan.commands.plan import plan
+from tests.command import Runner
+
+DATA = Path(__file__).parents[4] / "data" / "kanto"
+BOX = ["--bounds", "138", "35", "141.2", "37.1333333333"]
+KANTO = ["--grid", "jis:half", *BOX]
+INPUT = [*sorted(map(str, DATA.glob("*.zip"))), *KANTO, "--value", "人口（総数）"]
+SMALL = ["--grid", "regular:64x64", "--epsilon", "0.1"]
+
+
+RUNNER, PUBLISHER = Runner(plan), Runner(publish)
+run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
+
+
+def test_the_help_imports_nothing_heavy_and_describes_every_option():
+    code = (
+        "import sys; from geodp.features.plan.commands.plan import plan;"
+        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
+        "assert all(o.help for o in plan.params)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_plan_for_people():
+    done = run(*KANTO, "--epsilon", 0.1, "--people", 45e6, "--compare", "topdown,mwem,matrix")
+    assert done.exit_code == 0, done.output
+    for text in ("jis:primary", "4,096", "147.2", "155.1", "not planned: matrix", "roughly"):
+        assert text in done.output
+    assert not re.search(r"\de[+-]\d", done.output)  # as in 1e+01 s
+
+
+def test_a_document_and_a_picture(tmp_path):
+    rectangle = ["--rectangle", 139, 35, 139.5, 35.5]
+    picture = ["--plot", tmp_path / "a.png", "--smallest", 5000, 5]
+    budget = ["--rho", "0.01", "--delta", "1e-6", "--compare", "topdown,laplace"]
+    found = document_of(*KANTO, *budget, "--people", 1e6, *rectangle, *picture)
+    assert [one["method"] for one in found["plans"]] == ["pyramid", "topdown"]
+    assert "laplace" in found["refused"]
+    main = found["plans"][0]
+    assert main["regions"][0]["name"] == "139 35 139.5 35.5"
+    assert main["regions"][0]["cells"] == 80 * 120
+    assert main["smallest"]["cells"] == 1
+    assert main["floor"] == 8
+    with Image.open(tmp_path / "a.png") as picture_of_plans:
+        assert picture_of_plans.text == {"Software": "geodp"}
+    assert "exists" in error_of(*KANTO, *budget, *picture)
+    for form, start in (("svg", b"<?xml"), ("pdf", b"%PDF")):
+        file = tmp_path / f"a.{form}"
+        document_of(*SMALL, "--compare", "mwem", "--plot", file)
+        assert file.read_bytes().startswith(start)
+
+
+def test_that_no_area_is_as_exact_as_is_asked_is_said():
+    said = " ".join(run(*SMALL, "--smallest", 5, 0.001).stdout.split())
+    assert "smallest area with a margin of 0.001 % of 5: none." in said
+
+
+def test_the_line_of_people_begins_at_one_cell(tmp_path):
+    file = tmp_path / "a.svg"
+    document_of(*SMALL, "--people", 20 * 64 * 64, "--plot", file)
+    lines = re.findall(r'd="M ([\d.]+) [^"]*"[^>]*stroke: (#[0-9a-f]+)', file.read_text("utf-8"))
+    begins = {colour: x for x, colour in reversed(lines)}
+    assert begins["#777777"] == begins[style.COLOURS[0].lower()]
+
+
+def test_polygons(tmp_path):
+    file = tmp_path / "areas.geojson"
+    square = [[139, 35], [139.5, 35], [139.5, 35.5], [139, 35.5], [139, 35]]
+    shape = {"type": "Polygon", "coordinates": [square]}
+    file.write_text(json.dumps({"type": "Feature", "properties": {"n": "A"}, "geometry": shape}))
+    found = document_of(*KANTO, "--epsilon", 1, "--polygons", file, "--polygon-name", "n")
+    (area,) = found["plans"][0]["regions"]
+    assert (area["name"], area["cells"]) == ("A", 80 * 120)
+
+
+@pytest.mark.law
+def test_wishes():
+    found = document_of(*KANTO, "--epsilon", 0.1, "--target", "1=100", "--target", "basic=150")
+    assert found["plans"][0]["method"].startswith("pyramid:chain=")
+    found = document_of(*SMALL, "--weight", "1=1", "--chain", "4-4-4")
+    assert found["plans"][0]["method"].startswith("pyramid:chain=4-4-4,")
+    found = document_of(*SMALL, "--dominate", "topdown")
+    assert found["largest_ratio"] < 0.95
+    assert found["simulated"]
+    assert [one["method"] for one in found["plans"]][1:] == ["topdown"]
+    done = run(*SMALL, "--dominate", "30,60,120,120,120,120,240")
+    assert "Largest planned ratio to what is to be dominated" in done.output
+
+
+@pytest.mark.law
+def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_path):
+    folder, file = tmp_path / "old", tmp_path / "plan.toml"
+    grid = geodp.Grid.regular((32, 32))
+    old = geodp.CountTable.from_dense(np.arange(1024).reshape(32, 32) // 7, grid)
+    geodp.publish(old, epsilon=1, contribution=1).write(folder)
+    purpose = ["--for", "municipalities=3,cells=1,relative", "--releases", 1]
+    purpose += ["--prior", folder / "public"]
+    small = ["--grid", "regular:32x32", "--epsilon", "0.5"]
+    found = document_of(*small, *purpose, "--output", file)
+    (main,) = found["plans"]
+    assert "1 releases of the prior map" in main["reasons"][0]
+    assert read_plan(file).method == main["method"]
+    assert "# Chosen for municipalities=3,cells=1,relative" in file.read_text()
+    assert "Chosen for cells=1:" in run(*small, "--for", "cells=1", "--releases", 0).output
+
+
+def test_coarser_cells_and_official_orders():
+    fine = ["--grid", "jis:half", *BOX, "--epsilon", 1]
+    assert document_of(*fine, "--stop-at", "basic")["plans"][0]["grid"]["cells"] == 65536
+    found = document_of(*fine, "--order", "official", "--weight", "jis:primary=1")
+    assert found["plans"][0]["areas"][0]["name"] == "jis:primary"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--epsilon", "1", "--rho", "1"], "either epsilon or rho"),
+        (["--epsilon", "1", "--weight", "1=1", "--target", "1=1"], "Give one of"),
+        (["--epsilon", "1", "--weight", "1"], "CELLS=NUMBER"),
+        (["--epsilon", "1", "--weight", "1=x"], "CELLS=NUMBER"),
+        (["--epsilon", "1", "--weight", "1=1", "--weight", "1=2"], "CELLS=NUMBER"),
+        (["--epsilon", "1", "--weight", "x=1"], "no node called x"),
+        (["--epsilon", "1", "--weight", "1=1", "--method", "topdown"], "--method"),
+        (["--epsilon", "1", "--chain", "6-6"], "--chain"),
+        (["--epsilon", "1", "--dominate", "mwem", "--releases", "0"], "closed form"),
+        (["--epsilon", "1", "--prior", "x"], "--prior goes with --for or --dominate"),
+        (["--epsilon", "1", "--weight", "1=1", "--releases", "1"], "--releases goes with"),
+        (["--epsilon", "1", "--for", "cells"], "FAMILY=WEIGHT"),
+        (["--epsilon", "1", "--for", "cells=1", "--weight", "1=1"], "one of --weight"),
+        (["--epsilon", "1", "--for", "file:none.geojson=1"], "place on the Earth"),
+        (["--epsilon", "1", "--dominate", "1,2"], "13 standard errors"),
+        (["--epsilon", "1", "--primary", "5339"], "--primary is not for regular"),
+        (["--epsilon", "1", "--polygon-name", "n"], "--polygons"),
+        (["--epsilon", "1", "--mask-source", "n"], "--mask "),
+        (["--epsilon", "1", "--output", "plan.json"], ".toml"),
+        (["--epsilon", "1", "--people", "0"], "people"),
+        (["--epsilon", "1", "--smallest", "0", "1"], "above 0"),
+        (["--epsilon", "1", "--rectangle", "0", "0", "1", "nan"], "rectangle"),
+    ],
+)
+def test_errors_are_one_sentence(wrong, words):
+    assert words in error_of("--grid", "regular:64x64", *wrong)
+
+
+def test_publish_takes_a_plan_as_it_is(tmp_path):
+    file = tmp_path / "plan.toml"
+    budget = ["--epsilon", "1/2", "--unit", "household"]
+    planned = document_of(*KANTO, *budget, "--weight", "4=1", "--output", file)["plans"][0]
+    out = ["--output", tmp_path / "out", "--json"]
+    done = PUBLISHER.run(*INPUT, "--plan", file, *out)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["method"] == planned["method"] == read_plan(file).method
+    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text(encoding="utf-8"))
+    assert '"1/2"' in json.dumps(card)
+    assert "household" in json.dumps(card)
+
+
+def test_publish_refuses_what_is_not_as_planned(tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text(geodp.plan(geodp.Grid.regular((64, 64)), epsilon=1).toml())
+    out = ["--plan", file, "--output", tmp_path / "out"]
+    assert "another grid" in PUBLISHER.error_of(*INPUT, *out)
+    for option in (["--epsilon", 1], ["--method", "topdown"], ["--unit", "trip"]):
+        words = PUBLISHER.error_of(*INPUT, *out, *option)
+        assert words == f"--plan settles what {option[0]} does; give one of them."
+    assert "cannot be read" in PUBLISHER.error_of(*INPUT, "--plan", tmp_path / "x", *out[2:])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (plan, SMALL),
+        (audit, ["--rate", "0.2", "--threshold", "10", "--delta", "1e-6"]),
+        (evaluate, ["a.csv", "--grid", "regular:2x2", "--epsilon", "1"]),
+    ],
+)
+def test_pictures_of_errors_need_an_extra_and_say_which(monkeypatch, tmp_path, command, words):
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    said = Runner(command).error_of(*words, "--plot", tmp_path / "a.png")
+    assert "pip install 'geodp[plots]'" in said
+    assert list(tmp_path.iterdir()) == []

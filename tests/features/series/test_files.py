@@ -1,0 +1,153 @@
+"""The folder of a series: whole releases by their times, an index, all of it or nothing."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import OutputError, UsageError
+from geodp.features.series.card import SeriesCard
+from geodp.features.series.formats import netcdf
+from geodp.features.series.verify import verify_series
+from geodp.io.folder.kinds import find_kind
+from geodp.io.folder.manifest import foreign, read_sums, sha256, sums_text
+from geodp.io.verify.card import public_folder
+from geodp.io.verify.verify import verify
+from geodp.release.simulated_cells import errors_of
+from tests.features.series.test_publish import publish
+
+TIMES = ("2024-01", "2024-02", "2024-03")
+
+
+@pytest.fixture(scope="module")
+def series():
+    return publish()
+
+
+@pytest.fixture
+def public(series, tmp_path):
+    series.write(tmp_path / "out", restricted={"told": 7})
+    return tmp_path / "out" / "public"
+
+
+def failed(public):
+    return {check.name: check.detail for check in verify_series(public, errors_of) if not check.ok}
+
+
+def test_every_snapshot_is_a_release_and_the_index_names_it(series, public):
+    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
+    assert [one.time for one in card.snapshots] == list(TIMES)
+    for one, release in zip(card.snapshots, series, strict=True):
+        checks = verify(public / one.time, errors_of)
+        assert all(check.ok for check in checks)
+        assert len(checks) > 10
+        own = json.loads((public / one.time / "release.json").read_text())
+        assert own["release_id"] == one.release_id
+        assert own["guarantee"]["spends"] == card.guarantee.each_spends == release.event.spends
+    assert card.guarantee.spends == "epsilon = 3"
+    assert sorted(os.listdir(public)) == [
+        *("2024-01", "2024-02", "2024-03", "SHA256SUMS"),
+        *("population.nc", "population.png", "series.json"),
+    ]
+    assert json.loads((public.parent / "restricted" / "run.json").read_text()) == {"told": 7}
+    assert public_folder(public.parent) == public_folder(public) == public
+    assert find_kind(public).name == "series"
+    assert find_kind(public / TIMES[0]) is None
+    assert failed(public) == {}
+    assert foreign(public.parent) is None
+
+
+def test_a_snapshot_alone_is_byte_for_byte_what_it_is_as_a_release(series, public, tmp_path):
+    series[1].write(tmp_path / "alone")
+    for path in (tmp_path / "alone" / "public").iterdir():
+        assert path.read_bytes() == (public / TIMES[1] / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: (p / TIMES[0] / "population.csv").write_text("x"), "was changed"),
+        (lambda p: (p / "more.txt").write_text("x"), "lists other files"),
+        (lambda p: (p / "population.nc").unlink(), "lists other files"),
+        (lambda p: (p / TIMES[0]).rename(p / "2023-12"), "lists other files"),
+    ],
+)
+def test_a_changed_folder_is_found(public, change, said):
+    change(public)
+    assert said in failed(public)["checksums"]
+
+
+def edit(public, change):
+    """Change the index, and the checksums with it."""
+    plain = json.loads((public / "series.json").read_text())
+    change(plain)
+    SeriesCard.from_json(plain)
+    (public / "series.json").write_text(json.dumps(plain))
+    sums = read_sums(public) | {"series.json": sha256(public / "series.json")}
+    (public / "SHA256SUMS").write_text(sums_text(sums))
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "said"),
+    [
+        (lambda p: p["snapshots"].pop(1), "checksums", "does not list"),
+        (lambda p: p.update(step="year"), "times", "another time"),
+        (lambda p: p["snapshots"].reverse(), "times", "comes too late"),
+        (lambda p: p["snapshots"][0].update(release_id="0" * 16), "snapshots", "another"),
+        (lambda p: p["guarantee"].update(epsilon="2"), "budget", "add up"),
+        (lambda p: p["guarantee"]["sharing"].update(changed=1), "budget", "Another number"),
+        (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "Another number"),
+        (lambda p: p["guarantee"].update(unit="household"), "snapshots", "something else"),
+        (lambda p: p.update(private=False), "snapshots", "named otherwise"),
+    ],
+)
+def test_an_index_that_says_something_else_is_found(public, change, name, said):
+    edit(public, change)
+    assert said in failed(public)[name]
+
+
+def test_an_index_that_cannot_be_read_is_found(public):
+    (public / "series.json").write_text('{"schema": "geodp-series-1"}')
+    assert {*failed(public)} == {"index"}
+    assert [check.name for check in verify(public) if not check.ok] == ["index"]
+    (public / "series.json").write_text('{"schema": "geodp-series-9"}')
+    (check,) = verify(public)
+    assert not check.ok
+
+
+def test_a_series_is_replaced_only_when_asked_and_only_if_it_is_whole(series, public):
+    out = public.parent
+    with pytest.raises(UsageError, match="use --overwrite"):
+        series.write(out)
+    before = (public / "series.json").read_bytes()
+    series.write(out, name="stays", overwrite=True)
+    assert (public / "series.json").read_bytes() != before
+    assert (public / "2024-03" / "stays.csv").exists()
+    (public / "2024-03" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="2024-03/notes"):
+        series.write(out, overwrite=True)
+    assert (public / "2024-03" / "notes.txt").read_text() == "mine"
+
+
+def test_a_write_that_fails_leaves_nothing(series, tmp_path, monkeypatch):
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(netcdf, "write", fail)
+    with pytest.raises(OutputError, match="disk is full"):
+        series.write(tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_has_no_map_is_left_out_with_a_reason(tmp_path):
+    grid = geodp.Grid.regular((8, 8)).with_attribute("sex", ["f", "m"])
+    tables = [geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)] * 2
+    publish(tables, times=TIMES[:2]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
+    assert [(one.name, one.why) for one in card.left_out] == [
+        ("population.nc", "NetCDF is written of a grid of one map without attributes")
+    ]
+    assert failed(public) == {}

@@ -1,0 +1,29 @@
+"""Links in a series' folder, and the command that verifies one."""
+
+import pytest
+
+from geodp.features.series.verify import verify_series
+from tests.command import geodp
+from tests.features.series.test_publish import publish
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("series") / "out"
+    publish().write(found)
+    return found
+
+
+def test_the_command_asks_index_and_snapshots(folder):
+    done = geodp("verify", folder)
+    assert done.returncode == 0, done.stdout
+    assert "ok      budget: 3 x epsilon 1 = 3" in done.stdout
+    assert done.stdout.count("questions") == 3
+
+
+def test_a_link_is_no_part_of_a_series(folder):
+    (folder / "public" / "2024-02" / "away.txt").symlink_to("/etc/hostname")
+    (check,) = verify_series(folder / "public")
+    assert not check.ok
+    assert "link" in check.detail
+    assert geodp("verify", folder).returncode == 3
