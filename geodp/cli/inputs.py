@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
+    from geodp.io.read.rows.public_file import PublicFile
     from geodp.release.plan_file import Settings
     from geodp.table.public_totals import PublicTotals
 
@@ -132,9 +133,9 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
     None where neither is given. ``preset``: the layout that was chosen; default: the one that fits.
     """
     from geodp.io.read.layout.named import Named
-    from geodp.io.read.reader import convert_by, convert_labels
+    from geodp.io.read.reader import convert_by
 
-    lists = convert_labels(options.get("labels"))
+    lists = open_labels(options)
     taken = [options.get(name) for name in ("code", "x", "y", "person")]
     named = Named(
         convert_by(options.get("by")),
@@ -161,6 +162,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
         labelled=not options.get("points"),
         layer=options["layer"],
         header_row=options["header_row"],
+        first_row=options["first_row"],
         last_row=options["last_row"],
         member=options["member"],
         scratch=options["scratch"],
@@ -179,7 +181,51 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
     source = _needed(options, "public_totals_source")
     if is_input(path, options["inputs"]):
         raise UsageError("The public totals are one of the inputs; such totals are public.")
-    return read_totals(path, grid, source=source)
+    return read_totals(public_file(options, "public-totals", path), grid, source=source)
+
+
+OPENING = (
+    *("delimiter", "encoding", "layer", "member"),
+    *("header_row", "first_row", "last_row"),
+)
+"""Options that say how a file is opened, the last three by the numbers of rows."""
+
+PUBLIC_FILES = ("units", "regions", "public-totals", "prior", "labels")
+"""Options that name public files which are opened as tables."""
+
+
+def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return how a public file is opened, by its option; UsageError for what is no such option."""
+    found: dict[str, Any] = {}
+    for said, value in read_named(options["public_file"], "--public-file").items():
+        file, _, flag = said.partition(".")
+        option = flag.replace("-", "_")
+        if file not in PUBLIC_FILES or option not in OPENING:
+            flags = ", ".join(one.replace("_", "-") for one in OPENING)
+            raise UsageError(
+                "--public-file is written FILE.OPTION=VALUE, such as units.header-row=4; FILE is "
+                f"one of {', '.join(PUBLIC_FILES)}, and OPTION one of {flags}."
+            )
+        if option.endswith("_row") and not value.isdecimal():
+            raise UsageError(f"--public-file {said} takes the number of a row, counted from 1.")
+        if file == name:
+            found[option] = int(value) if option.endswith("_row") else value
+    return found
+
+
+def public_file(options: Mapping[str, Any], name: str, path: str | Path) -> PublicFile:
+    """Return a public file with how it is opened, by its option."""
+    from geodp.io.read.rows.public_file import PublicFile
+
+    return PublicFile(path, opening_of_public(options, name))
+
+
+def open_labels(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the files of labels with how they are opened."""
+    from geodp.io.read.reader import convert_labels
+
+    lists = convert_labels(options.get("labels"))
+    return {name: public_file(options, "labels", one) for name, one in lists.items()}
 
 
 def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
@@ -197,11 +243,25 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
             raise UsageError("The regions are one of the inputs; a table of regions is public.")
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
-        found = read_hierarchy(options["regions"], grid, source=source, columns=columns)
+        file = public_file(options, "regions", options["regions"])
+        found = read_hierarchy(file, grid, source=source, columns=columns)
         return grid.with_hierarchy(found, attributes or "below")
     if options["order"] == "official":
         return grid.with_official_order(attributes or "below")
     return grid if attributes is None else grid.with_attribute_order(attributes)
+
+
+def require_system(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for a code system that there is not, where one is named."""
+    kind = str(options["spec"]).partition(":")[0]
+    if options["spec"] is None or kind in ("regular", "like", "units"):
+        return
+    if kind in CELLS:
+        from geodp.grid.cells.choose import find_cells
+
+        find_cells(str(options["spec"]))
+    else:
+        _system(options)
 
 
 def _system(options: Mapping[str, Any]) -> Any:
@@ -265,7 +325,8 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
         )
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
-    return read_units(path, source=source, columns=names, other=options.get("other"))
+    file = public_file(options, "units", path)
+    return read_units(file, source=source, columns=names, other=options.get("other"))
 
 
 def _cells(options: Mapping[str, Any]) -> Grid:
@@ -333,7 +394,45 @@ def _regular(size: str, options: Mapping[str, Any]) -> Grid:
     return Grid.regular(shape, crs=_needed(options, "crs"), transform=(step, 0, x, 0, step, y))
 
 
+SOURCES: dict[str, str] = {
+    "units_source": "--units-source 'Census Bureau, TIGER/Line 2020'",
+    "regions_source": "--regions-source 'Statistics Bureau, meshes by municipality, 2020'",
+    "mask_source": "--mask-source 'Ministry of Land, land use, 2021'",
+    "public_totals_source": "--public-totals-source 'Census 2020, table 1'",
+    "prior_source": "--prior-source 'Census 2015, table 3'",
+}
+"""Options that say where a public file comes from, each with an example."""
+
+
+def ask_sources(options: Mapping[str, Any]) -> list[str]:
+    """Return what must be said of public files whose sources are not named, a sentence each."""
+    named = {one: options.get(one.removesuffix("_source")) for one in SOURCES}
+    if str(options["spec"]).startswith("units:"):
+        named["units_source"] = options["spec"]
+    if str(named["mask_source"]).startswith("land:"):
+        del named["mask_source"]
+    if named["prior_source"] is not None and named["prior_source"].is_dir():
+        del named["prior_source"]  # a release that was charged says it itself
+    return [
+        _source_of(one)
+        for one, file in named.items()
+        if file is not None and options.get(one) is None
+    ]
+
+
+def _source_of(name: str) -> str:
+    what = {"units_source": "table of units", "regions_source": "table of regions"}
+    file = what.get(name, name.removesuffix("_source").replace("_", " "))
+    return (
+        f"name the source of the {file}, such as {SOURCES[name]}; with it you vouch that the file "
+        "is public and not made from the inputs"
+    )
+
+
 def _needed(options: Mapping[str, Any], name: str) -> Any:
+    if options[name] is None and name in SOURCES:
+        asked = _source_of(name)
+        raise UsageError(f"{asked[0].upper()}{asked[1:]}.")
     if options[name] is None:
         raise UsageError(f"--{name.replace('_', '-')} is needed here.")
     return options[name]

@@ -11,7 +11,13 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import Command, add_options, option
-from geodp.cli.inputs import FACTS, read_named, resolve_attributes
+from geodp.cli.inputs import (
+    FACTS,
+    ask_sources,
+    read_named,
+    require_system,
+    resolve_attributes,
+)
 from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
@@ -29,8 +35,17 @@ OF_OPERATOR = frozenset({"domain_is_public"})
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
+INPUTS = "geodp.inputs"
+"""Under which a context has the words of inputs that are not their paths."""
+
 ASKS = "asks"
 """Under which what is still asked stands beside options; no option has this name."""
+
+ASK_BY = (
+    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
+    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
+    "them (--where COLUMN=VALUE)"
+)
 
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
@@ -76,8 +91,10 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     settled = {} if recipe is None else _read_recipe(context, recipe)
     _apply(context, options, settled)
     require_known(context)  # what would change nothing is told before a file is looked at
+    require_system(options)
     asks: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
@@ -85,24 +102,27 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
     elif _is_table(options):
         # What is named adds to the layout that is known, and takes nothing of it away. Of a file
-        # that has none of these only the header is looked at. One that cannot be looked at is told
+        # that has none of these only the header is looked at, but where levels of units may stand
+        # beside their codes. One that cannot be looked at is told
         # of when it is read, after all options.
         try:
             own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
-            if own is not None:
+            if own is not None or str(options["spec"]).startswith("units:"):
                 found = _propose(context, options, by, own)
-                settled, facts = {**settled, **found.options}, found.facts
+                settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
         except (RefusedLayoutError, SeveralLayoutsError):
             raise
         except (GeodpError, OSError):
             pass
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
-    asks = (*asks, *by.pop(ASKS, ()))
+    asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
     options[FACTS] = (*facts, *by.pop(FACTS, ()))
     if by:
         _replace(context, options, {**by, "by": (), "labels": ()})
     settled |= by
+    if asks and found is not None and found.by and not options["axis"]:
+        asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
@@ -195,7 +215,8 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
-    words = [context.command_path, *(quote(str(path)) for path in options["inputs"])]
+    inputs = context.meta.get(INPUTS, options["inputs"])
+    words = [context.command_path, *(quote(str(path)) for path in inputs)]
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
         if isinstance(one, click.Option) and _is_set(context, one, value):

@@ -199,6 +199,14 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "with commas between. Default: all, as they are.",
     ),
     option(
+        "--public-file",
+        group="Domain",
+        multiple=True,
+        help="How a public file is opened, as --member, --header-row and so on say it of INPUTS: "
+        "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "
+        "prior.last-row=90, labels.encoding=cp1252; repeatable.",
+    ),
+    option(
         "--attribute-order",
         group="Domain",
         help="Where attributes are split: below the cells, above all areas, interleaved with the "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,16 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import ALL, HELP_ALL, Option, group_options
-from geodp.cli.inputs import CELLS, GRIDS, NEEDS, is_input, options_of_grid, read_named
+from geodp.cli.inputs import (
+    CELLS,
+    GRIDS,
+    NEEDS,
+    is_input,
+    open_labels,
+    opening_of_public,
+    options_of_grid,
+    read_named,
+)
 from geodp.cli.options import GridCommand
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -255,8 +264,14 @@ def require_known(context: click.Context) -> None:
         some = {name for allowed in table.values() for name in allowed}
         extra = [name for name in given if name in some and name not in table.get(key, some)]
         if extra:
+            given_extra = ", ".join(names[name] for name in extra)
+            if table is kinds and (other := _other_reader(extra)) is not None:
+                flag = _flag_of(other).flag
+                raise UsageError(
+                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}."
+                )
             raise UsageError(
-                f"Not for {words}: {', '.join(names[name] for name in extra)}. "
+                f"Not for {words}: {given_extra}. "
                 f"These take {', '.join(names[name] for name in table[key])}."
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
@@ -266,6 +281,12 @@ def require_known(context: click.Context) -> None:
     for asked in chosen.asks():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
+
+
+def _other_reader(extra: Sequence[str]) -> type[Reader] | None:
+    """Return the reader with a flag that takes all these options; None where none does."""
+    asked_for = [one for one in _readers().values() if one.flag]
+    return next((one for one in asked_for if {*extra} <= {*_flags(one)}), None)
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
@@ -284,6 +305,8 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     values = {asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.asks()}
     if "outside" in values:
         values["outside"] = values["outside"] or _ask_cropping(options)
+    if values.get("labels"):
+        values["labels"] = open_labels(options)
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
@@ -306,7 +329,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         released, card = read_release_table(path)
         return Prior.of(grid, released, source or describe_charge(card.budget))
     value = options["prior_value"] or options["value"]
-    given = {**options, "inputs": (path,), "value": value}
+    given = {**options, "inputs": (path,), "value": value, **opening_of_public(options, "prior")}
     own, kind = choose_reader(given), choose_reader(options)
     try:
         cells = read(given, grid, None)

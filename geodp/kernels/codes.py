@@ -1,13 +1,23 @@
 """Codes of cells, character by character: numbers with letters and words between them.
 
-A spelling is a list of *marks*, int64[m, 7], that are read one after another. Their columns are
+A spelling is a list of *marks*, int64[m, 9], that are read one after another. Their columns are
 
-0. what it is: ``LITERAL``, ``NUMBER``, ``HEMISPHERE`` or ``COUNTRY``;
+0. what it is: ``LITERAL``, ``NUMBER``, ``HEMISPHERE``, ``COUNTRY``, ``PLACE`` or ``SQUARE``;
 1. of a literal its character; of a number or a hemisphere its axis, 0 the row and 1 the column;
 2. of a number its digits, 0 if it has no fixed width; of a hemisphere the letter of values from 0;
 3. of a number without a fixed width its most digits; of a hemisphere the letter of values below 0;
 4. 5. of a number a and b, where ``a + b * index`` is written;
 6. of a number its sign: ``UNSIGNED``, ``MINUS`` in front, or ``LETTER`` of its hemisphere.
+
+A place is a number that tells a part of an axis, of which other marks tell the rest: 1. to 3. are
+those of a number, 4. the index that is counted from, 5. what its digits are multiplied by, 7. the
+cells within which it counts, 0 for all, and 8. the cells that it counts by. It writes
+``(index - first) % within // by * times``.
+
+A square is a letter of a table of rows and columns: 1. where the table begins among the letters,
+row by row from the north; 2. 3. its rows and columns, where one row tells nothing of rows, and one
+column nothing of columns; 4. 5. the row and the column that are counted from; 6. 7. the cells
+within which they count, 0 for all; 8. the cells that they count by.
 """
 
 from __future__ import annotations
@@ -18,10 +28,12 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import inline, kernel
 from geodp.typing import IntArray
 
-LITERAL, NUMBER, HEMISPHERE, COUNTRY = 0, 1, 2, 3
+LITERAL, NUMBER, HEMISPHERE, COUNTRY, PLACE, SQUARE = 0, 1, 2, 3, 4, 5
 UNSIGNED, MINUS, LETTER = 0, 1, 2
 
 Marks = IntArray
+Mark = IntArray
+Cells = IntArray
 Characters = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
 
@@ -37,15 +49,93 @@ def _read_digits(text: Characters, at: int, most: int) -> tuple[np.int64, int]:
     return value, count
 
 
+@inline
+def _read_place(mark: Mark, value: np.int64, told: Cells) -> bool:
+    """Add the cells that the digits of a place stand for; False for digits that it never has."""
+    cells = value // mark[5] * mark[8]
+    told[mark[1]] += cells
+    return bool(value % mark[5] == 0 and (mark[7] == 0 or cells < mark[7]))
+
+
+@inline
+def _read_square(
+    mark: Mark, letters: Characters, letter: np.uint32, told: Cells, values: Cells
+) -> bool:
+    """Add the cells that the letter of a square stands for; False where its table has it not."""
+    for axis in range(2):
+        if mark[2 + axis] > 1:
+            values[axis] = mark[4 + axis]
+    for at in range(mark[2] * mark[3]):
+        if letters[mark[1] + at] == letter:
+            told[0] += (mark[2] - 1 - at // mark[3]) * mark[8]
+            told[1] += at % mark[3] * mark[8]
+            return True
+    return False
+
+
+@inline
+def _take_numbers(marks: Marks, values: Cells, negative: Flags) -> bool:
+    """Turn numbers of both axes into indices; False for numbers of no index."""
+    good = True
+    for m in range(marks.shape[0]):
+        if good and marks[m, 0] == NUMBER:
+            axis, value = marks[m, 1], values[marks[m, 1]]
+            if negative[axis]:
+                good = value != 0  # there is no -0
+                value = -value
+            value -= marks[m, 4]
+            good = good and value % marks[m, 5] == 0
+            values[axis] = value // marks[m, 5]
+    return good
+
+
+@inline
+def _place_of(mark: Mark, axis: int, side: np.int64) -> np.int64:
+    """Return the row from the south, or the column, in the table of a square; -1 outside of it."""
+    if mark[2 + axis] == 1:
+        return np.int64(0)
+    side -= mark[4 + axis]
+    if side < 0:
+        return np.int64(-1)
+    if mark[6 + axis]:
+        side %= mark[6 + axis]
+    side //= mark[8]
+    return np.int64(side) if side < mark[2 + axis] else np.int64(-1)
+
+
+@inline
+def _letter_of(mark: Mark, letters: Characters, row: np.int64, col: np.int64) -> np.uint32:
+    """Return the letter of a cell's square; 0 for none."""
+    down, right = _place_of(mark, 0, row), _place_of(mark, 1, col)
+    if down < 0 or right < 0:
+        return np.uint32(0)
+    return np.uint32(letters[mark[1] + (mark[2] - 1 - down) * mark[3] + right])
+
+
+@inline
+def _value_of(mark: Mark, side: np.int64) -> np.int64:
+    """Return the number that stands for an index; below 0 where it is below the first."""
+    if mark[0] != PLACE:
+        return np.int64(mark[4] + mark[5] * side)
+    side -= mark[4]
+    if mark[7] and side >= 0:
+        side %= mark[7]
+    return np.int64(side // mark[8] * mark[5])
+
+
 @kernel
-def read_codes(text: Characters, marks: Marks, index: IntArray, done: Flags) -> None:
+def read_codes(
+    text: Characters, marks: Marks, letters: Characters, index: IntArray, done: Flags
+) -> None:
     """Read the codes of one spelling that are not read yet.
 
     Parameters
     ----------
     text : uint32[n, width]
         Characters, 0 after the end, which every row has.
-    marks : int64[m, 7]
+    marks : int64[m, 9]
+    letters : uint32[k]
+        Of the tables of squares.
     index : int64[2, n]
         Rows and columns; those of codes of this spelling are set.
     done : bool[n]
@@ -53,12 +143,14 @@ def read_codes(text: Characters, marks: Marks, index: IntArray, done: Flags) -> 
     """
     values = np.zeros(2, np.int64)
     negative = np.zeros(2, np.bool_)
+    told = np.zeros(2, np.int64)
     width = text.shape[1]
     for n in range(text.shape[0]):
         if done[n]:
             continue
         at, good = 0, True
         negative[:] = False
+        told[:] = 0
         for m in range(marks.shape[0]):
             kind = marks[m, 0]
             if kind == LITERAL:
@@ -77,6 +169,17 @@ def read_codes(text: Characters, marks: Marks, index: IntArray, done: Flags) -> 
                 negative[marks[m, 1]] = letter == marks[m, 3]
                 good = letter == marks[m, 2] or letter == marks[m, 3]
                 at += 1
+            elif kind == PLACE:
+                digits, most = marks[m, 2], marks[m, 3]
+                value, count = _read_digits(text[n], at, digits if digits else most)
+                at += count
+                good = _read_place(marks[m], value, told)
+                good = good and (count == digits if digits else count > 0)
+                values[marks[m, 1]] = marks[m, 4]
+            elif kind == SQUARE:
+                letter = text[n, at] if at < width else np.uint32(0)
+                good = _read_square(marks[m], letters, letter, told, values)
+                at += 1
             else:
                 good = at + 1 < width and 65 <= text[n, at] <= 90 and 65 <= text[n, at + 1] <= 90
                 at += 2
@@ -87,28 +190,22 @@ def read_codes(text: Characters, marks: Marks, index: IntArray, done: Flags) -> 
         while at < width and good:
             good = text[n, at] == 0
             at += 1
-        for m in range(marks.shape[0]):
-            if good and marks[m, 0] == NUMBER:
-                axis, value = marks[m, 1], values[marks[m, 1]]
-                if negative[axis]:
-                    good = value != 0  # there is no -0
-                    value = -value
-                value -= marks[m, 4]
-                good = good and value % marks[m, 5] == 0
-                values[axis] = value // marks[m, 5]
-        if good:
-            index[0, n], index[1, n], done[n] = values[0], values[1], True
+        if good and _take_numbers(marks, values, negative):
+            index[0, n], index[1, n], done[n] = values[0] + told[0], values[1] + told[1], True
 
 
 @kernel
-def write_codes(index: IntArray, marks: Marks, text: Characters, done: Flags) -> None:
+def write_codes(
+    index: IntArray, marks: Marks, letters: Characters, text: Characters, done: Flags
+) -> None:
     """Write the codes of cells in one spelling.
 
     Parameters
     ----------
     index : int64[2, n]
-    marks : int64[m, 7]
+    marks : int64[m, 9]
         Without a country.
+    letters : uint32[k]
     text : uint32[n, width]
         All 0, and as wide as the longest code; set.
     done : bool[n]
@@ -122,11 +219,19 @@ def write_codes(index: IntArray, marks: Marks, text: Characters, done: Flags) ->
                 text[n, at] = np.uint32(marks[m, 1])
                 at += 1
                 continue
-            a, b, side = marks[m, 4], marks[m, 5], index[axis, n]
+            if kind == SQUARE:
+                letter = _letter_of(marks[m], letters, index[0, n], index[1, n])
+                good = letter != 0
+                if not good:
+                    break
+                text[n, at] = letter
+                at += 1
+                continue
+            side = index[axis, n]
             if side > 4294967296 or side < -4294967296:
                 good = False
                 break
-            value = a + b * side
+            value = _value_of(marks[m], side)
             if kind == HEMISPHERE:
                 text[n, at] = np.uint32(marks[m, 2] if value >= 0 else marks[m, 3])
                 at += 1

@@ -149,6 +149,8 @@ def _fits(kind: Any, value: Any) -> bool:
         return isinstance(value, str)
     if is_dataclass(kind):
         return isinstance(value, dict) and _is_variant(kind, value)
+    if get_origin(kind) is Mapping:
+        return isinstance(value, dict)
     return _is(kind, value)
 
 

@@ -326,12 +326,17 @@ def test_degrees_on_a_grid_in_metres_need_their_crs(x, y, grid, tmp_path):
     assert account(tmp_path / "out")["inside"] == len(rows["person"])
 
 
-def test_a_packed_release_and_a_card_alone_are_told_what_to_do(release, tmp_path):
+def test_a_packed_release_is_read_and_a_card_alone_is_told_what_to_do(release, tmp_path):
     shutil.make_archive(tmp_path / "got", "zip", release.parent, "out/public")
-    for command in ("inspect", "explain", "verify"):
-        done = geodp(command, tmp_path / "got.zip")
-        assert done.returncode
-        assert "unpack" in done.stderr
+    shown = geodp("inspect", tmp_path / "got.zip").stdout
+    assert "release of geodp" in shown
+    for command in shown.splitlines()[-3:]:
+        done = geodp(*shlex.split(command)[1:])
+        assert done.returncode == 0, done.stderr
+    done = geodp("estimate", tmp_path / "got.zip", "--area", SQUARES[0])
+    assert done.stdout == geodp("estimate", release, "--area", SQUARES[0]).stdout
+    done = geodp("withdraw", tmp_path / "got.zip", "--reason", "Wrong.")
+    assert "in no archive" in done.stderr
     (tmp_path / "card").mkdir()
     shutil.copy(release / "public" / "release.json", tmp_path / "card")
     assert geodp("report", tmp_path / "card" / "release.json").returncode == 0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
 @click.option("--delimiter", help="Of a text, one character; default: found.")
 @click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
+@click.option("--first-row", type=int, help="Line or row that is the first below units or totals.")
 @click.option("--last-row", type=int, help="Line or row that is the last, where notes follow it.")
 @click.option("--layer", help="Of a GeoPackage with several; or sheet of a workbook.")
 @click.option("--member", help="Of a zip archive, or a pattern of several.")
@@ -38,7 +39,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    if (release := find_release(file) or find_release_of(file)) is not None:
+    packed = file if is_packed_release(file) else None
+    if (release := find_release(file) or find_release_of(file) or packed) is not None:
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
@@ -46,12 +48,12 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo("format: release of geodp, whose counts are protected already")
         click.echo("\n".join(["to read it, check it and draw it:", *commands]))
         return
-    if is_packed_release(file):
-        raise UsageError(PACKED)
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
         found = run(path, **said, known=Known(key=code))
+        rows = _rows_of(found)
+        said |= rows
         proposed = _propose(path, {**said, **named}, found)
     if as_json:
         found |= proposed
@@ -60,6 +62,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     click.echo(f"format: {found['format']}")
     if "raster" in found:
         click.echo(f"raster: {_line(found['raster'])}")
+    if rows:
+        click.echo(translate_message(ROWS).format(**rows))
     for table in found.get("tables", ()):
         _say_table(table)
     if proposed["preset"]:
@@ -82,6 +86,8 @@ def _say_table(table: dict[str, Any]) -> None:
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
 
     name, columns = table.pop("name"), table.pop("columns")
+    for row in _rows_of({"tables": [table]}):
+        table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
     roles, own_grid = _roles(table), table.pop("own_grid", "")
     click.echo(f"table: {printable(name)}")
@@ -142,6 +148,23 @@ def _areas(options: dict[str, Any]) -> list[str]:
     return [*list_areas(code_system(named))]
 
 
+ROWS = (
+    "rows: {header_row} seems to hold the names, and {first_row} to be the first of the table; "
+    "what stands above them and between them is not read (--header-row, --first-row). Where notes "
+    "or totals stand below the table, name its last row (--last-row)."
+)
+
+
+def _rows_of(description: dict[str, Any]) -> dict[str, int]:
+    """Return the rows that look like the names and the first, where a description has them."""
+    return {
+        name: table[name]
+        for table in description.get("tables", ())
+        for name in ("header_row", "first_row")
+        if name in table
+    }
+
+
 ROLES = {
     "key": "(codes)",
     "keys": "(codes?)",
@@ -175,11 +198,6 @@ OF_RELEASE = (
     "Columns such as standard_error, low and high are those of a release of geodp, whose counts "
     "are protected already: its folder, with release.json, is what geodp explain and geodp verify "
     "read."
-)
-
-PACKED = (
-    "The archive holds a release of geodp, whose counts are protected already; unpack it, and give "
-    "the folder to geodp inspect, which says how to read it."
 )
 
 ATTRIBUTE = "(attribute"

@@ -36,6 +36,8 @@ def withdraw(
     from geodp.io.verify.card import public_folder
     from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
 
+    if release.is_file() and release.suffix != ".json":
+        raise UsageError("Name the folder of a release: a notice stands beside it, in no archive.")
     folder = public_folder(release)
     path = notice_of(folder)
     if path is None or folder.absolute().name != "public":
@@ -52,12 +54,20 @@ def withdraw(
         release_id=own,
         card_sha256=sha256(seal_of(folder)),
         date=day or date.today().isoformat(),
-        reason=reason,
+        reason=_end(reason.strip()),
         use=instead,
     )
     text = json.dumps(notice.to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
     click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
+
+
+def _end(sentence: str) -> str:
+    """Return a sentence with a full stop behind it, where its last letter has nothing behind it."""
+    if not sentence or not sentence[-1].isalnum():
+        return sentence
+    kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
+    return sentence + ("\u3002" if kana_or_kanji else ".")
 
 
 def _identify(release: Path) -> str:

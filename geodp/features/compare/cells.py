@@ -78,7 +78,8 @@ def compare_cells(
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
-            "regions."
+            "regions (--area or --regions, with --conservative), or estimate changes of cells "
+            "(geodp diff OLD NEW --cells)."
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [_counts_at(one, key) for one in (first, second)]

@@ -4,10 +4,11 @@ A description has a ``name``; ``codes``, one spelling or several, of which the f
 :mod:`geodp.grid.codes.pattern`), or a table of them by size; ``crs``; ``sizes`` of cells by their
 labels; and ``extent``, west, south, east and north. It may have a ``title``; a ``source``, where
 the publisher says so; an ``origin``, x and y of a corner of cells; ``areas``, the labels of the
-coarser cells that are published; ``columns``, beginnings of the names of columns of such codes;
-``examples``, codes with x and y of their lower left corners, which are checked; and ``notes``,
-sentences for codes that are none, by patterns of their text. Numbers are whole, decimal, or texts
-of fractions (``"1/120"``).
+coarser cells that are published; ``letters``, tables of letters of squares by names, with the
+``side`` of a square and ``rows`` of letters; ``columns``, beginnings of the names of columns of
+such codes; ``examples``, codes with x and y of their lower left corners, which are checked; and
+``notes``, sentences for codes that are none, by patterns of their text. Numbers are whole, decimal,
+or texts of fractions (``"1/120"``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 from geodp.errors import InputError, UsageError, printable
 from geodp.grid.codes.arrays import Pair
-from geodp.grid.codes.pattern import Part, read_pattern
+from geodp.grid.codes.pattern import RESERVED, Part, Square, read_pattern
 from geodp.grid.crs import normalise_crs
 
 KINDS: Mapping[str, tuple[type, ...]] = {
@@ -39,6 +40,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "extent": (list,),
     "areas": (list,),
     "codes": (str, list, dict),
+    "letters": (dict,),
     "columns": (list,),
     "examples": (dict,),
     "notes": (dict,),
@@ -78,6 +80,8 @@ class GridDescription:
         (y, x) of a corner of cells of every size.
     areas : tuple of str
         Labels of published cells.
+    letters : tuple of (str, Square)
+        Tables of letters by the names of their fields.
     """
 
     name: str
@@ -87,6 +91,7 @@ class GridDescription:
     codes: tuple[tuple[str, tuple[str, ...]], ...]
     origin: Pair = (Fraction(0), Fraction(0))
     areas: tuple[str, ...] = ()
+    letters: tuple[tuple[str, Square], ...] = ()
     title: str = ""
     source: str = ""
     columns: tuple[str, ...] = ()
@@ -136,6 +141,7 @@ class GridDescription:
             codes=_codes(said["codes"], labels, where),
             origin=(y, x),
             areas=areas,
+            letters=_letters(said.get("letters", {}), where),
             title=said.get("title", ""),
             source=said.get("source", ""),
             columns=tuple(_texts(said.get("columns", []), "columns", where)),
@@ -149,6 +155,9 @@ class GridDescription:
         What reads no code, as columns' names and notes, is left out.
         """
         (y, x), sizes = self.origin, dict(self.sizes)
+        letters = {
+            name: {"side": str(one.side), "rows": list(one.rows)} for name, one in self.letters
+        }
         return {
             "name": self.name,
             "title": self.title,
@@ -159,6 +168,7 @@ class GridDescription:
             "extent": [str(number) for number in self.extent],
             "areas": list(self.areas),
             "codes": {label: list(spellings) for label, spellings in self.codes},
+            **({"letters": letters} if letters else {}),
             "examples": {code: [str(x), str(y)] for code, (y, x) in self.examples},
         }
 
@@ -174,7 +184,7 @@ class GridDescription:
         parts = []
         for pattern in dict(self.codes)[label]:
             try:
-                parts.append(read_pattern(pattern, words))
+                parts.append(read_pattern(pattern, words, dict(self.letters)))
             except UsageError as error:
                 raise UsageError(f"codes {printable(pattern)!r} {error}.") from None
         return tuple(parts)
@@ -252,6 +262,37 @@ def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[s
             )
         found.append((label, tuple(texts)))
     return tuple(found)
+
+
+def _letters(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Square], ...]:
+    """Return tables of letters."""
+    found = []
+    for name, table in said.items():
+        if not re.fullmatch("[a-z]{1,20}", name) or name in RESERVED:
+            raise UsageError(
+                f"{where}: letters are named by small letters, and not as another field is."
+            )
+        known = table if isinstance(table, dict) and {*table} == {"side", "rows"} else {}
+        side, rows = _number(known.get("side")), known.get("rows", [])
+        if side is None or side <= 0 or not _is_table(rows):
+            raise UsageError(
+                f"{where}: letters.{name} must have the side of a square, and rows of letters from "
+                'the north, all different: { side = 100000, rows = ["AB", "CD"] }.'
+            )
+        found.append((name, Square(side, tuple(rows))))
+    return tuple(found)
+
+
+def _is_table(rows: Any) -> bool:
+    """Whether these are rows of the same number of letters, all different, and more than one."""
+    if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
+        return False
+    letters = "".join(rows)
+    return (
+        letters.isalpha()
+        and len({len(row) for row in rows}) == 1
+        and 1 < len({*letters}) == len(letters) <= MOST_SPELLING
+    )
 
 
 def _crs(text: str, where: str, *, known: bool = False) -> str:

@@ -17,6 +17,14 @@ What is not in braces stands in the code as it is. In braces are fields:
     The size in units of the CRS, its label such as ``1km``, and the EPSG code of the CRS.
 ``{country}``
     Two capital letters, which are read and dropped, and never written.
+``{square}``
+    The letter of a square, by the name of its table in the description's ``letters``: the sides of
+    squares and their letters, row by row from the north. A table of one row tells the easting
+    alone, one of one column the northing.
+
+An axis may be told by several fields, the coarsest first. They count from the grid's origin, each
+within what the one before it tells: ``{square}{east/1000:2}{north/1000:2}``,
+``{east/1000:3}{north/1000:3}{east/100:1}{north/100:1}``.
 """
 
 from __future__ import annotations
@@ -41,7 +49,7 @@ _LETTERS = {"EW": (1, "E", "W"), "NS": (0, "N", "S"), "ew": (1, "e", "w"), "ns":
 
 FIELDS = (
     "{north}, {east}, {row} or {col}, such as {(east+2000000)/100:4}; {EW}, {NS}; {size}, {label}, "
-    "{epsg}; {country}"
+    "{epsg}; {country}; a table of letters"
 )
 
 
@@ -100,10 +108,48 @@ class Country:
     """Two capital letters."""
 
 
-Part = Literal | Number | Hemisphere | Country
+@dataclass(frozen=True)
+class Square:
+    """The letter of a square in a table.
+
+    Attributes
+    ----------
+    side : Fraction
+        Of a square, in units of the CRS.
+    rows : tuple of str
+        Letters of rows of squares from the north, each from the west.
+    """
+
+    side: Fraction
+    rows: tuple[str, ...]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Axes that it tells something of."""
+        return tuple(axis for axis in (0, 1) if self.shape[axis] > 1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.rows), len(self.rows[0])
 
 
-def read_pattern(text: str, words: Mapping[str, str]) -> tuple[Part, ...]:
+Part = Literal | Number | Hemisphere | Country | Square
+
+RESERVED = {*_LETTERS, *("north", "east", "row", "col", "size", "label", "epsg", "country")}
+"""Names of fields that no table of letters may have."""
+
+
+def axes_of(part: Part) -> tuple[int, ...]:
+    """Return the axes whose index a part tells, or some of it."""
+    if isinstance(part, Square):
+        return part.axes
+    return (part.axis,) if isinstance(part, Number) else ()
+
+
+def read_pattern(
+    text: str, words: Mapping[str, str], squares: Mapping[str, Square] | None = None
+) -> tuple[Part, ...]:
     """Return the parts of a spelling, literals joined.
 
     Parameters
@@ -111,10 +157,13 @@ def read_pattern(text: str, words: Mapping[str, str]) -> tuple[Part, ...]:
     text : str
     words : mapping of str to str
         What ``{size}``, ``{label}`` and ``{epsg}`` stand for, as far as they mean something.
+    squares : mapping of str to Square, optional
+        Tables of letters by the names of their fields.
 
     Raises UsageError, a sentence without its subject: which field is wrong, and what is allowed.
     """
     parts: list[Part] = []
+    tables = squares or {}
     try:
         found = [*Formatter().parse(text)]
     except ValueError:
@@ -130,6 +179,8 @@ def read_pattern(text: str, words: Mapping[str, str]) -> tuple[Part, ...]:
             parts.append(Hemisphere(*_LETTERS[name]))
         elif name == "country" and not width and not conversion:
             parts.append(Country())
+        elif name in tables and not width and not conversion:
+            parts.append(tables[name])
         else:
             parts.append(_read_number(name, width or "", conversion))
     joined: list[Part] = []
@@ -176,16 +227,23 @@ def _read_number(name: str, width: str, conversion: str | None) -> Number:
 
 def _require_readable(parts: list[Part]) -> None:
     """Raise UsageError for parts from which a cell is not read, or in two ways."""
-    numbers = [part for part in parts if isinstance(part, Number)]
-    if sorted(number.axis for number in numbers) != [0, 1]:
+    told = [axis for part in parts for axis in axes_of(part)]
+    if {*told} != {0, 1}:
         raise UsageError(
-            "must have one northing ({north} or {row}) and one easting ({east}, {col})"
+            "must have a northing ({north}, {row} or a letter's) and an easting ({east}, {col})"
         )
     letters = [part.axis for part in parts if isinstance(part, Hemisphere)]
     if len({*letters}) < len(letters):
         raise UsageError("has the letter of a hemisphere twice")
     if sum(isinstance(part, Country) for part in parts) > 1:
         raise UsageError("has {country} twice")
+    for axis in {axis for axis in told if told.count(axis) > 1}:
+        own = [part for part in parts if isinstance(part, Number) and part.axis == axis]
+        if axis in letters or any(part.offset or part.factor < 0 for part in own):
+            raise UsageError(
+                "has several fields of one axis, which count from the grid's origin; add or take "
+                "nothing away there, and leave out the letter of a hemisphere"
+            )
     for part, after in zip(parts, [*parts[1:], None], strict=True):
         if isinstance(part, Number) and not part.width:
             digit = isinstance(after, Literal) and after.text[0] in "0123456789"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -28,7 +29,16 @@ from geodp.grid.codes.arrays import (
     text_at,
 )
 from geodp.grid.codes.description import GridDescription
-from geodp.grid.codes.pattern import LONGEST, Country, Hemisphere, Literal, Number, Part
+from geodp.grid.codes.pattern import (
+    LONGEST,
+    Country,
+    Hemisphere,
+    Literal,
+    Number,
+    Part,
+    Square,
+    axes_of,
+)
 from geodp.kernels import codes as kernels
 from geodp.typing import IntArray
 
@@ -37,6 +47,9 @@ STANDARD = ("inspire",)
 
 FAR = 2e7
 """Coordinates beyond are on no map."""
+
+MARK = 9
+"""Columns of a mark."""
 
 MOST_CELLS = 1 << 31
 """Rows or columns that an extent may have, and that its first cell may lie from the origin."""
@@ -49,14 +62,17 @@ class Spelling:
     Attributes
     ----------
     parts : tuple of Part
-    marks : int64[m, 7]
+    marks : int64[m, 9]
         See :mod:`geodp.kernels.codes`.
+    letters : uint32[k]
+        Of the tables of its squares.
     length : int
         Of the longest code.
     """
 
     parts: tuple[Part, ...]
     marks: IntArray
+    letters: NDArray[np.uint32]
     length: int
 
     @property
@@ -198,7 +214,7 @@ class PatternGrid:
         index, done = np.zeros((2, array.size), np.int64), np.zeros(array.size, np.bool_)
         # A number without a width would also be read from one that has a width and another unit.
         for one in sorted(spellings, key=lambda one: not one.fixed):
-            kernels.read_codes(text, one.marks, index, done)
+            kernels.read_codes(text, one.marks, one.letters, index, done)
         return index, done
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
@@ -207,7 +223,7 @@ class PatternGrid:
         one = self.spellings[0]
         text = np.zeros((row.size, one.length), np.uint32)
         done = np.zeros(row.size, np.bool_)
-        kernels.write_codes(np.stack([row, col]), one.marks, text, done)
+        kernels.write_codes(np.stack([row, col]), one.marks, one.letters, text, done)
         rule = (
             f"codes exist for numbers of as many digits as the extent of {self.name} has: count "
             "cells from the origin of its CRS"
@@ -242,6 +258,8 @@ class PatternGrid:
                 return f"{rule}: {note}"
         if text != text.strip() and self._reads(text.strip()):
             return f"{rule}: strip the blanks around them"
+        if text != text.upper() and self._reads(text.upper()):
+            return f"{rule}: write their letters as capitals"
         others = [label for label, _ in self.description.sizes if label != self.label]
         for other in map(self.of_label, others):
             if other._reads(text):
@@ -305,6 +323,8 @@ def _form_of_part(part: Part) -> str:
         return "[A-Z]{2}"
     if isinstance(part, Hemisphere):
         return f"[{part.positive}{part.negative}]"
+    if isinstance(part, Square):
+        return f"[{''.join(part.rows)}]"
     return rf"-?[0-9]{{{part.width or f'1,{LONGEST}'}}}"
 
 
@@ -315,6 +335,8 @@ def _write_part(part: Part) -> str:
         return "<country>"
     if isinstance(part, Hemisphere):
         return f"<{part.positive} or {part.negative}>"
+    if isinstance(part, Square):
+        return f"<letter of {_write(part.side)}>"
     word = (("northing", "easting"), ("row", "column"))[part.cells][part.axis]
     if part.offset or part.factor < 0:
         sign = "-" if part.factor < 0 else ""
@@ -370,45 +392,171 @@ def _spellings(description: GridDescription, label: str) -> tuple[Spelling, ...]
 
 def _compile(parts: tuple[Part, ...], description: GridDescription, label: str) -> Spelling:
     """Return a spelling for the kernels; UsageError, without its description, for a wrong one."""
-    lettered = {part.axis for part in parts if isinstance(part, Hemisphere)}
-    lines = {
-        part.axis: _line(part, description, label) for part in parts if isinstance(part, Number)
+    told = [axis for part in parts for axis in axes_of(part)]
+    shared = {
+        axis: _Shared(description, label, axis)
+        for axis in (0, 1)
+        if told.count(axis) > 1 or any(isinstance(p, Square) and axis in p.axes for p in parts)
     }
+    lines = {
+        part.axis: _line(part, description, label)
+        for part in parts
+        if isinstance(part, Number) and part.axis not in shared
+    }
+    lettered = {part.axis for part in parts if isinstance(part, Hemisphere)}
     marks: list[list[int]] = []
-    length = 0
+    letters = ""
     for part in parts:
         if isinstance(part, Literal):
-            marks += [[kernels.LITERAL, ord(letter), 0, 0, 0, 1, 0] for letter in part.text]
-            length += len(part.text)
+            marks += [[kernels.LITERAL, ord(letter)] for letter in part.text]
         elif isinstance(part, Country):
-            marks.append([kernels.COUNTRY, 0, 0, 0, 0, 1, 0])
-            length += 2
+            marks.append([kernels.COUNTRY])
         elif isinstance(part, Hemisphere):
             a, b = lines[part.axis][:2]
-            letters = ord(part.positive), ord(part.negative)
-            marks.append([kernels.HEMISPHERE, part.axis, *letters, a, b, 0])
-            length += 1
+            marks.append(
+                [kernels.HEMISPHERE, part.axis, ord(part.positive), ord(part.negative), a, b]
+            )
+        elif isinstance(part, Square):
+            marks.append([kernels.SQUARE, len(letters), *part.shape, *_take_square(part, shared)])
+            letters += "".join(part.rows)
+        elif part.axis in shared:
+            marks.append(shared[part.axis].take_number(part))
         else:
-            a, b, low, high = lines[part.axis]
-            most = max(len(str(abs(low))), len(str(abs(high))))
-            signed = low < 0
-            if part.axis in lettered:
-                sign = kernels.LETTER
-            elif signed and part.width:
-                raise UsageError(
-                    f"codes {_write_part(part)} would be negative in the extent; add a number, as "
-                    "{east+2000000:7}, or give it the letter of a hemisphere"
-                )
-            else:
-                sign = kernels.MINUS if signed else kernels.UNSIGNED
-            if most > (part.width or LONGEST):
-                raise UsageError(
-                    f"codes {_write_part(part)} would have {most} digits in the extent; give it "
-                    f"more, at most {LONGEST}"
-                )
-            marks.append([kernels.NUMBER, part.axis, part.width, most, a, b, sign])
-            length += (part.width or most) + (sign == kernels.MINUS)
-    return Spelling(parts, np.array(marks, np.int64), length)
+            marks.append(_mark_number(part, lines[part.axis], part.axis in lettered))
+    for one in shared.values():
+        one.require_whole()
+    length = sum(_length(mark) for mark in marks)
+    table = np.array([[*mark, *[0] * (MARK - len(mark))] for mark in marks], np.int64)
+    table[:, 5][(table[:, 5] == 0) & (table[:, 0] < kernels.PLACE)] = 1
+    return Spelling(parts, table, np.array([*map(ord, letters)], np.uint32), length)
+
+
+def _length(mark: list[int]) -> int:
+    """Return the most characters that a mark has."""
+    if mark[0] == kernels.COUNTRY:
+        return 2
+    if mark[0] in (kernels.NUMBER, kernels.PLACE):
+        return (mark[2] or mark[3]) + (mark[6] == kernels.MINUS)
+    return 1
+
+
+def _mark_number(number: Number, line: tuple[int, int, int, int], lettered: bool) -> list[int]:
+    """Return the mark of a number that tells the whole of its axis."""
+    a, b, low, high = line
+    most = max(len(str(abs(low))), len(str(abs(high))))
+    if lettered:
+        sign = kernels.LETTER
+    elif low < 0 and number.width:
+        raise UsageError(
+            f"codes {_write_part(number)} would be negative in the extent; add a number, as "
+            "{east+2000000:7}, or give it the letter of a hemisphere"
+        )
+    else:
+        sign = kernels.MINUS if low < 0 else kernels.UNSIGNED
+    _require_digits(number, most)
+    return [kernels.NUMBER, number.axis, number.width, most, a, b, sign]
+
+
+def _require_digits(number: Number, most: int) -> None:
+    if most > (number.width or LONGEST):
+        raise UsageError(
+            f"codes {_write_part(number)} would have {most} digits in the extent; give it "
+            f"more, at most {LONGEST}"
+        )
+
+
+class _Shared:
+    """An axis of which several fields tell a part each, taken one by one from the coarsest.
+
+    Parameters
+    ----------
+    description : GridDescription
+    label : str
+        Of the size.
+    axis : int
+
+    Attributes
+    ----------
+    first : int
+        Index that they count from, that of the grid's origin.
+    within : int
+        Cells that are not told yet; 0 where nothing is told.
+    """
+
+    def __init__(self, description: GridDescription, label: str, axis: int) -> None:
+        self._size, self._axis = description.size(label), axis
+        start = _origin(description)[axis]
+        self.first = int((description.origin[axis] - start) / self._size)
+        low, high = _ends(description, label, axis)
+        if low < self.first:
+            raise UsageError(
+                "codes has fields that count from the grid's origin, and the extent begins south "
+                "or west of it; give an origin beyond"
+            )
+        self._last = high - self.first
+        self.within = 0
+
+    def take(self, side: Fraction, count: int | None) -> int:
+        """Return the cells of a side that tells the next part, of which there are `count`."""
+        cells = side / self._size
+        if cells.denominator != 1 or (self.within and self.within % cells):
+            raise UsageError(
+                f"codes has a field of {_write(side)}, which is no part of the one before it, or "
+                "holds no whole number of cells; write the coarsest field of an axis first"
+            )
+        whole = int(cells)
+        squares = self.within // whole if self.within else self._last // whole + 1
+        if squares == 1 and self.within:
+            raise UsageError(f"codes tells {_write(side)} twice; leave one of the fields out")
+        if count is not None and (squares > count or (self.within and squares != count)):
+            raise UsageError(
+                f"codes has letters for {count} squares of {_write(side)} in a row, and there are "
+                f"{squares}; check rows and side of the letters, and the origin"
+            )
+        self.within = whole
+        return whole
+
+    def take_number(self, number: Number) -> list[int]:
+        """Return the mark of the number that tells the next part."""
+        within, unit = self.within, number.unit_of(self._size)
+        unit *= self._size if number.cells else 1
+        times = self._size / unit
+        if times >= 1 and times.denominator == 1:
+            self.take(self._size, None)
+            cells, most = 1, ((within or self._last + 1) - 1) * int(times)
+        else:
+            times, cells = Fraction(1), self.take(unit, None)
+            most = ((within or self._last + 1) - 1) // cells
+        digits = len(str(most))
+        _require_digits(number, digits)
+        place = [kernels.PLACE, self._axis, number.width, digits, self.first, int(times), 0]
+        return [*place, within, cells]
+
+    def require_whole(self) -> None:
+        """Raise UsageError where cells are not told apart."""
+        if self.within != 1:
+            raise UsageError(
+                f"codes does not tell the cells of {_write(self._size)} apart; write a number "
+                "behind the letters, such as {east/1000:2}"
+            )
+
+
+def _take_square(square: Square, shared: Mapping[int, _Shared]) -> list[int]:
+    """Return what the mark of a square says of its axes: first index, cells within, cells by."""
+    within = [shared[axis].within if axis in square.axes else 0 for axis in (0, 1)]
+    cells = [shared[axis].take(square.side, square.shape[axis]) for axis in square.axes]
+    first = [shared[axis].first if axis in square.axes else 0 for axis in (0, 1)]
+    return [*first, *within, cells[0]]
+
+
+def _ends(description: GridDescription, label: str, axis: int) -> tuple[int, int]:
+    """Return the first and the last index of the extent."""
+    low, high = description.extent[1 - axis], description.extent[3 - axis]
+    start, size = _origin(description)[axis], description.size(label)
+    first, last = math.floor((low - start) / size), math.ceil((high - start) / size) - 1
+    if last >= MOST_CELLS:
+        raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
+    return first, last
 
 
 def _line(number: Number, description: GridDescription, label: str) -> tuple[int, int, int, int]:
@@ -424,12 +572,8 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
             f"codes {_write_part(number)} is no whole number for cells of {label}; count it in a "
             "unit that divides origin, size and what is added"
         )
-    low, high = description.extent[1 - number.axis], description.extent[3 - number.axis]
-    first = math.floor((low - _origin(description)[number.axis]) / size)
-    last = math.ceil((high - _origin(description)[number.axis]) / size) - 1
-    if last >= MOST_CELLS:
-        raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
-    ends = sorted(int(a + b * index) for index in (first, last))
+    indices = _ends(description, label, number.axis)
+    ends = sorted(int(a + b * index) for index in indices)
     if max(abs(number) for number in [*ends, int(a), int(b)]) >= 10**LONGEST:
         raise UsageError(f"codes {_write_part(number)} has more than {LONGEST} digits")
     return int(a), int(b), ends[0], ends[1]
@@ -454,7 +598,7 @@ def _check(grid: PatternGrid) -> None:
         if _has_country(one):
             continue
         text, done = np.zeros((index.shape[1], one.length), np.uint32), np.zeros(9, np.bool_)
-        kernels.write_codes(index, one.marks, text, done)
+        kernels.write_codes(index, one.marks, one.letters, text, done)
         again, read = grid._read(text.view(f"U{one.length}").reshape(-1))
         if not (done & read).all() or (again != index).any():
             raise UsageError(

@@ -19,6 +19,7 @@ from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.geohash import DEEPEST as LONGEST_HASH
 from geodp.grid.codes.geohash import Geohashes
 from geodp.grid.codes.jis import LEVELS
+from geodp.grid.codes.pattern import Square
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import DEEPEST
 from geodp.grid.codes.system import CodeSystem
@@ -29,6 +30,9 @@ NAMED = {
     "geohash": ("GEOHASH",),
 }
 """Beginnings of the names that publishers give columns of codes, where no description has them."""
+
+SHORT = 6
+"""Characters of codes of squares with letters that are looked for wherever they are."""
 
 NAMES_OF_S2 = re.compile(r"S2(_[0-9]{1,2}|[ _-]?(CELL|TOKEN|ID|INDEX|CODE).*)?")
 """Names of columns of S2's cells, in capitals."""
@@ -91,8 +95,9 @@ def count_others(
 
     Cells of H3 and S2 are looked for too, which are no code systems of squares: ``h3:7``.
     Quadkeys are not looked for, as numbers may have lost zeros in front of them and their length
-    tells nothing; geohashes and S2 only in a column of that name, as many words are geohashes, and
-    many numbers and hexadecimal digits are tokens of S2.
+    tells nothing; geohashes, squares of short codes with letters (``SU41``, ``G0305``) and S2 only
+    in a column of that name, as many words are geohashes, many labels and identifiers are a letter
+    or two with digits, and many numbers and hexadecimal digits are tokens of S2.
 
     Parameters
     ----------
@@ -119,9 +124,11 @@ def count_others(
         if family != S2.name or NAMES_OF_S2.fullmatch(column):
             found |= count_other_cells(family, plain, most)
     for each in _systems() if system is None else (code_system(system),):
-        named = isinstance(each, Geohashes) and _is_named(each, column)
-        if system is None and each.zeros and not named:
-            continue
+        common = isinstance(each, PatternGrid) and _is_common(each)
+        if system is None and (each.zeros or common):
+            asked = common or isinstance(each, Geohashes)
+            if not (asked and _is_named(each, column)):
+                continue
         form = _form(each.name)
         likely = [code for code in plain if form.fullmatch(code)]
         odd = len(plain) - len(likely)
@@ -186,6 +193,12 @@ def _is_named(system: CodeSystem, column: str) -> bool:
     if isinstance(system, PatternGrid):
         return column.startswith(system.description.columns)
     return column.startswith(NAMED[system.name.partition(":")[0]])
+
+
+def _is_common(system: PatternGrid) -> bool:
+    """Whether many labels and identifiers look like codes: one letter with digits, or short."""
+    squares = [part for part in system.spellings[0].parts if isinstance(part, Square)]
+    return len(squares) == 1 or (bool(squares) and system.spellings[0].length < SHORT)
 
 
 def _has_letters(codes: NDArray[Any]) -> bool:

@@ -17,7 +17,7 @@ from geodp.grid.codes.jis import _EAST, _NORTH, _SIDES, _SPLITS, LEVELS, JISMesh
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import HALF, Quadkeys
 from geodp.grid.codes.system import CodeSystem
-from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL
+from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL, PLACE, SQUARE
 
 RECORDS = "geodp_records"
 """Column of counts of records, of which nothing in the table tells how many are one person's."""
@@ -234,9 +234,11 @@ def _code(system: CodeSystem, at: Engine) -> str:
 def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
     """Return the first spelling of a description as an expression of SQL."""
     one = system.spellings[0]
+    letters = "".join(map(chr, one.letters))
     parts: list[str] = []
-    for kind, first, width, other, a, b, sign in one.marks.tolist():
-        value = f"({a} + {('cell_row', 'cell_col')[first]} * {b})" if kind != LITERAL else ""
+    for mark in one.marks.tolist():
+        kind, first, width, other, a, b, sign = mark[:7]
+        value = f"({a} + {('cell_row', 'cell_col')[first]} * {b})" if first in (0, 1) else ""
         if kind == LITERAL:
             letter = "'" * (1 + (chr(first) == "'")) if chr(first) == "'" else chr(first)
             if parts and parts[-1].startswith("'"):
@@ -244,12 +246,36 @@ def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
             else:
                 parts.append(f"'{letter}'")
         elif kind == HEMISPHERE:
-            letters = f"'{chr(width)}' ELSE '{chr(other)}'"
-            parts.append(f"CASE WHEN {value} >= 0 THEN {letters} END")
+            letter = f"'{chr(width)}' ELSE '{chr(other)}'"
+            parts.append(f"CASE WHEN {value} >= 0 THEN {letter} END")
+        elif kind == SQUARE:
+            parts.append(_letter_of_square(mark, letters[first : first + width * other], at))
         else:
+            if kind == PLACE:
+                value = (
+                    f"({_place(('cell_row', 'cell_col')[first], a, mark[7], mark[8], at)} * {b})"
+                )
             text = at.write(f"abs{value}" if sign == LETTER else value)
             parts.append(f"lpad({text}, {width}, '0')" if width else text)
     return at.join(parts)
+
+
+def _letter_of_square(mark: Sequence[int], letters: str, at: Engine) -> str:
+    """Return the letter of a cell's square; letters stand row by row from the north."""
+    rows, cols, *first_within, cells = mark[2:]
+    terms = ["1"]
+    if rows > 1:
+        row = _place("cell_row", first_within[0], first_within[2], cells, at)
+        terms.append(f"({rows - 1} - {row}) * {cols}")
+    if cols > 1:
+        terms.append(_place("cell_col", first_within[1], first_within[3], cells, at))
+    return f"substr('{letters}', CAST({' + '.join(terms)} AS INTEGER), 1)"
+
+
+def _place(index: str, first: int, within: int, cells: int, at: Engine) -> str:
+    """Return the part of an index that a mark tells; none is below the first in the extent."""
+    number = f"({index} - {first})"
+    return at.divide(at.remain(number, within) if within else number, cells)
 
 
 def _code_of_geohash(system: Geohashes, at: Engine) -> str:
@@ -262,7 +288,7 @@ def _code_of_geohash(system: Geohashes, at: Engine) -> str:
             left[axis] -= 1
             bit = at.remain(at.divide(("cell_row", "cell_col")[axis], 1 << left[axis]), 2)
             terms.append(f"{bit} * {1 << (first + BITS - 1 - place)}")
-        letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS {at.whole}), 1)")
+        letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS INTEGER), 1)")
     return at.join(letters)
 
 

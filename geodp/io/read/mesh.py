@@ -37,6 +37,7 @@ def read_mesh(
     outside: Outside | None = None,
     decimal: Decimal | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     memory: int | str | None = None,
@@ -75,7 +76,7 @@ def read_mesh(
         the mesh named in HTKSAKI: that row then counts these people. `-` always counts 0.
     outside : {"error", "crop", "drop"}, optional
         Default: "drop" with `primary`, "crop" with `bounds`, else "error".
-    decimal, header_row, last_row, member, memory, scratch
+    decimal, header_row, first_row, last_row, member, memory, scratch
     """
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table
@@ -92,6 +93,7 @@ def read_mesh(
         outside=outside or cropping,
         decimal=decimal,
         header_row=header_row,
+        first_row=first_row,
         last_row=last_row,
         member=member,
         memory=memory,

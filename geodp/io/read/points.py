@@ -83,6 +83,7 @@ class Points(Reader):
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
     header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
     last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=asks(reader.MEMBER))
 
@@ -117,6 +118,7 @@ class Points(Reader):
             encoding=self.encoding,
             layer=self.layer,
             header_row=self.header_row,
+            first_row=self.first_row,
             last_row=self.last_row,
             member=self.member,
             scratch=self.scratch,
@@ -310,6 +312,7 @@ def read_points(
     decimal: Decimal | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     memory: int | str | None = None,
@@ -351,7 +354,7 @@ def read_points(
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
-    where, outside, delimiter, encoding, decimal, layer, header_row, last_row, member
+    where, outside, delimiter, encoding, decimal, layer, header_row, first_row, last_row, member
     memory, scratch
     """
     from geodp.grid.grid import Grid
@@ -377,6 +380,7 @@ def read_points(
         decimal=decimal,
         layer=layer,
         header_row=header_row,
+        first_row=first_row,
         last_row=last_row,
         member=member,
         memory=memory,

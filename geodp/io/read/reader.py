@@ -227,9 +227,15 @@ HEADER_ROW = Option(
     "--header-row",
     type=int,
 )
+FIRST_ROW = Option(
+    "Line of a text, or row of a sheet, that is the first of the table, counted from 1, where "
+    "units or totals stand between it and the names; these are not read.",
+    "--first-row",
+    type=int,
+)
 LAST_ROW = Option(
     "Line of a text, or row of a sheet, that is the last of the table, counted from 1, where notes "
-    "stand below it; these are not read.",
+    "or totals stand below it; these are not read.",
     "--last-row",
     type=int,
 )
@@ -353,9 +359,13 @@ class Reader(ABC):
     header_row : int, optional
         Line of a text, or row of a sheet, with the names of the columns, counted from 1. What
         stands above it is not read. Default: the first one that is not blank.
+    first_row : int, optional
+        Line or row that is the first of the table. Units and totals between the names and it are
+        not read; what looks like a row there is refused.
     last_row : int, optional
-        Line or row that is the last of the table. Notes below it, which fill one field each, are
-        not read; anything else there is refused.
+        Line or row that is the last of the table. Notes and totals below it are not read; what
+        looks like a row there is refused. A note fills one field, and a total has a word where
+        rows have a code or a number first.
     member : str, optional
         Name of a zip archive's member, with its folders or without, or a pattern of several.
         Default: all texts, where their columns are the same; texts without columns, such as

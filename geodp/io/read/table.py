@@ -97,6 +97,7 @@ class Table(Reader):
     decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
     layer: str | None = field(default=None, metadata=asks(reader.LAYER))
     header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
     last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=asks(reader.MEMBER))
     rounding: Rounding | None = field(default=None, metadata=asks(reader.ROUND))
@@ -254,6 +255,7 @@ class Table(Reader):
             labelled=True,
             layer=self.layer,
             header_row=self.header_row,
+            first_row=self.first_row,
             last_row=self.last_row,
             member=self.member,
             scratch=self.scratch,
@@ -445,6 +447,7 @@ def read_table(
     decimal: Decimal | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     rounding: Rounding | None = None,
@@ -497,8 +500,8 @@ def read_table(
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, last_row
-    member, rounding, secret, memory, scratch
+    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
+    last_row, member, rounding, secret, memory, scratch
     """
     return Table(
         grid=_grid_of(grid),
@@ -523,6 +526,7 @@ def read_table(
         decimal=decimal,
         layer=layer,
         header_row=header_row,
+        first_row=first_row,
         last_row=last_row,
         member=member,
         rounding=rounding,

@@ -10,6 +10,7 @@ from typing import Any
 from geodp.errors import UsageError, VerificationError, is_utf8, printable
 from geodp.io.folder.kinds import CARD, PublicCard, find_card, find_kind, kind_of
 from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 
@@ -20,13 +21,15 @@ NAME = re.compile(r"\w[\w-]*")
 def public_folder(path: str | Path) -> Path:
     """Return the folder of a release's public files; VerificationError where there is none.
 
-    UsageError for a path that is not UTF-8: libraries could not open its files.
+    A zip archive of them is unpacked. UsageError for a path that is not UTF-8: libraries could not
+    open its files.
     """
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
             "its files take no other name; rename it."
         )
+    path = unpack_release(path)
     own = [Path(path).parent] if Path(path).suffix == ".json" else []  # a card for its folder
     folders = [*own, Path(path, "public"), Path(path)]
     # Those of tables first: other kinds are looked for only where there is none.

@@ -303,11 +303,35 @@ class Spelling:
         words = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
         codes = definition["codes"]
         codes = codes[label] if isinstance(codes, dict) else codes
+        squares = definition.get("letters") or {}
         self.parts: list[Any] = []
         for literal, name, width, _ in Formatter().parse(codes if type(codes) is str else codes[0]):
             self.parts.append(literal)
-            if name is not None:
+            if name in squares:
+                self.parts.append(self.square(squares[name]))
+            elif name is not None:
                 self.parts.append(words.get(name) or LETTERS.get(name) or self.number(name, width))
+        told = [axis for part in self.parts for axis in self.told(part)]
+        self.shared = {at for at in (0, 1) if told.count(at) > 1 or self.lettered(at)}
+
+    @staticmethod
+    def told(part: Any) -> tuple[int, ...]:
+        """Axes that a part tells something of."""
+        if isinstance(part, Square):
+            return tuple(at for at in (0, 1) if part.shape[at] > 1)
+        return (part[0],) if isinstance(part, tuple) and len(part) == 4 else ()
+
+    def lettered(self, at: int) -> bool:
+        """Whether letters of squares tell something of an axis."""
+        return any(isinstance(part, Square) and part.shape[at] > 1 for part in self.parts)
+
+    def square(self, table: dict[str, Any]) -> Square:
+        """Return a table of letters, whose side is one of whole cells."""
+        rows, cells = table["rows"], coordinate(table["side"]) / self.size
+        require(cells >= 1 == cells.denominator, "The letters of the card are of no squares.")
+        widths = {len(row) for row in rows}
+        require(0 < len(rows) <= 200 and len(widths) == 1, "The letters of the card are no table.")
+        return Square(rows, int(cells))
 
     def number(self, name: str, width: Any) -> tuple[int, Fraction, Fraction, int]:
         """Return axis, a, b and width of a field, which is ``a + b * index``."""
@@ -328,27 +352,45 @@ class Spelling:
     def read(self, code: str) -> tuple[int, int]:
         """Return row and column of a code."""
         lettered = {part[0] for part in self.parts if isinstance(part, tuple) and len(part) == 2}
-        pattern, axes = "", []
+        pattern = ""
+        parts: list[Any] = []
         for part in self.parts:
             if isinstance(part, str):
                 pattern += re.escape(part)
+            elif isinstance(part, Square):
+                parts.append(part)
+                pattern += f"([{re.escape(''.join(part.rows))}])"
             else:
-                axes.append(part)
+                parts.append(part)
                 digits = f"[0-9]{{{part[3] or '1,15'}}}" if len(part) == 4 else f"[{part[1]}]"
                 minus = "-?" if len(part) == 4 and not part[3] and part[0] not in lettered else ""
                 pattern += f"({minus}{digits})"
         match = re.fullmatch(pattern, code)
         require(match is not None, "A code is none of its system.")
-        texts = [*zip(axes, match.groups())]  # type: ignore[union-attr]
-        below = {part[0] for part, text in texts if len(part) == 2 and text == part[1][1]}
-        index = {}
+        texts = [*zip(parts, match.groups())]  # type: ignore[union-attr]
+        below = {part[0] for part, text in texts if self.told(part) == () and text == part[1][1]}
+        index = {at: self.start(at) for at in self.shared}
         for part, text in texts:
-            if len(part) == 4:
+            if isinstance(part, Square):
+                for at in self.told(part):
+                    index[at] += part.place(text)[at] * part.cells
+            elif self.told(part) and part[0] in self.shared:
+                index[part[0]] += int(text) * self.digits(part)[0] // self.digits(part)[1]
+            elif self.told(part):
                 value = (-int(text) if part[0] in below else int(text)) - part[1]
                 require(value % part[2] == 0, "A code is none of its system.")
                 index[part[0]] = int(value / part[2])
         require(self.write(index[0], index[1]) == code, "A code is none of its system.")
         return index[0], index[1]
+
+    def start(self, at: int) -> int:
+        """Return the index that fields of a shared axis count from."""
+        return int((self.corner[at] - self.first[at]) / self.size)
+
+    @staticmethod
+    def digits(part: Any) -> tuple[int, int]:
+        """Return the cells that a number of a shared axis counts by, and what its digits count."""
+        return max(1, int(1 / part[2])), max(1, int(part[2]))
 
     def write(self, row: int, col: int) -> str:
         """Return the code of a cell."""
@@ -356,18 +398,46 @@ class Spelling:
         values = {
             part[0]: int(part[1] + part[2] * (row, col)[part[0]])
             for part in self.parts
-            if isinstance(part, tuple) and len(part) == 4
+            if isinstance(part, tuple) and len(part) == 4 and part[0] not in self.shared
         }
+        left = [(row, col)[at] - (self.start(at) if at in self.shared else 0) for at in (0, 1)]
         text = ""
         for part in self.parts:
             if isinstance(part, str):
                 text += part
+            elif isinstance(part, Square):
+                text += part.letter(left, self.told(part))
             elif len(part) == 2:
                 text += part[1][values[part[0]] < 0]
+            elif part[0] in self.shared:
+                by, times = self.digits(part)
+                text += str(left[part[0]] // by * times).zfill(part[3])
+                left[part[0]] %= by
             else:
                 value = abs(values[part[0]]) if part[0] in lettered else values[part[0]]
                 text += str(value).zfill(part[3])
         return text
+
+
+class Square:
+    """Letters of squares of so many cells, rows from the north."""
+
+    def __init__(self, rows: list[str], cells: int) -> None:
+        self.rows, self.cells, self.shape = rows, cells, (len(rows), len(rows[0]))
+
+    def place(self, letter: str) -> tuple[int, int]:
+        """Return the row from the south, and the column."""
+        at = "".join(self.rows).index(letter)
+        return self.shape[0] - 1 - at // self.shape[1], at % self.shape[1]
+
+    def letter(self, left: list[int], axes: tuple[int, ...]) -> str:
+        """Return the letter of a cell by what is left to tell of its indices, and take it away."""
+        place = [left[at] // self.cells if at in axes else 0 for at in (0, 1)]
+        for at in axes:
+            left[at] %= self.cells
+        require(0 <= place[0] < self.shape[0], "A code is none of its system.")
+        require(0 <= place[1] < self.shape[1], "A code is none of its system.")
+        return self.rows[self.shape[0] - 1 - place[0]][place[1]]
 
 
 def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:

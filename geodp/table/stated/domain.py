@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StatedLetters:
+    """A table of letters of squares: the side of one, and rows from the north."""
+
+    side: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StatedCodes:
     """The description of the codes of a grid, as its TOML file gave it; numbers are exact texts.
 
@@ -32,6 +40,7 @@ class StatedCodes:
     areas: tuple[str, ...]
     codes: Mapping[str, tuple[str, ...]]
     examples: Mapping[str, tuple[str, str]]
+    letters: Mapping[str, StatedLetters] | None = None
 
 
 @dataclass(frozen=True)

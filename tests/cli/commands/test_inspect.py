@@ -127,12 +127,15 @@ def test_titles_and_members_are_shown_and_settled(tmp_path):
         archive.writestr("b.csv", "x,y,z\n1,2,3\n")
     with pytest.raises(InputError, match=r"--member, member=\): a\.csv, b\.csv"):
         run(tmp_path / "in.zip")
-    with pytest.raises(InputError, match="--header-row 3"):
-        run(tmp_path / "in.zip", "--member", "a.csv")
+    guessed = run(tmp_path / "in.zip", "--member", "a.csv").output
+    assert "rows: 3 seems to hold the names, and 4 to be the first" in guessed
+    assert "--header-row 3 --first-row 4 --member a.csv" in guessed.splitlines()[-1]
     shown = run(tmp_path / "in.zip", "--member", "a.csv", "--header-row", 3).output
-    assert "mesh  (codes)\n" in shown
-    assert "n  (counts)\n" in shown
+    assert "rows:" not in shown
     assert "--header-row 3 --member a.csv" in shown.splitlines()[-1]
+    for one in (guessed, shown):
+        assert "mesh  (codes)\n" in one
+        assert "n  (counts)\n" in one
 
 
 def test_a_description_is_drafted_for_codes_of_no_known_grid(tmp_path):

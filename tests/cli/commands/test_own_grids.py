@@ -72,6 +72,21 @@ examples = { N100E004 = [1, 25], S001W002 = [-0.5, -0.25] }
         ":15min",
         (-3, -2, 3, 4),
     ),
+    "letters": (
+        """
+name = "squares"
+title = "Letters of squares of 100 km, then digits of the two axes in turns"
+crs = "EPSG:27700"
+origin = [-100000, 0]
+sizes = { 1km = 1000, 10km = 10000 }
+extent = [-100000, 0, 200000, 200000]
+codes.10km = "{square}{east/10000:1}{north/10000:1}"
+codes.1km = "{square}{east/10000:1}{north/10000:1}{east/1000:1}{north/1000:1}"
+letters.square = { side = 100000, rows = ["가나다", "라마바"] }
+""",
+        ":1km",
+        (80_000, 80_000, 120_000, 120_000),
+    ),
 }
 
 

@@ -47,7 +47,8 @@ def test_public_totals_are_met(call, tmp_path):
         *["--regions", tmp_path / "regions.csv", "--regions-source", "made up"],
         *["--public-totals", tmp_path / "totals.csv"],
     ]
-    assert "--public-totals-source is needed here" in geodp(*call, *options).stderr
+    asked = "name the source of the public totals, such as --public-totals-source"
+    assert asked in geodp(*call, *options).stderr
     done = geodp(*call, *options, "--public-totals-source", "the law")
     assert done.returncode == 0, done.stderr
     done = geodp("verify", tmp_path / "out")

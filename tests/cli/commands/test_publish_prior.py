@@ -34,7 +34,7 @@ def test_a_file_and_a_release_as_prior(call, tmp_path):
     prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
     done = geodp(*call, *prior)
     assert done.returncode == 2
-    assert "Where was the prior published?" in done.stderr
+    assert "name the source of the prior, such as --prior-source" in done.stderr
     assert "--prior-source" in done.stderr
     assert not (tmp_path / "out").exists()
     done = geodp(*call, *prior, "--prior-source", "census of 2015")

@@ -168,3 +168,19 @@ def test_a_series_is_withdrawn_as_a_whole(series, folders):
     done = run("withdraw", series, *ASKED, "--overwrite")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "notice"),
+    [
+        ("a district twice", "a district twice."),
+        ("A district twice. ", "A district twice."),
+        ("Who knows?", "Who knows?"),
+        ("Two (of five)", "Two (of five)"),
+        ("\u4e8c\u91cd\u306b\u6570\u3048\u305f", "\u4e8c\u91cd\u306b\u6570\u3048\u305f\u3002"),
+    ],
+)
+def test_a_reason_ends_as_a_sentence_does(reason, notice, folders):
+    done = run("withdraw", folders / "old", "--reason", reason)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folders / "old" / "WITHDRAWN.json").read_text())["reason"] == notice

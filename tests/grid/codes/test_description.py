@@ -126,6 +126,18 @@ codes = "{NS}{row:5}{EW}{col:5}"
         ("[475000, 5540250]", "[475000]", "examples must be 2 numbers"),
         ("examples", 'areas = ["5km"]\nexamples', "which is none of sizes"),
         ("[400000, 5450000", "[400000, 5450000, [", "no TOML document"),
+        ("examples", 'letters = "A"\nexamples', "letters must be a table"),
+        ("examples", 'letters = { East = { side = 1, rows = ["AB"] } }\nexamples', "small letters"),
+        ("examples", 'letters = { east = { side = 1, rows = ["AB"] } }\nexamples', "another field"),
+        ("examples", 'letters = { a = "AB" }\nexamples', "letters.a must have the side"),
+        ("examples", 'letters = { a = { rows = ["AB"] } }\nexamples', "must have the side"),
+        ("examples", 'letters = { a = { side = 0, rows = ["AB"] } }\nexamples', "the side of"),
+        ("examples", 'letters = { a = { side = 1, rows = "AB" } }\nexamples', "rows of letters"),
+        ("examples", 'letters = { a = { side = 1, rows = ["A"] } }\nexamples', "rows of letters"),
+        ("examples", 'letters = { a = { side = 1, rows = ["A1"] } }\nexamples', "rows of letters"),
+        ("examples", 'letters = { a = { side = 1, rows = ["AB", "CA"] } }\nexamples', "different"),
+        ("examples", 'letters = { a = { side = 1, rows = ["AB", "C"] } }\nexamples', "rows of"),
+        ("examples", 'letters = { a = { side = 1, row = ["AB"] } }\nexamples', "rows of letters"),
     ],
 )
 def test_an_error_names_file_key_and_what_is_allowed(tmp_path, old, new, rule):

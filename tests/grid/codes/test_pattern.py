@@ -5,8 +5,22 @@ from fractions import Fraction
 import pytest
 
 from geodp.errors import UsageError
-from geodp.grid.codes.pattern import Country, Hemisphere, Literal, Number, read_pattern
+from geodp.grid.codes.pattern import (
+    Country,
+    Hemisphere,
+    Literal,
+    Number,
+    Square,
+    axes_of,
+    read_pattern,
+)
 
+SQUARES = {
+    "big": Square(Fraction(10), ("B", "A")),
+    "rows": Square(Fraction(10), ("B", "A")),
+    "cols": Square(Fraction(10), ("AB",)),
+    "both": Square(Fraction(10), ("AB", "CD")),
+}
 WORDS = {"size": "1000", "label": "1km", "epsg": "3035"}
 
 
@@ -67,8 +81,13 @@ def test_zeros_are_those_that_the_size_ends_in(size, unit):
         ("{(north-5/10}E{east}", "brackets"),
         ("{5-north+5}E{east}", "one number"),
         ("{north/0}E{east}", "divides by 0"),
-        ("{north}", "one northing"),
-        ("{north}N{row}E{east}", "one northing"),
+        ("{north}", "must have a northing"),
+        ("{big}{north}", "an easting"),
+        ("{big:2}{north}{east}", "is no field"),
+        ("{big!r}{north}{east}", "is no field"),
+        ("{rows}{north+5}E{east}", "several fields of one axis"),
+        ("{rows}{9-north}E{east}", "several fields of one axis"),
+        ("{NS}{north/100}N{north/10:1}E{east}", "several fields of one axis"),
         ("{north}{east:7}", "without a width"),
         ("{north}0{east}", "without a width"),
         ("{NS}{north}{NS}{EW}{east}", "twice"),
@@ -79,7 +98,17 @@ def test_zeros_are_those_that_the_size_ends_in(size, unit):
 )
 def test_what_cannot_be_read_is_refused(pattern, rule):
     with pytest.raises(UsageError, match=rule):
-        read_pattern(pattern, WORDS)
+        read_pattern(pattern, WORDS, SQUARES)
+
+
+def test_a_letter_is_one_of_a_table_and_tells_the_axes_of_which_it_has_several():
+    parts = read_pattern("{rows}{cols}{north:2}{east:2}", WORDS, SQUARES)
+    assert parts[:2] == (SQUARES["rows"], SQUARES["cols"])
+    assert [axes_of(part) for part in parts] == [(0,), (1,), (0,), (1,)]
+    assert axes_of(SQUARES["both"]) == (0, 1)
+    assert axes_of(Literal("N")) == ()
+    alone = read_pattern("{both}", WORDS, SQUARES)
+    assert alone == (SQUARES["both"],)
 
 
 def test_a_crs_without_a_number_has_no_epsg():

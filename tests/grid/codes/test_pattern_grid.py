@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pyproj import Transformer
 
-from geodp.errors import CodeError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.description import described_names, find_description, parse_description
 from geodp.grid.codes.pattern_grid import PatternGrid
@@ -80,6 +80,118 @@ def test_a_code_is_the_corner_of_its_cell(codes, corner, code):
     )
     assert (y, x) == corner
     assert Spelling(grid.description.describe(), "1km").read(code) == (int(row[0]), int(col[0]))
+
+
+FIVES = '["ABCDE", "FGHJK", "LMNOP", "QRSTU", "VWXYZ"]'
+LETTERS = f"""
+name = "own"
+crs = "EPSG:27700"
+origin = [-1000000, -500000]
+sizes = {{{{ 2km = 2000 }}}}
+extent = [0, 0, 700000, 1300000]
+codes = {{}}
+[letters]
+big = {{{{ side = 500000, rows = {FIVES} }}}}
+square = {{{{ side = 100000, rows = {FIVES} }}}}
+tetrad = {{{{ side = 2000, rows = ["EJPUZ", "DINTY", "CHMSX", "BGLRW", "AFKQV"] }}}}
+column = {{{{ side = 100000, rows = ["ABCDEFGHIJKLMNOPQ"] }}}}
+"""
+
+
+def lettered(codes, **more):
+    description = replace(parse_description(LETTERS.format(codes), "own.toml"), **more)
+    return PatternGrid(description, "2km")
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ("'{big}{square}{east/10000:1}{north/10000:1}{tetrad}'", "SU31X"),
+        ("'{big}{square}{east/10000:1}{north/10000:1}{east/2000:1}{north/2000:1}'", "SU3142"),
+        ("'{big}{square}{col:2}{row:2}'", "SU1907"),
+        ("'{big}{east/1000:3}-{north/1000}'", "S438-114"),
+        ("'{column}{east/2000:2}/{north/2000}'", "O19/57"),
+        ("'{north/100000}{column}{east/1000:2}_{north/1000:2}'", "6O38_14"),
+        ("'{east/100000}_{north/100000}_{east/10000:1}{north/10000:1}{tetrad}'", "14_6_31X"),
+    ],
+)
+def test_fields_of_one_axis_count_within_the_one_before(codes, code):
+    grid = lettered(codes)
+    row, col = grid.locate([438_710.0], [114_792.0])
+    assert grid.format(row, col).tolist() == [code]
+    again = grid.parse([code])
+    assert (again[0][0], again[1][0]) == (row[0], col[0])
+    alone = Spelling(grid.description.describe(), "2km")
+    assert alone.read(code) == (int(row[0]), int(col[0]))
+    assert alone.write(int(row[0]), int(col[0])) == code
+
+
+@pytest.mark.parametrize(
+    ("codes", "rule"),
+    [
+        ("'{square}{big}{east/2000:2}{north/2000:2}'", "letters for 5 squares"),
+        ("'{big}{tetrad}'", "letters for 5 squares"),
+        ("'{tetrad}{big}'", "letters for 5 squares"),
+        ("'{big}{square}'", "does not tell the cells of 2000 apart"),
+        ("'{big}{square}{square}{east/2000:2}{north/2000:2}'", "tells 100000 twice"),
+        ("'{big}{square}{east/3000:2}{north/3000:2}'", "is no part of the one before"),
+        ("'{big}{square}{east/10000:1}{east/1000:1}{north/1000:1}'", "have 2 digits"),
+        ("'{big}{square}{east/2000:2}{east/2000:2}{north/2000:2}'", "tells 2000 twice"),
+        ("'{east}N{north/2000}N{north/10000:1}'", "no part of the one before"),
+    ],
+)
+def test_fields_that_leave_cells_untold_or_tell_them_twice_are_refused(codes, rule):
+    with pytest.raises(UsageError, match=rule):
+        lettered(codes)
+
+
+def test_squares_hold_the_extent():
+    codes = "'{square}{east/2000:2}{north/2000:2}'"
+    with pytest.raises(UsageError, match="letters for 5 squares"):
+        lettered(codes)
+    with pytest.raises(UsageError, match="begins south or west"):
+        lettered(codes, origin=(Fraction(100_000), Fraction(0)))
+
+
+@pytest.mark.parametrize(
+    ("code", "rule"),
+    [
+        ("SI42", "no code|check the column"),  # there is no I
+        ("su42", "as capitals"),
+        ("SU425", "use british:1km|check the column"),
+        ("SU4217", "use british:1km"),
+        ("S442", "check the column"),
+        ("SU 42 ", "strip the blanks"),
+    ],
+)
+def test_what_is_no_code_of_letters_is_refused(code, rule):
+    with pytest.raises(CodeError, match=rule):
+        code_system("british:10km").parse(["SU41", code])
+
+
+@pytest.mark.parametrize("name", ["british:10km", "irish:10km", "korean:10km"])
+def test_texts_of_letters_are_codes_to_both_readers_or_to_none(name):
+    system, rng = code_system(name), np.random.default_rng(0)
+    spelling = Spelling(system.description.describe(), system.label)
+    some = [*"ASTVZI가나사아자", *"0123456789"]
+    texts = ["".join(rng.choice(some, rng.integers(2, 5))) for _ in range(4000)]
+    found = []
+    for text in texts:
+        try:
+            found.append(spelling.read(text))
+        except ValueError:
+            found.append(None)
+    index, done = system._read(np.array(texts, object))
+    assert done.tolist() == [one is not None for one in found]
+    assert [tuple(one) for one in index.T[done].tolist()] == [one for one in found if one]
+    assert 5 < done.sum() < 4000
+
+
+def test_no_square_outside_of_the_table_is_written():
+    system = code_system("irish:10km")
+    for row, col in ((50, 0), (0, 50), (-1, 0), (0, -1)):
+        with pytest.raises(CodeError, match="codes exist"):
+            system.format([row], [col])
 
 
 def test_cells_are_counted_from_a_corner_that_all_sizes_share_beyond_the_extent():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.grid.codes import code_system
-from geodp.grid.codes.recognise import systems_of
+from geodp.grid.codes.recognise import count_others, systems_of
 
 ALONE = [
     "inspire:1km",
@@ -13,6 +13,9 @@ ALONE = [
     "ssb:250m",
     "dkn:100m",
     "ibge:1km",
+    "british:1km",
+    "irish:100m",
+    "korean:100m",
     "jis:half",
     "jis:2km",
     "quadkey:16",
@@ -81,3 +84,13 @@ def test_thirteen_digits_are_squares_of_sweden(kind):
     """Which size they are of they do not tell."""
     found = systems_of(np.array(["3940006133000", "3950006134000"]).astype(kind), "rutid_scb")
     assert {*found} == {f"national:3006:{size}" for size in ("1km", "500m", "250m", "200m", "100m")}
+
+
+def test_short_codes_and_those_of_one_letter_are_looked_for_in_columns_of_that_name():
+    """Outward codes of British postcodes, and numbers of persons, look like them."""
+    assert count_others(["SE10", "SW11", "NE12"], 0) == {}
+    assert count_others(["SE10", "SW11", "NE12"], 0, "grid_ref") == {"british:10km": 0}
+    assert count_others(["G0305", "N0050"], 0, "id") == {}
+    assert count_others(["G0305", "N0050"], 0, "Grid ref") == {"irish:1km": 0}
+    assert count_others(["SU4217", "TQ 30 80", "SU1"], 1) == {"british:1km": 1}
+    assert count_others(["다사551085"], 0) == {"korean:100m": 0}

@@ -142,7 +142,11 @@ def _require_fitting(context: click.Context) -> None:
     if options["ratio"] and (options["cells"] or given & {*RATED}):
         raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
-        raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
+        raise UsageError(
+            "Say what to compare: --area CODE, repeatable, or --regions FILE, with --conservative "
+            "where the releases have no negative counts; or --cells of two releases that have "
+            "them. geodp diff OLD NEW --cells estimates changes of cells of any two."
+        )
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")
     require_named(options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import is_zipfile
 
 import click
 
@@ -34,10 +35,10 @@ def explain(release: Path, language: str, as_json: bool) -> None:
     RELEASE may also be what geodp select has written, a card alone (release.json), or the JSON
     file of geodp audit.
     """
-    if release.is_file() and release.name != CARD:
+    if release.is_file() and release.name != CARD and not is_zipfile(release):
         found = _explain_file(release, language)
     else:
-        found = _explain(release.parent if release.is_file() else release, language)
+        found = _explain(release, language)
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
     else:
@@ -64,8 +65,8 @@ def _explain_file(path: Path, language: str) -> Explanation:
         document = read_json(path)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"it is not readable as JSON ({error}); give the folder of a release (an archive "
-            f"unpacked), its card {CARD}, or the JSON file of geodp audit.",
+            f"it is not readable as JSON ({error}); give the folder of a release or its zip "
+            f"archive, its card {CARD}, or the JSON file of geodp audit.",
             file=str(path),
         ) from None
     return explain_audit(document, language)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
@@ -64,13 +66,14 @@ def part_inputs(
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
         parted[time] = tuple(map(Path, files))
-    context.params["snapshots"] = parted
+    context.params["snapshots"], context.meta[INPUTS] = parted, given
     return tuple(path for paths in parted.values() for path in paths)
 
 
 @click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
-@grid_options
+@layout_options
+@partial(grid_options, required=False)
 @option(
     "--person-in",
     group="Privacy",
@@ -158,13 +161,15 @@ class _Start:
 
 def _publish(options: dict[str, Any]) -> str:
     """Publish; what is to be said of it."""
-    require_known(click.get_current_context())
+    context = click.get_current_context()
+    inferred = complete(context, options)
+    require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
-        return _write(options, start, None)
+        return _write(options, start, None, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
     from geodp.release.outline import list_warnings
 
@@ -175,7 +180,7 @@ def _publish(options: dict[str, Any]) -> str:
         click.echo(f"Warning: {words}", err=True)
     for words in prepared.sharing.sentences:
         click.echo(words, err=True)
-    return _write(options, start, prepared)
+    return _write(options, start, prepared, inferred=inferred)
 
 
 def _start(options: dict[str, Any]) -> _Start:
@@ -219,7 +224,9 @@ def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
     return prepare_series(tables, start.periods, start.request, start.options)
 
 
-def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | None) -> str:
+def _write(
+    options: dict[str, Any], start: _Start, prepared: PreparedSeries | None, *, inferred: bool
+) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.series.files import stage_series
 
@@ -228,6 +235,8 @@ def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | No
         tell_if_kept(output),
         stage_series(start.grid, output, **_place(options), resume=resume) as place,
     ):
+        if inferred:
+            write_recipe(options, place.folder)
         if prepared is None:
             series, run = _resume(place, start, options)
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import isnan
 from typing import Any
@@ -13,7 +15,7 @@ import pyarrow.types as kinds
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
@@ -60,6 +62,7 @@ def inspect(
     delimiter: str | None = None,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
 ) -> dict[str, Any]:
@@ -80,8 +83,10 @@ def inspect(
         Of a GeoPackage with several, or sheet of a workbook.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
+    first_row : int, optional
+        The first line or row of the table, where units or totals stand between the names and it.
     last_row : int, optional
-        The last line or row of the table, where notes stand below it.
+        The last line or row of the table, where notes or totals stand below it.
     member : str, optional
         Name of an archive's member, or a pattern of several.
 
@@ -98,8 +103,9 @@ def inspect(
         or None; ``geometry``, the CRS of geometries, or None, and ``points``, whether all of them
         are points; ``own_grid``, of codes of no known grid a description of one, a TOML file to be
         filled in, or empty; ``protected``, whether columns tell of hidden values; of a text
-        ``encoding`` and ``delimiter``; and where the first row looks like data ``header_row``,
-        another one that looks like the header, or None.
+        ``encoding`` and ``delimiter``; and where the first row holds no names, and no row was said
+        to, ``header_row`` and ``first_row``: those that look like the names, by which the table is
+        described, and like the first below them.
 
     Raises
     ------
@@ -114,17 +120,37 @@ def inspect(
             raise UsageError("Only a text has an encoding (--encoding, encoding=).")
         if kind in RASTER:
             return {"format": "raster", "raster": _raster(here)}
-        opened = open_tables(
+        opens = partial(
+            open_tables,
             here,
             delimiter=delimiter,
             encoding=encoding,
             labelled=True,
             layer=layer,
-            header_row=header_row,
             last_row=last_row,
             member=member,
         )
-        return {"format": kind, "tables": [_table(table, known or Known()) for table in opened]}
+        guessed: dict[str, int] = {}
+        if header_row is None:
+            found = _guess_rows(opens(first_row=first_row))
+            if found is not None:
+                header_row, first_row = found[0], first_row or found[1]
+                guessed = {"header_row": header_row, "first_row": first_row}
+        opened = opens(header_row=header_row, first_row=first_row)
+        tables = [_table(table, known or Known()) | guessed for table in opened]
+        return {"format": kind, "tables": tables}
+
+
+def _guess_rows(opened: Iterator[Table]) -> tuple[int, int] | None:
+    """Return the rows that look like the names and the first of one table that cannot be read."""
+    tables = [*opened]
+    if len(tables) != 1:
+        return None
+    with suppress(InputError):
+        if all(map(is_name, map(str.strip, tables[0].columns))):
+            _first(tables[0])
+            return None
+    return guess_header_of(tables[0])
 
 
 def _raster(path: FilePath) -> dict[str, Any]:
@@ -147,7 +173,6 @@ def _table(table: Table, known: Known) -> dict[str, Any]:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
         shape = {"geometry": _crs_of(table), "points": False}
-        found["header_row"] = guess_header_of(table)
         return found | shape | _roles(titles, Roles(), [])
     found["columns"] = [
         {"name": name, kind: more} for name, more in zip(titles, second, strict=True)

@@ -18,6 +18,7 @@ from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.public_file import opening_of
 
 ATTRIBUTES = frozenset(
     map(fold, ("attribute", "variable", "dimension", "axis", "属性", "変数", "項目"))
@@ -64,7 +65,7 @@ def read_lists(
     found: dict[str, tuple[str, ...]] = {}
     for name, one in given.items():
         if isinstance(one, str) or not isinstance(one, Sequence):
-            lists = _read_file(Path(one))
+            lists = _read_file(Path(one), opening_of(one))
             if name:
                 own = _find_list(lists, name, (columns or {}).get(name, name))
                 if own is None:
@@ -106,7 +107,7 @@ def _find_list(lists: Mapping[str, Sequence[str]], name: str, column: str) -> st
     return near[0] if near else "" if "" in lists else None
 
 
-def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
+def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the lists of a file by attributes; under an empty name one that does not say."""
     if path.suffix.lower() == ".toml":
         return _of_document(read_toml(read_text(path), str(path)), path)
@@ -119,7 +120,7 @@ def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
         return _of_document(said, path) if found is None else found
     if path.suffix.lower() == ".xml":
         return read_xml(path)
-    tables = [*open_tables(path)]
+    tables = [*open_tables(path, **opening)]
     if len(tables) != 1:
         raise UsageError(f"{path} holds several tables; {FORMS}.")
     return _of_table(tables[0], path)

@@ -79,7 +79,7 @@ OF_OPERATOR = (
 )
 """Options that only the operator gives, as they state what no layout can know."""
 
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "last_row", "member")
+OF_FILE = ("encoding", "delimiter", "layer", "header_row", "first_row", "last_row", "member")
 """Options that say how a file is opened."""
 
 OF_COLUMNS = ("code", "x", "y", "value", "person")

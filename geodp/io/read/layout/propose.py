@@ -34,6 +34,7 @@ from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names, match
 from geodp.table.source import Fact
@@ -90,6 +91,11 @@ class Proposal:
         Attributes (``--attribute``) that columns side by side make, by the preset: labels by names.
     facts : tuple of Fact
         Which label each column of such an attribute is for, where the preset says so.
+    levels : tuple of str
+        Of what must still be said, that of the levels of a table of units.
+    by : tuple of str
+        Attributes that columns are called after, each of which may tell rows of a cell apart; none
+        of a preset's layout.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -97,6 +103,8 @@ class Proposal:
     preset: str = ""
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
+    levels: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
 
 def propose(
@@ -141,14 +149,13 @@ def propose(
     divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
     asks: list[str] = []
+    ask_levels: list[str] = []
     if chosen is not None:
         options, asks = _of_preset(chosen, [*names, *labels], given, divided)
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not names:
-        row = table.get("header_row")
-        said = "the file needs a header with names" if row is None else point_to(row).rstrip(".")
-        more = {}, [f"the first row looks like data; {said}"]
+        more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
@@ -159,14 +166,8 @@ def propose(
         known["stated"] = (
             chosen is not None and told and _states_contribution(chosen, options, same)
         )
-        own = [] if chosen is None else match(str(chosen.options.get("value")), [*names, *labels])
-        another = own and [*same.get("value", own)] != own[:1]
-        if chosen is not None and chosen.contribution is not None and not told:
-            known["stated_of"] = (
-                f"; the preset {chosen.name} states it of a header of its own alone"
-            )
-        elif chosen is not None and chosen.contribution is not None and another:
-            known["stated_of"] = f"; the preset {chosen.name} states it of {own[0].strip()} alone"
+        if chosen is not None and chosen.contribution is not None:
+            known["stated_of"] = _whose(chosen, [*names, *labels], same.get("value"), told=told)
         unit, levels = _code_of_units(given, names)
         if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
             known["code"] = options["code"] = unit
@@ -176,7 +177,10 @@ def propose(
         more = _of_table(table, names, labels, known, chosen)
         code = known.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
-            more[1].append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
+            ask_levels.append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
+    if "header_row" in table and "header_row" not in given:
+        row = point_to(table["header_row"], table["first_row"]).rstrip(".")
+        more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
@@ -185,7 +189,34 @@ def propose(
     attribute = str({**options, **given}.get("attribute"))
     facts = () if divided.keys().isdisjoint(settled) else _describe(parts[attribute])
     name = "" if chosen is None else chosen.name
-    return Proposal(settled, (*asks, *more[1]), name, found_parts, facts)
+    asked = (*asks, *more[1], *ask_levels)
+    by = () if chosen is not None else _attributes_of(table, named)
+    return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,), by)
+
+
+def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[str, ...]:
+    """Return the attributes that columns are called after which hold nothing else."""
+    places = ("key", "origin", "destination", "x", "y", "count")
+    taken = {*(table.get(place) for place in places), *named}
+    columns = [str(one["name"]) for one in table.get("columns") or ()]
+    found = [find_attribute(name) for name in columns if name not in taken]
+    return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def _whose(
+    preset: Preset, titles: Sequence[str], given: Sequence[str] | None, *, told: bool
+) -> str:
+    """Return of which table or column alone a preset states the contribution, if not of this.
+
+    ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
+    """
+    if not told:
+        return f"; the preset {preset.name} states it of a header of its own alone"
+    # A column without a label has its name for one.
+    own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
+    if own and [*(given or own)] != own[:1]:
+        return f"; the preset {preset.name} states it of {own[0].strip()} alone"
+    return ""
 
 
 def _describe(one: Attribute) -> tuple[Fact, ...]:

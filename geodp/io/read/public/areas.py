@@ -125,6 +125,9 @@ def list_areas(system: CodeSystem) -> tuple[str, ...]:
         "ibge": ("brazil",),
         "ssb": ("norway",),
         "dkn": ("denmark",),
+        "british": ("united-kingdom",),
+        "irish": ("ireland",),
+        "korean": ("south-korea",),
         **dict.fromkeys(("inspire", "eea"), tuple(sorted(map(slug, EUROPE)))),
     }
     countries = homes.get(system.name.partition(":")[0], ())

@@ -173,7 +173,9 @@ def _require_known(path: Path) -> int | None:
     if not known:
         raise InputError(
             "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
-            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged.",
+            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged. A table of cells and "
+            "their areas goes into geodp publish (--regions), whose areas are then asked for by "
+            "their codes (--area).",
             file=os.fspath(path),
         )
     kind = kind_of(path)

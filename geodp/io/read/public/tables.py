@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.public_file import opening_of
 
-OF_INPUTS = (
-    " --member and --header-row are said of the inputs: of a public archive, unpack the table that "
-    "is meant and give it (in Python: member= of its reader)."
+FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
+"""Options that errors about a file ask for."""
+
+OF_PUBLIC = (
+    " --{flag} is said of the inputs: of a public file, say --public-file {name}.{flag}=VALUE (in "
+    "Python: {word}= of its reader)."
 )
 
 
@@ -38,20 +44,27 @@ def open_public(
     InputError
         A file that cannot be read, or an archive whose tables differ.
     """
-    opened = open_tables(
-        path, delimiter=delimiter, encoding=encoding, header_row=header_row, member=member
-    )
+    opening: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "header_row": header_row,
+        "member": member,
+        **opening_of(path),
+    }
+    name = "public-totals" if what == "totals" else what
     try:
-        tables = list(opened)
+        tables = list(open_tables(path, **opening))
     except InputError as error:
-        if "--member" not in error.rule:
+        flag = next((one for one in FLAGS if f"--{one}" in error.rule), None)
+        if flag is None:
             raise
         rule, file, row = error.rule, error.file, error.row
     else:
         if len(tables) != 1:
             raise UsageError(
-                f"The archive holds several tables; give that of the {what} alone, or name it "
-                "(member= in Python)."
+                f"The archive holds several tables; name that of the {what} (--public-file "
+                f"{name}.member=NAME, member=)."
             )
         return tables[0]
-    raise InputError(f"{rule}{OF_INPUTS}", file=file, row=row)
+    more = OF_PUBLIC.format(name=name, flag=flag, word=flag.replace("-", "_"))
+    raise InputError(rule + more, file=file, row=row)

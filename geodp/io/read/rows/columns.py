@@ -53,7 +53,7 @@ MEMBER = (
 )
 NO_OTHER_ROWS = (
     "Only texts and workbooks have rows above their header or below their table (--header-row, "
-    "header_row=; --last-row, last_row=); leave the option out."
+    "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out."
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
@@ -127,6 +127,7 @@ def open_tables(
     labelled: bool = False,
     layer: str | None = None,
     header_row: int | None = None,
+    first_row: int | None = None,
     last_row: int | None = None,
     member: str | None = None,
     scratch: FilePath | None = None,
@@ -145,6 +146,8 @@ def open_tables(
     header_row : int, optional
         Line of a text, or row of a sheet, with the names, counted from 1; what stands above is not
         read. Default: the first one that is not blank.
+    first_row : int, optional
+        The first line or row below the names; units and totals between are not read.
     last_row : int, optional
         The last line or row of the table; notes below it are not read. Default: the file's.
     member : str, optional
@@ -171,7 +174,7 @@ def open_tables(
                 "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
                 "encoding=)."
             )
-    span = Span(header_row, last_row)
+    span = Span(header_row, last_row, first_row)
     if isinstance(paths, ArrowStream):
         if span.is_named:
             raise UsageError(NO_OTHER_ROWS)
@@ -373,11 +376,11 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
     known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
     all_names = all(map(is_name, table.columns))
     if (row := _find_header(table, [wanted, *asked])) is not None:
-        return point_to(row)
+        return point_to(row, row + 1)
     if all_names and known and (other := tell_apart(wanted, table.columns)):
         return other
-    if not (all_names and known) and (row := guess_header_of(table)) is not None:
-        return point_to(row)
+    if not (all_names and known) and (rows := guess_header_of(table)) is not None:
+        return point_to(*rows)
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
         return f"the first row looks like data, and a header with names is needed.{remedy}"
@@ -409,8 +412,11 @@ def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
     return None
 
 
-def guess_header_of(table: Table) -> int | None:
-    """Return another row of a text or sheet that looks like its header; None where none does."""
+def guess_header_of(table: Table) -> tuple[int, int] | None:
+    """Return another row of a text or sheet that looks like its header; None where none does.
+
+    Beside it that with which its table seems to begin.
+    """
     from geodp.io.read.rows.forms.workbook import SheetTable
 
     return table.guess_header() if isinstance(table, TextTable | SheetTable) else None

@@ -35,7 +35,7 @@ from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
-from geodp.io.read.rows.span import FOUND, ORDER, Span, UpToLine
+from geodp.io.read.rows.span import BETWEEN, FOUND, NO_FIRST, ORDER, Span, UpToLine, find_row
 from geodp.table.source import Fact, KnownBy
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class TextTable(FileTable):
     header_row : int
         Line of the names, counted from 1.
     head_lines : int
-        Lines of the file down to the last of the header.
+        Lines of the file down to the last of the header, or of the units and totals below it.
     last_row : int, optional
         The last line of the table, where notes stand below it.
     facts : tuple of Fact
@@ -173,8 +173,11 @@ class TextTable(FileTable):
             Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
         )
         end = above + lines
-        if span.last is not None and span.last <= end:
+        if any(row is not None and row <= end for row in (span.first, span.last)):
             raise UsageError(ORDER)
+        if span.first is not None:
+            _require_units(text.split("\n"), delimiter, above, lines, span.first, file.name)
+            end = span.first - 1
         facts += span.facts
         titles = tuple(labels or [""] * len(names))
         return cls(
@@ -200,6 +203,7 @@ class TextTable(FileTable):
             counted = CountedStream(body)
             reader: Any = self._read(
                 chosen,
+                ragged,
                 lambda: pyarrow.csv.open_csv(
                     counted,
                     read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
@@ -218,10 +222,7 @@ class TextTable(FileTable):
             )
             records = 0
             while True:
-                batch = self._read(chosen, reader.read_next_batch)
-                if ragged:
-                    self._look_at_quotes(chosen)
-                    raise self._explain_ragged()
+                batch = self._read(chosen, ragged, reader.read_next_batch)
                 if batch is None:
                     end = "there" if counted.ended else "missing"
                     self._met[:] = [Fact("line end at the end", end, "file")]
@@ -229,7 +230,13 @@ class TextTable(FileTable):
                         self._look_at_quotes(chosen)
                     if isinstance(body, UpToLine):
                         assert self.last_row is not None
-                        body.require_notes(self.name, self.last_row, self.delimiter, self.encoding)
+                        body.require_notes(
+                            self.name,
+                            self.last_row,
+                            self._first_row(),
+                            self.delimiter,
+                            self.encoding,
+                        )
                     return
                 records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
@@ -247,14 +254,26 @@ class TextTable(FileTable):
                     return number
         return None
 
-    def guess_header(self) -> int | None:
-        """Return the first other line that looks like a header of more columns, None if none."""
+    def guess_header(self) -> tuple[int, int] | None:
+        """Return the first other line that looks like a header of more columns, None if none.
+
+        Beside it that with which its table seems to begin.
+        """
         wider = sum(map(bool, self.names))
         for delimiter in DELIMITERS:
             found = guess_header(self._head_rows(delimiter), wider)
-            if found is not None and found + 1 != self.header_row:
-                return found + 1
+            if found is not None and found[0] + 1 != self.header_row:
+                return found[0] + 1, found[1] + 1
         return None
+
+    def _first_row(self) -> list[str]:
+        """Return the fields of the first line below the header that is not blank."""
+        with self.file.open() as stream:
+            self._skip_header(stream)
+            text = io.TextIOWrapper(stream, self.encoding, "replace", newline="")
+            with suppress(csv.Error):
+                return next(filter(None, csv.reader(text, delimiter=self.delimiter)), [])
+        return []
 
     def _head_rows(self, delimiter: str) -> list[list[str]]:
         """Fields of the first lines of the file, each for itself."""
@@ -266,17 +285,25 @@ class TextTable(FileTable):
                 found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
         return found
 
-    def _read(self, chosen: Sequence[int], step: Callable[[], T]) -> T | None:
-        """Carry out a step of reading, None at the end; a quote is the first to be blamed."""
+    def _read(
+        self, chosen: Sequence[int], ragged: Sequence[bool], step: Callable[[], T]
+    ) -> T | None:
+        """Carry out a step of reading, None at the end; a quote is the first to be blamed.
+
+        ``ragged`` is filled where a row is of another length, even one that cannot be decoded.
+        """
         wrong: InputError | None = None
+        found: T | None = None
         try:
-            return guard(self.name, step)
+            found = guard(self.name, step)
         except StopIteration:
-            return None
+            pass
         except InputError as error:
             wrong = error
-        self._look_at_quotes(chosen)
-        raise wrong
+        if wrong is not None or ragged:
+            self._look_at_quotes(chosen)
+            raise self._explain_ragged() if ragged or wrong is None else wrong
+        return found
 
     def _look_at_quotes(self, chosen: Sequence[int]) -> None:
         """Raise InputError at the first record whose quoted fields hide rows."""
@@ -324,8 +351,8 @@ class TextTable(FileTable):
 
     def _explain_ragged(self) -> InputError:
         width = len(self.names)
-        if (row := self.guess_header()) is not None:
-            rule = f"Rows have more columns than the header ({width}); {point_to(row)}"
+        if (rows := self.guess_header()) is not None:
+            rule = f"Rows have more columns than the header ({width}); {point_to(*rows)}"
             return InputError(rule, file=self.name, row=self.header_row)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
@@ -484,6 +511,24 @@ def _from_line(text: str, line: int, above: int, name: str) -> str:
     if rule:
         raise InputError(rule, file=name, row=line)
     return lines[-1]
+
+
+def _require_units(
+    head: Sequence[str], delimiter: str, above: int, lines: int, first: int, name: str
+) -> None:
+    """Raise InputError where a row stands above the ``first`` one, or that is not in the head.
+
+    ``head``: its lines from that of the names on, which ``above`` lines precede and ``lines`` hold.
+    """
+    found: list[list[str]] = []
+    for line in head[lines : first - above]:
+        found.append([])
+        with suppress(csv.Error, StopIteration):
+            found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+    if len(found) < first - above - lines or not any(found[-1]):
+        raise InputError(NO_FIRST, file=name, row=first)
+    if (wrong := find_row(found[:-1], found[-1], above + lines)) is not None:
+        raise InputError(BETWEEN, file=name, row=wrong)
 
 
 def _first_line(text: str, name: str) -> str:

@@ -26,8 +26,9 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data, name the last row where notes stand below "
-    "it (--last-row, last_row=), or delete a row that is a note or a part of the header."
+    "(--missing, missing=), otherwise complete the data; where units or totals stand below the "
+    "names, or notes below the table, name its first row (--first-row, first_row=) or its last "
+    "(--last-row, last_row=)."
 )
 BROKEN = (
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
@@ -509,6 +510,7 @@ def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
         raise CodeError(position, rule(column[position].as_py()))
 
 
+_MONEY = "$\u00a2-\u00a5\u20a0-\u20c0"
 _DASH = "[-\u2010-\u2015\u2212~\u301c\u2026]"
 _KINDS = (
     (r"0x[0-9a-f]+", "a count is hexadecimal; write it in decimal digits."),
@@ -531,7 +533,7 @@ _KINDS = (
         "(--value, value=).",
     ),
     (
-        r"[$\u20ac\u00a3\u00a5].*|.*([$\u20ac\u00a3\u00a5\u5186]|eur|usd|jpy|gbp|chf)",
+        rf"[{_MONEY}].*|.*([{_MONEY}\u5186\u5143\uc6d0]|eur|usd|jpy|gbp|chf|kr|kč|zł)",
         "a count is an amount of money, which is no number of people; choose the column of counts "
         "(--value, value=).",
     ),

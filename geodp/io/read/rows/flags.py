@@ -57,7 +57,7 @@ class Flags:
         """
         marks = dict.fromkeys(mark.translate(WIDE).strip() for mark in given)
         for mark in marks:
-            if not _is_flag(mark):
+            if not is_flag(mark):
                 raise UsageError(
                     f"'{printable(mark)}' is no flag beside a number (--flags, flags=): flags are "
                     "marks such as p, e, * or (). What is a part of a number, multiplies or bounds "
@@ -130,7 +130,7 @@ def _without(mark: str, text: str) -> str | None:
     return text.removeprefix(mark).strip() if text.startswith(mark) else None
 
 
-def _is_flag(mark: str) -> bool:
+def is_flag(mark: str) -> bool:
     """Whether a mark leaves the number beside it what it is."""
     if mark in BRACKETS:
         return True

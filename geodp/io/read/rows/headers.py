@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from geodp.io.read.rows.names import fold, spell
+
+BETWEEN = 3
+"""Rows, such as units and totals, among which the first one of a table is looked for."""
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -50,22 +52,45 @@ _VALUE = re.compile(
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
 
-def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> int | None:
-    """Return the number from 0 of the first row that looks like a header; None where none does.
+def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, int] | None:
+    """Return the numbers from 0 of the first row that looks like a header, and of the first below.
 
-    It has more fields than ``wider``, all filled and different, the first one a name; and the next
-    row that is not blank has as many, and more of them values. This is a hint for a person and
-    decides nothing.
+    None where none does. A header has more fields than ``wider``, all filled and different, the
+    first one a name; and a row soon below it has as many, and more of them values. Rows that differ
+    from those of the table, such as units and totals, may stand between. This is a hint for a
+    person and decides nothing.
 
     >>> guess_header([["Population"], [""], ["mesh", "n"], ["53394611", "5"]])
-    2
+    (2, 3)
+    >>> rows = [["mesh", "n"], ["", "persons"], ["Total", "12"], ["53394611", "5"], ["5", "7"]]
+    >>> guess_header(rows)
+    (0, 3)
     """
     filled = [(number, row) for number, one in enumerate(rows) if (row := trim(one))]
-    for (number, row), (_, below) in pairwise(filled):
-        plain = len(row) > wider and all(row) and len({*map(fold, row)}) == len(row)
-        if plain and is_name(row[0]) and len(below) == len(row) and _values(row) < _values(below):
-            return number
+    for at, (number, row) in enumerate(filled):
+        below = filled[at + 1 :]
+        if _is_plain(row, wider) and _is_above(row, below[:BETWEEN]):
+            forms = [tuple(map(is_name, each)) for _, each in below if len(each) == len(row)]
+            usual = max({*forms}, key=lambda form: (forms.count(form), forms.index(form)))
+            first = next(n for n, each in below if tuple(map(is_name, each)) == usual)
+            return number, first
     return None
+
+
+def _is_plain(row: Sequence[str], wider: int) -> bool:
+    """Whether all fields of a row are filled and different, as names are, the first one a name."""
+    plain = len(row) > wider and all(row) and len({*map(fold, row)}) == len(row)
+    return plain and is_name(row[0])
+
+
+def _is_above(row: Sequence[str], below: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Whether one of the rows below has more values, and none above that one may be the header."""
+    for _, each in below:
+        if len(each) == len(row) and _values(row) < _values(each):
+            return True
+        if _is_plain(each, len(row) - 1):
+            return False
+    return False
 
 
 def trim(row: Sequence[str]) -> list[str]:
@@ -76,12 +101,22 @@ def trim(row: Sequence[str]) -> list[str]:
     return found
 
 
-def point_to(row: int) -> str:
-    """Return what to do where another row looks like the header, as the end of a sentence."""
+def point_to(row: int, first: int) -> str:
+    """Return what to do where another row looks like the header, as the end of a sentence.
+
+    ``first``: the row below it with which the table seems to begin.
+    """
+    if first == row + 1:
+        return (
+            f"row {row} looks like the header; say so (--header-row {row}, header_row={row}), and "
+            "titles and notes above it are not read; where notes or totals stand below the table, "
+            "name its last row (--last-row, last_row=)."
+        )
     return (
-        f"row {row} looks like the header; say so (--header-row {row}, header_row={row}), and "
-        "titles and notes above it are not read; where notes stand below the table, name its last "
-        "row (--last-row, last_row=). Of a public table, delete such rows."
+        f"row {row} looks like the header and row {first} like the first of the table; say so "
+        f"(--header-row {row} --first-row {first}, header_row={row}, first_row={first}), and what "
+        "stands above them and between them is not read; where notes or totals stand below the "
+        "table, name its last row (--last-row, last_row=)."
     )
 
 

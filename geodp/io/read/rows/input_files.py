@@ -80,12 +80,12 @@ DAMAGED = "The file is truncated or damaged; fetch or write it again."
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
 """What a document of OpenDocument, a zip archive, has after its first header of 30 bytes."""
 
-WORKBOOKS = ("xlsx", "xls", "ods")
+WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 """Kinds that have sheets of cells."""
 
-OTHER_WORKBOOK = (
-    "This is a binary workbook (xlsb), or a document that is none; save the table as xlsx, xls or "
-    "ods without a password, or as CSV."
+NO_SPREADSHEET = (
+    "This is a document without a spreadsheet; save the table as xlsx, xlsb, xls or ods without a "
+    "password, or as CSV."
 )
 NO_ARCHIVE = "Only zip archives have members (--member, member=); leave the option out."
 VOLUME = (
@@ -262,17 +262,16 @@ def kind_of(path: FilePath) -> str:
             "are to be converted first, to GeoPackage or GeoTIFF."
         )
     document = start.startswith(OPEN_DOCUMENT, 30)
-    other = document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30)
-    if other or (start and name.lower().endswith(".xlsb")):
-        rule = OTHER_WORKBOOK
+    if document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30):
+        rule = NO_SPREADSHEET
     if rule:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
     ending = Path(path).suffix.lower()
     if kind == "zip" and (document or ending == ".ods"):
         return "ods"
-    if kind == "zip" and ending in (".xlsx", ".xlsm"):
-        return "xlsx"
+    if kind == "zip" and ending in (".xlsx", ".xlsm", ".xlsb"):
+        return "xlsb" if ending == ".xlsb" else "xlsx"
     return _kind_of_text(ending, start) if kind == "text" else kind
 
 

@@ -49,7 +49,10 @@ class Locator:
 ENDS = ("origin", "destination")
 """What the columns at both ends of journeys are called."""
 
-NO_CELL = "A row of totals, units or notes is no cell: delete it."
+NO_CELL = (
+    "A row of totals, units or notes is no cell: delete it, or name the first and the last row of "
+    "the table (--first-row, first_row=; --last-row, last_row=)."
+)
 
 
 def locate(

@@ -27,7 +27,7 @@ TABLES = (".txt", ".csv", ".tsv")
 
 PACKED = (
     *(".gpkg", ".fgb", ".geojson", ".geojsonl", ".jsonl", ".ndjson", ".parquet", ".geoparquet"),
-    *(".xlsx", ".xlsm", ".xls", ".ods", ".tif", ".tiff", ".nc", ".asc"),
+    *(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".tif", ".tiff", ".nc", ".asc"),
 )
 """Endings of the members that are unpacked, as libraries read them by their path."""
 

@@ -1,22 +1,29 @@
-"""Which rows of a text or a sheet are its table, where titles stand above it or notes below."""
+"""Which rows of a text or a sheet are its table, and which are titles, units, totals or notes."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from geodp.errors import InputError, UsageError
+from geodp.io.read.rows.headers import is_name
 from geodp.table.source import Fact
 
-COUNTED = "Rows are counted from 1 (--header-row, header_row=; --last-row, last_row=)."
-ORDER = (
-    "The last row stands below that of the names (--header-row, header_row=; --last-row, "
-    "last_row=)."
-)
+ROWS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
+COUNTED = f"Rows are counted from 1 {ROWS}."
+ORDER = f"The first row stands below that of the names, and the last one not above it {ROWS}."
 ENDS_ABOVE = "The file ends above that row; name the last one of the table (--last-row, last_row=)."
+BETWEEN = (
+    "This row above the first one of the table (--first-row, first_row=) looks like one of its "
+    "rows; name the first of them, or delete what is no unit and no total."
+)
+NO_FIRST = (
+    "This row is blank, or below the file's; name the first one of the table (--first-row, "
+    "first_row=)."
+)
 BELOW = (
     "This row below the last one of the table (--last-row, last_row=) looks like one of its rows; "
     "name the last of them, or delete what is no note."
@@ -32,7 +39,9 @@ class Span:
     header : int, optional
         The row of the names; what stands above it is not read.
     last : int, optional
-        The last row; what stands below it are notes, which have one field each.
+        The last row; what stands below it are notes and totals.
+    first : int, optional
+        The first row; what stands between the names and it are units and totals.
 
     Raises
     ------
@@ -42,23 +51,26 @@ class Span:
 
     header: int | None = None
     last: int | None = None
+    first: int | None = None
 
     def __post_init__(self) -> None:
-        if any(row is not None and row < 1 for row in (self.header, self.last)):
+        named = [row for row in (self.header, self.first, self.last) if row is not None]
+        if any(row < 1 for row in named):
             raise UsageError(COUNTED)
-        if self.last is not None and self.last <= (self.header or 1):
+        below = [row for row in (self.first, self.last) if row is not None]
+        if named != sorted(named) or any(row <= (self.header or 1) for row in below):
             raise UsageError(ORDER)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What the operator says."""
-        said = {"header row": self.header, "last row": self.last}
+        said = {"header row": self.header, "first row": self.first, "last row": self.last}
         return tuple(Fact(n, str(row), "operator") for n, row in said.items() if row is not None)
 
     @property
     def is_named(self) -> bool:
         """Whether the operator says of any row what it is."""
-        return self.header is not None or self.last is not None
+        return any(row is not None for row in (self.header, self.first, self.last))
 
 
 FOUND = Span()
@@ -101,15 +113,17 @@ class UpToLine:
         self._left, self._rest = 0, data[end + 1 :]
         return data[: end + 1]
 
-    def require_notes(self, name: str, last: int, delimiter: str, encoding: str) -> None:
-        """Raise InputError where the file ends above the line ``last``, or rows follow it."""
+    def require_notes(
+        self, name: str, last: int, row: Sequence[str], delimiter: str, encoding: str
+    ) -> None:
+        """Raise InputError where the file ends above the line ``last``, or the like of ``row``."""
         if self._left and not (self._left == 1 and self._open):
             raise InputError(ENDS_ABOVE, file=name, row=last)
         for number, line in enumerate(self._lines_below(), last + 1):
             fields: list[str] = []
             with suppress(csv.Error):
                 fields = next(csv.reader([line.decode(encoding, "replace")], delimiter=delimiter))
-            if not is_note(fields):
+            if not is_note(fields, row):
                 raise InputError(BELOW, file=name, row=number)
 
     def _lines_below(self) -> Iterator[bytes]:
@@ -121,12 +135,48 @@ class UpToLine:
         yield begun
 
 
-def is_note(fields: list[str]) -> bool:
-    """Whether the fields of a row can be a note: one of them is filled, or none is.
+def is_note(fields: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether fields outside of a table are none of its rows, of which ``row`` is one.
+
+    At most one of them is filled; or, as in totals, a word stands first where rows have a code that
+    is none.
 
     Examples
     --------
-    >>> is_note(["Source: an office", "", ""]), is_note([]), is_note(["53394611", "5"])
-    (True, True, False)
+    >>> row = ["53394611", "5", "7"]
+    >>> is_note(["Source: an office", "", ""], row), is_note([], row), is_note(["Total", "9"], row)
+    (True, True, True)
+    >>> is_note(["53394612", "*"], row), is_note(["", "6", "1"], row), is_note(["a", "b"], ["c"])
+    (False, False, False)
     """
-    return sum(bool(field.strip()) for field in fields) <= 1
+    if sum(bool(field.strip()) for field in fields) <= 1:
+        return True
+    first = next((at for at, field in enumerate(row) if field.strip()), 0)
+    if not row or is_name(row[first]) or len(fields) <= first:
+        return False
+    return bool(fields[first].strip()) and is_name(fields[first])
+
+
+def is_unit(fields: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether fields between the names and the first ``row`` of a table are units, or a note.
+
+    Examples
+    --------
+    >>> row = ["53394611", "5", "7"]
+    >>> is_unit(["", "persons", "persons"], row), is_unit(["Total", "9", "8"], row)
+    (True, True)
+    >>> is_unit(["53394612", "6", "1"], row)
+    False
+    """
+    return all(map(is_name, fields)) or is_note(fields, row)
+
+
+def find_row(between: Sequence[Sequence[str]], row: Sequence[str], above: int) -> int | None:
+    """Return the number of a row that is like the first ``row`` below it; None where none is.
+
+    ``above``: rows down to the names, below which they stand.
+    """
+    for number, fields in enumerate(between, above + 1):
+        if not is_unit(fields, row):
+            return number
+    return None

@@ -46,6 +46,20 @@ def test_codes_that_may_be_of_several_grids_are_asked_about(codes, write):
     assert "--grid" in found.asks[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "codes", "grid"),
+    [
+        ("square", "SU4217,5\nTQ3080,7\n", "british:1km"),
+        ("Grid ref", "G 03 05,5\nN 00 50,7\n", "irish:1km"),
+        ("id", "다사551085,5\n다사551086,7\n", "korean:100m"),
+    ],
+)
+def test_squares_of_letters_are_proposed(name, codes, grid, write):
+    found = propose(write(f"{name},n\n{codes}"), {"contribution": 1})
+    assert found.options["grid"] == grid
+    assert found.options["code"] == name
+
+
 def test_what_is_given_stays(write):
     given = {"grid": "jis:half", "value": ("x",), "code": "c", "contribution": 2}
     assert propose(write(f"mesh,n\n{CODES}"), given).options == {}

@@ -165,6 +165,12 @@ MADE = (
         "statfi", tables.statfi, [f"1kmN{6670 + i}E0{380 + i}" for i in range(8)], nobody="-1"
     ),
     sheet_of("scb", tables.scb, [f"{390_000 + 1000 * i}{6_130_000 + 1000 * i}" for i in range(8)]),
+    sheet_of(
+        "scb",
+        tables.scb_ages,
+        [f"{390_000 + 1000 * i}{6_130_000 + 1000 * i}" for i in range(8)],
+        attribute="age",
+    ),
     sheet_of("census2021-v1", tables.census_v1, SQUARES, nobody="-9999"),
     sheet_of("ine-grid", tables.ine_grid, [f"PT_{code}" for code in SQUARES]),
     sheet_of("ine-bgri", tables.ine_bgri, _numbered(11060300101)),

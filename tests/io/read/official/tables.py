@@ -304,6 +304,21 @@ def scb(folder):
     _write(folder, "befolkning_1km_2025.csv", rows)
 
 
+def scb_ages(folder):
+    """All columns of the layer: ages in classes of five years, of which ald0_5 is 0 to 4."""
+    ages = [f"ald{age}_{age + 5}" for age in range(0, 100, 5)] + ["ald100w"]
+    names = ["objectid", "rutid_inspire", "rutid_scb", "rutstorl", "beftotalt", "kvinna", "man"]
+    rows = [[*names, *ages, "referenstid"]]
+    for at, (east, north, *some) in enumerate(
+        ((394000, 6133000, 1, 4, 2), (395000, 6134000, 3, 1, 1)), 1
+    ):
+        inspire = f"SE_CRS3006RES1000mN{north}E{east}"
+        counts = [0] * len(ages)
+        counts[0], counts[6], counts[13] = some
+        rows.append([at, inspire, f"{east}{north}", 1000, sum(some), 3, 3, *counts, "20241231"])
+    _write(folder, "befolkning_1km_2024.csv", rows)
+
+
 def census_v1(folder):
     first, second = LAEA
     rows = [("GRD_ID", "OBS_VALUE_T"), (_code(1000, first), 5), (_code(1000, second), 7)]
@@ -455,7 +470,7 @@ FORMS = (
     *(zensus_citizens, zensus_citizenships, zensus_adults, zensus_households, zensus_families),
     *(zensus_rents, zensus_shares, zensus_joined, zensus_atlas, census_v3, census_sdmx),
     *(filosofi_200m, filosofi_1km, filosofi_2017, filosofi_2015, filosofi_natural, gus, istat),
-    *(ibge_2022, statfi, scb, census_v1, ine_grid, ine_bgri),
+    *(ibge_2022, statfi, scb, scb_ages, census_v1, ine_grid, ine_bgri),
     *(ssb, ibge, ine_indicators, ine_tracts, statcan, abs_g01, abs_mesh_blocks),
     *(lodes_rac, lodes_wac, mobaku),
 )

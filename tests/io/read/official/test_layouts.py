@@ -54,7 +54,7 @@ OWN = {
     "ibge": (tables.ibge,),
     "ibge2022": (tables.ibge_2022,),
     "statfi": (tables.statfi,),
-    "scb": (tables.scb,),
+    "scb": (tables.scb, tables.scb_ages),
     "census2021-v1": (tables.census_v1,),
     "ine-grid": (tables.ine_grid,),
     "ine-bgri": (tables.ine_bgri,),

@@ -27,11 +27,13 @@ import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyogrio
 import rasterio
 import shapely
 from rasterio.transform import Affine
 
 from geodp.io.read.layout.presets import find_fitting
+from tests.io.read import workbooks
 
 WIDE = {code: code + 0xFEE0 for code in range(0x30, 0x3A)}
 """Digits as full-width ones."""
@@ -206,7 +208,7 @@ def is_writable(made: Any) -> bool:
         return True
     if made.packing.endswith("shp") and _is_long(made):
         return False
-    if made.packing == "xlsx" and "\0" in text_of(made):
+    if made.packing in ("xlsx", "ods") and "\0" in text_of(made):
         return False
     if made.packing in TYPED:
         return len({name.lower() for name in made.columns}) == len(made.columns)
@@ -227,11 +229,12 @@ ENDINGS = {
     **{"parquet": ".parquet", "pages": ".parquet", "xlsx": ".xlsx", "jsonl": ".jsonl"},
     **{"gpkg": ".gpkg", "fgb": ".fgb", "shp": ".shp", "geojson": ".geojson"},
     **{"geoparquet": ".parquet", "zipped shp": ".zip"},
+    **{"ods": ".ods", "xls": ".xls", "xlsb": ".xlsb"},
 }
 """Of files, by the container of a sheet."""
 
 TYPED = {"parquet", "pages", "xlsx", "jsonl", "gpkg", "fgb", "shp", "geojson", "geoparquet"}
-TYPED |= {"zipped shp"}
+TYPED |= {"zipped shp", "ods", "xls", "xlsb"}
 """Containers without a text."""
 
 OUTLINES = {"gpkg", "fgb", "shp", "geojson", "geoparquet", "zipped shp"}
@@ -295,6 +298,12 @@ def _write_typed(sheet: Sheet, path: Path) -> None:
         for row in (table.column_names, *zip(*table.to_pydict().values(), strict=True)):
             book.active.append([*row])
         book.save(path)
+    elif sheet.packing == "ods":
+        pyogrio.write_dataframe(table_of(sheet).to_pandas(), path, driver="ODS")
+    elif sheet.packing in ("xls", "xlsb"):
+        table = table_of(sheet)
+        columns = table.to_pydict().values()
+        workbooks.write(path, [table.column_names, *zip(*columns, strict=True)])
     elif sheet.packing == "geoparquet":
         _frame(sheet).to_parquet(path)
     elif sheet.packing == "zipped shp":
@@ -467,7 +476,7 @@ def _packed(packing):
 
 for _packing in ("parquet", "pages", "jsonl", "xlsx", "gpkg", "fgb", "geojson", "geoparquet"):
     TABLES.append(Alteration(f"packed as {_packing}", "packing", True, _packed(_packing)))
-for _packing in ("shp", "zipped shp"):
+for _packing in ("shp", "zipped shp", "ods", "xls", "xlsb"):
     TABLES.append(Alteration(f"packed as {_packing}", "packing", True, _packed(_packing)))
 
 
@@ -495,7 +504,7 @@ for _column in ("code", "value"):
         TABLES.append(
             Alteration(f"{_column} as {_kind}", "packing", False, _type_of(_column, _kind))
         )
-    for _packing in ("xlsx", "jsonl"):
+    for _packing in ("xlsx", "jsonl", "ods", "xls", "xlsb"):
         for _kind in ("int64", "float64", "string"):
             TABLES.append(
                 Alteration(

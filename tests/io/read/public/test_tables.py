@@ -64,9 +64,9 @@ def test_titles_stand_above_a_header_that_is_named(form, what, tmp_path):
 
 
 def test_several_tables_are_asked_about(what, tmp_path):
-    with pytest.raises(InputError, match=r"of a public archive, unpack the table .* member="):
+    with pytest.raises(InputError, match=r"of a public file, say --public-file .*member=VALUE"):
         read(what, archive(tmp_path, a="a,b,c\n1,2,3\n", b=TABLES[what]))
-    with pytest.raises(UsageError, match=rf"several tables; give that of the {what} alone"):
+    with pytest.raises(UsageError, match=rf"several tables; name that of the {what}"):
         read(what, archive(tmp_path, a=TABLES[what], b=TABLES[what]))
 
 
@@ -78,7 +78,9 @@ def test_a_command_says_what_to_do_with_a_public_archive(tmp_path, monkeypatch):
     more = ("--value", "n", "--contribution", 1, "--epsilon", 1, "--output", "out")
     done = command("publish", *words, *more)
     assert done.returncode != 0
-    assert "unpack the table that is meant" in done.stderr
+    assert "--public-file units.member=VALUE" in done.stderr
+    done = command("publish", *words, *more, "--public-file", "units.member=b.csv")
+    assert done.returncode == 0, done.stderr
 
 
 def test_official_mesh_files_have_members_and_headers_too(tmp_path):

@@ -61,8 +61,8 @@ def test_what_stands_above_the_named_row_is_not_read(titles, form, tmp_path):
         ([("T",), *ROWS], 5, "ends above that line", 5),
         ([*ROWS, ROWS[0], ("53394613", 1)], 4, "names stand above", 4),
         ([("T",), *ROWS, ("Total", 11)], 2, "row of totals, units or notes is no cell", 5),
-        ([("T",), ROWS[0], (None, "persons"), *ROWS[1:]], 2, "row that is a note or a part", 3),
-        ([("T",), *ROWS, ("Source: an office", None)], 2, "delete", 5),
+        ([("T",), ROWS[0], (None, "persons"), *ROWS[1:]], 2, r"--first-row, first_row=", 3),
+        ([("T",), *ROWS, ("Source: an office", None)], 2, r"--last-row, last_row=", 5),
         ([("T",), ("code", "n", "n"), ("53394611", 1, 2)], 2, "Several columns are named", 2),
     ],
 )
@@ -137,5 +137,21 @@ def test_what_has_no_rows_above_its_header_refuses_the_option(tmp_path):
     ],
 )
 def test_a_header_is_told_by_the_row_below_it(rows, found):
-    assert guess_header(rows, 1) == found if found is not None else True
+    assert found is None or guess_header(rows, 1) == (found, found + 1)
     assert found is not None or guess_header(rows, len(rows[0]) if rows else 1) is None
+
+
+@pytest.mark.parametrize(
+    ("between", "row"),
+    [
+        ([], 3),
+        ([["", "persons"]], 4),
+        ([["", "persons"], ["Total", "11"]], 5),
+        ([["Code", "Persons"]], 4),
+    ],
+)
+def test_units_and_totals_may_stand_below_a_header(between, row):
+    rows = [["Population"], ["Source", "an office"], ["mesh", "n"], *between]
+    rows += [["53394611", "5"], ["53394612", "6"]]
+    header = 2 if between != [["Code", "Persons"]] else 3
+    assert guess_header(rows, 1) == (header, row)

@@ -73,10 +73,54 @@ def test_a_last_row_that_is_not_there_is_refused(write, last, tmp_path):
         read(write(tmp_path / "a", ROWS), last_row=last)
 
 
-@pytest.mark.parametrize(("header", "last"), [(0, None), (None, 0), (2, 2), (3, 2), (None, 1)])
-def test_rows_in_no_order_are_refused(header, last):
-    with pytest.raises(UsageError, match="--last-row"):
-        Span(header, last)
+@pytest.mark.parametrize(
+    ("header", "first", "last"),
+    [
+        *((0, None, None), (None, None, 0), (2, None, 2), (3, None, 2), (None, None, 1)),
+        *((2, 2, None), (3, 2, 9), (2, 5, 4), (None, 0, None), (None, 1, None)),
+    ],
+)
+def test_rows_in_no_order_are_refused(header, first, last):
+    with pytest.raises(UsageError, match="--first-row"):
+        Span(header, last, first)
+
+
+UNITS = [["", "persons"], ["Total", 12]]
+
+
+@FORMS
+@pytest.mark.parametrize("between", [UNITS[:1], UNITS, [[], *UNITS], [["estimates"]], []])
+def test_units_and_totals_below_the_names_are_not_read(write, between, tmp_path):
+    first = 3 + len(between)
+    path = write(tmp_path / "a", [*ROWS[:2], *between, *ROWS[2:]])
+    assert read(path, first_row=first) == [5, 7]
+    assert read(path, first_row=first, last_row=first + 1) == [5, 7]
+
+
+@FORMS
+def test_a_row_above_the_first_one_is_refused(write, tmp_path):
+    """Whoever names too late a row would leave people out without a word."""
+    path = write(tmp_path / "a", [*ROWS, ["533901003", 9]])
+    for first in (4, 5):
+        with pytest.raises(InputError, match="looks like one of its rows") as told:
+            read(path, first_row=first)
+        assert told.value.row == 3
+
+
+@FORMS
+@pytest.mark.parametrize("first", [5, 6, 99])
+def test_a_first_row_that_is_not_there_is_refused(write, first, tmp_path):
+    with pytest.raises(InputError, match="blank, or below the file's"):
+        read(write(tmp_path / "a", [*ROWS, []]), first_row=first)
+
+
+@FORMS
+def test_totals_below_the_last_row_are_not_read(write, tmp_path):
+    path = write(tmp_path / "a", [*ROWS, ["Total", 12], ["Source: an office"]])
+    assert read(path, last_row=4) == [5, 7]
+    path = write(tmp_path / "a", [*ROWS, ["533901003", "*"]])
+    with pytest.raises(InputError, match="looks like one of its rows"):
+        read(path, last_row=4)
 
 
 def test_other_forms_have_no_notes(tmp_path):
@@ -95,9 +139,14 @@ def test_a_stream_is_cut_at_the_same_line_whatever_is_read_at_once():
         )
 
 
-def test_a_note_fills_one_field():
-    assert is_note(["", "", " * estimated "])
-    assert not is_note(["a", "b"])
+def test_a_note_fills_one_field_or_has_a_word_for_a_code():
+    row = ["53390", "5", "6"]
+    assert is_note(["", "", " * estimated "], row)
+    assert is_note(["Total", "", "6"], row)
+    for like in (["53391", "*", ""], ["", "1", "2"], ["*", "1", "2"]):
+        assert not is_note(like, row)
+    assert not is_note(["a", "b"], ["a", "5"])
+    assert not is_note(["a", "b"], [])
 
 
 def test_a_command_names_the_last_row_and_inspect_takes_it(tmp_path):

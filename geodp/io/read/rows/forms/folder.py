@@ -19,8 +19,13 @@ from geodp.io.opening import require_regular
 from geodp.io.read.rows.forms.url import refuse_url
 from geodp.io.read.rows.names import fold
 
-FORMS = (".parquet", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
+TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+FORMS = (".parquet", *TEXTS, *WORKBOOKS)
 """Endings of the files of a folder that are read, those of texts also with a packing behind."""
+
+ASIDE = (".", "_", "~$")
+"""How names begin of what is no table of a folder: hidden files, and those of open workbooks."""
 
 PACKINGS = (".gz", ".zst", ".zip")
 
@@ -95,7 +100,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     ----------
     path : path
         A file, which is returned as it is; a folder, with all folders in it, but for what begins
-        with ``.`` or ``_``; or a pattern with ``*``, ``?``, ``[...]`` or ``**``.
+        with ``.``, ``_`` or ``~$``; or a pattern with ``*``, ``?``, ``[...]`` or ``**``.
 
     Raises
     ------
@@ -130,7 +135,7 @@ def _tables(folder: Path, name: str) -> list[Path]:
     _require_finished(folder, name)
     found = []
     for path in sorted(folder.rglob("*")):
-        if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+        if any(part.startswith(ASIDE) for part in path.relative_to(folder).parts):
             continue
         if _form(path) is None:
             continue
@@ -191,7 +196,7 @@ def _form(path: Path) -> str | None:
     endings = [ending.lower() for ending in path.suffixes[-2:]]
     if endings and endings[-1] in PACKINGS:
         endings.pop()
-        return endings[-1] if endings and endings[-1] in FORMS[1:] else None
+        return endings[-1] if endings and endings[-1] in TEXTS else None
     return endings[-1] if endings and endings[-1] in FORMS else None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,19 +16,10 @@ from xml.etree.ElementTree import Element, iterparse
 from xml.parsers.expat import ParserCreate
 from zipfile import ZipFile
 
-from geodp.errors import InputError
 from geodp.io.read.rows.complete.archive import check_archive
-from geodp.io.read.rows.forms.cells import (
-    BROKEN,
-    NO_WORKBOOK,
-    Cell,
-    Row,
-    guard_rows,
-    percentage,
-)
+from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row, as_cell
+from geodp.io.read.rows.forms.ods_styles import CONTENT, read_signs
 from geodp.io.read.rows.input_files import InputFile, guard
-
-CONTENT = "content.xml"
 
 MOST_COLUMNS = 1 << 14
 """Columns of a sheet, as spreadsheets keep them."""
@@ -39,6 +30,7 @@ MOST_BLANKS = 1 << 16
 _NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE, _OFFICE, _TEXT = (f"{_NAMES}{one}:1.0}}" for one in ("table", "office", "text"))
 _CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
+_DEFAULT = f"{_TABLE}default-cell-style-name"
 _CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
 _BESIDE = (f"{_OFFICE}annotation", f"{_TEXT}ruby-text", f"{_TEXT}note")
@@ -48,23 +40,20 @@ _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _TIME = re.compile(r"PT(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]+))?S)?")
 
 
-class OpenDocumentBook:
+class OpenDocumentBook(Book):
     """A spreadsheet of which rows are read one by one; InputError for a file that is none."""
 
     def __init__(self, file: InputFile) -> None:
-        self._name = file.name
+        super().__init__(file)
         self._archive = guard(file.name, partial(ZipFile, file.path), NO_WORKBOOK)
         check_archive(file.path, self._archive)
         found: list[str] | None = None
         with suppress(*BROKEN):
+            self._signs = read_signs(self._archive)
             found = self._name_tables()
         if found is None or len({*found}) < len(found):
-            raise InputError(NO_WORKBOOK, file=file.name)
+            self.refuse()
         self.sheets = tuple(found)
-
-    def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
-        return guard_rows(self._rows(sheet), self._name)
 
     def close(self) -> None:
         """Close the file."""
@@ -84,7 +73,9 @@ class OpenDocumentBook:
         return found
 
     def _rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
         depth, blank, here = 0, 0, False
+        columns = _Columns(self._signs)
         # It is read to its end, where its checksum is asked.
         with self._archive.open(CONTENT) as stream:
             for event, element in iterparse(stream, ("start", "end")):
@@ -93,11 +84,14 @@ class OpenDocumentBook:
                     if depth > 1 and here:
                         raise ValueError("a table within a cell")
                     here = depth > 0 and (here or element.get(f"{_TABLE}name") == sheet)
+                    columns = _Columns(self._signs)
                     if event == "end":
                         element.clear()
+                elif element.tag == f"{_TABLE}table-column" and event == "end":
+                    columns.add(element)
                 elif element.tag == f"{_TABLE}table-row" and event == "end":
                     if here:
-                        row, repeat = _read_row(element), _repeat(element, "rows")
+                        row, repeat = _read_row(element, columns), _repeat(element, "rows")
                         if row == ([], False):
                             blank += repeat
                         else:
@@ -115,13 +109,33 @@ def _repeat(element: Element, of: str) -> int:
     return found
 
 
-def _read_row(row: Element) -> Row:
+class _Columns:
+    """What cells show beside their numbers, by styles of their own, of rows and of columns."""
+
+    def __init__(self, signs: Mapping[str, str]) -> None:
+        self._signs = signs
+        self._styles: list[str] = []
+
+    def add(self, column: Element) -> None:
+        """Add a column, as often as it is there."""
+        repeat = min(_repeat(column, "columns"), MOST_COLUMNS - len(self._styles))
+        self._styles += [column.get(_DEFAULT, "")] * repeat
+
+    def sign(self, cell: Element, row: Element, at: int, repeat: int) -> str:
+        """Return what a cell shows that is repeated from a column on, if only in one of them."""
+        own = cell.get(f"{_TABLE}style-name") or row.get(_DEFAULT)
+        names = self._styles[at : at + repeat] if own is None else [own]
+        return next((self._signs[name] for name in names if name in self._signs), "")
+
+
+def _read_row(row: Element, columns: _Columns) -> Row:
     """Return the cells of a row up to its last that is not blank."""
     cells, blank, computed = list[Cell](), 0, False
     for one in row:
         if one.tag not in _CELLS:
             raise ValueError("a row of something else than cells")
-        repeat, value = _repeat(one, "columns"), _read_cell(one)
+        repeat = _repeat(one, "columns")
+        value = _read_cell(one, columns.sign(one, row, len(cells) + blank, repeat))
         computed = computed or one.get(f"{_TABLE}formula") is not None
         if value is None or value == "":
             blank += repeat
@@ -133,7 +147,7 @@ def _read_row(row: Element) -> Row:
     return cells, computed
 
 
-def _read_cell(cell: Element) -> Cell:
+def _read_cell(cell: Element, sign: str) -> Cell:
     """Return what stands in a cell by its type; an error as it is shown."""
 
     def stated(name: str) -> str:
@@ -143,11 +157,12 @@ def _read_cell(cell: Element) -> Cell:
         return _read_text(cell) or "#N/A"
     match cell.get(f"{_OFFICE}value-type", "void"):
         case "float":
-            return _read_number(stated("value"))
+            return as_cell(_read_number(stated("value")), sign)
         case "percentage":
-            return percentage(float(_read_number(stated("value"))))
+            return as_cell(_read_number(stated("value")), "%")
         case "currency":
-            return f"{_read_number(stated('value'))} {cell.get(f'{_OFFICE}currency') or '¤'}"
+            currency = cell.get(f"{_OFFICE}currency") or "¤"
+            return as_cell(_read_number(stated("value")), f" {currency}")
         case "date":
             return _read_date(stated("date-value"))
         case "time":

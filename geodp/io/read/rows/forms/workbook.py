@@ -21,7 +21,7 @@ from geodp.io.read.rows.headers import (
 )
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, FOUND, Span, is_note
+from geodp.io.read.rows.span import BELOW, BETWEEN, FOUND, NO_FIRST, Span, find_row, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -113,10 +113,11 @@ class SheetTable(FileTable):
         held: list[list[Cell]] = [[] for _ in chosen]
         try:
             blank, met = 0, self.header_row
-            below = self.header_row + 1
-            for number, row in enumerate(_rows(book, self.sheet, self.name, below), below):
+            begins = self.stated.first or self.header_row + 1
+            first = [] if self.stated.first is self.stated.last is None else self._first_row(book)
+            for number, row in enumerate(_rows(book, self.sheet, self.name, begins), begins):
                 if self.stated.last is not None and number > self.stated.last:
-                    if not is_note([*map(_text, row)]):
+                    if not is_note([*map(_text, row)], first):
                         raise InputError(BELOW, file=self.name, row=number)
                     continue
                 if any(map(_is_there, row[width:])):
@@ -139,6 +140,23 @@ class SheetTable(FileTable):
         for start in range(0, len(columns[0]) if columns else 0, BATCH):
             yield [column.slice(start, BATCH) for column in columns]
 
+    def _first_row(self, book: Book) -> list[str]:
+        """Return the first row; InputError where its like stands above the one that is named."""
+        below = self.header_row + 1
+        count = None if self.stated.first is None else self.stated.first - self.header_row
+        rows = [
+            [*map(_text, row)]
+            for row in islice(_rows(book, self.sheet, self.name, below), count or HEAD_ROWS)
+        ]
+        if count is None:
+            return next(filter(trim, rows), [])
+        first = rows[-1] if len(rows) == count else []
+        if not trim(first):
+            raise InputError(NO_FIRST, file=self.name, row=self.stated.first)
+        if (wrong := find_row(rows[:-1], first, self.header_row)) is not None:
+            raise InputError(BETWEEN, file=self.name, row=wrong)
+        return first
+
     def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
         """Return the first other row whose cells are wanted, None if none soon is."""
         for number, row in enumerate(self._head_rows(), 1):
@@ -146,10 +164,15 @@ class SheetTable(FileTable):
                 return number
         return None
 
-    def guess_header(self) -> int | None:
-        """Return the first other row that looks like a header of more columns, None if none."""
+    def guess_header(self) -> tuple[int, int] | None:
+        """Return the first other row that looks like a header of more columns, None if none.
+
+        Beside it that with which its table seems to begin.
+        """
         found = guess_header(self._head_rows(), sum(map(bool, self.names)))
-        return None if found is None or found + 1 == self.header_row else found + 1
+        if found is None or found[0] + 1 == self.header_row:
+            return None
+        return found[0] + 1, found[1] + 1
 
     def _head_rows(self) -> list[list[str]]:
         """Cells of the first rows as texts."""
@@ -161,8 +184,8 @@ class SheetTable(FileTable):
             book.close()
 
     def _explain_wide(self) -> str:
-        if (row := self.guess_header()) is not None:
-            return f"The row has more columns than the header; {point_to(row)}"
+        if (rows := self.guess_header()) is not None:
+            return f"The row has more columns than the header; {point_to(*rows)}"
         return (
             f"The row has more columns than the header; give each a name in row {self.header_row}, "
             "or delete what is beside the table."
@@ -185,7 +208,7 @@ def _open_book(file: InputFile) -> Book:
         from geodp.io.read.rows.forms.ods import OpenDocumentBook
 
         return OpenDocumentBook(file)
-    if file.kind == "xls":
+    if file.kind in ("xls", "xlsb"):
         from geodp.io.read.rows.forms.xls import BinaryBook
 
         return BinaryBook(file)

@@ -10,28 +10,37 @@ from tests.io.read.workbooks import Error, Formula, Percent, begin, biff, record
 SHEET = {"a": [("n", 1), (Error("#REF!"), Formula(3)), (None, Percent(0.5)), (Error(), Error())]}
 
 
-def test_formulas_errors_and_percentages_are_told():
+def test_formulas_errors_and_signs_are_told():
     marks = WorkbookStream.of(biff(SHEET)).marks()[0]
     assert marks.formulas == {1}
     assert marks.errors == {1: {0: "#REF!"}, 3: {0: "#N/A", 1: "#N/A"}}
-    assert marks.percentages == {2: [1]}
+    assert marks.signs == {2: {1: "%"}}
     assert marks.end == 4
 
 
 @pytest.mark.parametrize(
-    ("shown", "share"), [("0.0%", True), ("0,0%", True), ("─0", False), ("#,##0", False)]
+    ("shown", "sign"),
+    [("0.0%", "%"), ("0,0%", "%"), ("─0", None), ("#,##0", None), ('"¥"#,##0', " ¥")],
 )
-def test_formats_of_ones_own_are_percentages_by_their_sign(shown, share):
+def test_formats_of_ones_own_show_signs(shown, sign):
     text = shown.encode("utf-16-le")
     own = record(0x41E, struct.pack("<HHB", 170, len(shown), 1) + text)
     own += record(0xE0, struct.pack("<HH16x", 0, 170))
-    assert (0 in WorkbookStream.of(biff(SHEET, extra=own)).shares) == share
+    assert WorkbookStream.of(biff(SHEET, extra=own)).signs.get(0) == sign
+
+
+@pytest.mark.parametrize(
+    ("number", "sign"), [(9, "%"), (10, "%"), (5, " ¤"), (44, " ¤"), (41, None), (3, None)]
+)
+def test_formats_that_are_built_in_show_signs(number, sign):
+    style = record(0xE0, struct.pack("<HH16x", 0, number))
+    assert WorkbookStream.of(biff(SHEET, extra=style)).signs.get(0) == sign
 
 
 def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
     many = struct.pack("<HHHLHLH", 0, 3, 0, 6, 1, 6, 4)  # columns 3 and 4, the second of style 1
     stream = biff({"a": []})[:-4] + record(0xBD, many) + record(10)
-    assert WorkbookStream.of(stream).marks()[0].percentages == {0: [4]}
+    assert WorkbookStream.of(stream).marks()[0].signs == {0: {4: "%"}}
 
 
 def test_cells_of_a_chart_are_none_of_the_sheet():

@@ -5,7 +5,8 @@ import datetime
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms.cells import as_cell, guard_rows, percentage
+from geodp.io.read.rows.forms.cells import Book, as_cell, sign_of
+from geodp.io.read.rows.input_files import InputFile
 
 
 @pytest.mark.parametrize(
@@ -27,17 +28,64 @@ def test_values_become_numbers_or_texts(value, cell):
     assert type(found) is type(cell)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.07, "7%"), (1.0, "100%"), (0.123, "12.3%")])
-def test_percentages_are_texts(value, shown):
-    assert percentage(value) == shown
+@pytest.mark.parametrize(
+    ("value", "sign", "shown"),
+    [
+        (0.07, "%", "7%"),
+        (1.0, "%", "100%"),
+        (0.123, "%", "12.3%"),
+        (1234.0, " ¥", "1234 ¥"),
+        (0.5, " €", "0.5 €"),
+    ],
+)
+def test_numbers_with_signs_are_texts(value, sign, shown):
+    assert as_cell(value, sign) == shown
 
 
-def test_the_words_of_a_library_are_not_passed_on():
-    def rows():
+@pytest.mark.parametrize(
+    ("code", "sign"),
+    [
+        *((one, "") for one in ("", "General", "0", "#,##0.00", "0.00E+00", "# ?/?", "@")),
+        *((one, "") for one in ("#,##0_);(#,##0)", "[Red]-0;0", "[>=1000]0;0.0", "* #,##0_-")),
+        *((one, "") for one in ('#,##0"人"', '0" persons"', '"△ "0', "yyyy/mm/dd", "[$-411]0")),
+        *((one, "") for one in ('0;-0;"-"', "[h]:mm:ss", '_("x"* #,##0_)', "\\p0")),
+        *((one, "%") for one in ("0%", "0.0 %", "0,0%", "0;0%", "[Red]0%")),
+        ('0"%"', " %"),
+        ("0\\%", " %"),
+        ('0"‰"', " ‰"),
+        ('"¥"#,##0', " ¥"),
+        ("\\¥#,##0", " ¥"),
+        ("\\\\#,##0", " ¥"),  # as Japanese fonts show it
+        ("[$¥-411]#,##0", " ¥"),
+        ("[$EUR] 0", " EUR"),
+        ("[$kr.-406] 0", " kr."),
+        ("$#,##0", " $"),
+        ('_-* #,##0.00\\ "€"_-', " €"),
+        ('#,##0\\ "Kč"', " Kč"),
+        ('0"円"', " 円"),
+        ('0"千人"', " 千人"),
+        ('0" thousand"', " thousand"),
+        ('0"000"', " 000"),
+        ('[<5]"<5";0', " <5"),
+    ],
+)
+def test_a_format_says_what_makes_a_number_no_count(code, sign):
+    assert sign_of(code) == sign
+
+
+class Failing(Book):
+    """A book whose second row cannot be read."""
+
+    def close(self):
+        """Close nothing."""
+
+    def _rows(self, sheet):
         yield [1], False
         raise KeyError("a secret")
 
-    found = guard_rows(rows(), "a.xls")
+
+def test_the_words_of_a_library_are_not_passed_on():
+    found = Failing(InputFile("a.xls", "a.xls", "xls")).rows("a")
     assert next(found) == ([1], False)
     with pytest.raises(InputError, match="cannot be read as a workbook") as caught:
         next(found)

@@ -163,3 +163,19 @@ def test_bytes_that_are_no_text_are_refused_by_their_row():
         read_table(table, grid="jis:half", value="people", code="code")
     with pytest.raises(InputError, match="row 2: Column code: the text is not UTF-8"):
         read_table(table, grid="jis:half", value="people", code="code", where={"code": "a"})
+
+
+def test_a_folder_of_workbooks_is_its_tables(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    for name, rows in (("a", CODES[:2]), ("b", CODES[2:]), ("~$b", ())):
+        book = openpyxl.Workbook()
+        book.active.append(["code", "people"])
+        for row in rows:
+            book.active.append([row, 5])
+        book.save(tmp_path / f"{name}.xlsx")
+    assert [path.name for path in find_files(tmp_path)] == ["a.xlsx", "b.xlsx"]
+    plain = {"grid": Grid.mesh("jis:half", bounds=(139, 35, 140, 36)), "code": "code"}
+    assert read_table(tmp_path, value="people", **plain).count.tolist() == [5, 5, 5, 5]
+    (tmp_path / "c.csv").write_text("code,people\n")
+    with pytest.raises(InputError, match=r"several forms \(\.csv, \.xlsx\)"):
+        find_files(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.io.read.rows.forms import workbook, xlsx
 from geodp.io.read.table import read_table
-from tests.io.read.workbooks import FORMS, Error, Formula, Percent, write
+from tests.io.read.workbooks import FORMS, Amount, Error, Formula, Percent, write
 
 SECRET = 987654321
 
@@ -55,6 +55,7 @@ def test_one_of_several_sheets_is_chosen(form, tmp_path):
         ),
         ([("mesh", "n"), (53394611, SECRET), (Error("#REF!"), 1)], "Column mesh", 3),
         ([("mesh", "n"), (53394611, SECRET), (53394612, Percent(1.0))], "percentage", 3),
+        ([("mesh", "n"), (53394611, SECRET), (53394612, Amount(7))], "amount of money", 3),
         ([("mesh", "n"), (53394611, SECRET), (53394612, True)], "mark", 3),
         ([("mesh", "n"), (53394611, SECRET), (), (53394612, 1)], "blank", 3),
         ([("mesh", "n"), (53394611, SECRET, 1)], "more columns", 2),
@@ -288,12 +289,19 @@ def test_the_form_is_that_of_the_first_bytes_whatever_the_name(form, tmp_path):
     assert read(path).count.tolist() == [5]
 
 
-def test_binary_workbooks_and_documents_are_told(tmp_path):
-    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+def test_documents_are_told(tmp_path):
     text = tmp_path / "a.odt"
     with zipfile.ZipFile(text, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
         archive.writestr("content.xml", "<x/>")
-    for one in (path.rename(tmp_path / "a.xlsb"), text):
-        with pytest.raises(InputError, match="save the table as xlsx, xls or ods"):
-            read(one)
+    with pytest.raises(InputError, match="save the table as xlsx, xlsb, xls or ods"):
+        read(text)
+
+
+def test_a_workbook_that_is_called_as_another_form_is_refused(tmp_path):
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path.rename(tmp_path / "a.xlsb"))
+    path = book(tmp_path / "b.xlsb", [("mesh", "n"), (53394611, 5)])
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path.rename(tmp_path / "b.xlsx"))

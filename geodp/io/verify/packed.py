@@ -1,0 +1,90 @@
+"""Releases that arrive packed: the folder in a zip archive is unpacked, and read as it is."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from geodp.errors import VerificationError
+from geodp.io.folder.kinds import CARD, list_kinds
+from geodp.io.folder.manifest import SUMS
+from geodp.io.verify.withdrawn import NOTICE
+
+DAMAGED = "{} is damaged: an entry cannot be unpacked; fetch it again."
+
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What a damaged archive, a packing that is not known or a password raises."""
+
+_UNPACKED: dict[tuple[str, int, int], Path] = {}
+"""Folders of archives that were unpacked, by the archive's path, size and time of change."""
+
+
+def unpack_release(path: str | Path) -> Path:
+    """Return the folder of a release in a zip archive, unpacked for as long as the program runs.
+
+    Parameters
+    ----------
+    path : path
+        A zip archive with one release or series, in a folder or without; anything else is returned
+        as it is.
+
+    Raises
+    ------
+    VerificationError
+        Several releases, a damaged archive, one whose entries are too large for the disk, or are no
+        plain files.
+    """
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+        return Path(path)
+    status = os.stat(path)
+    known = (os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    if known not in _UNPACKED:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _UNPACKED[known] = _unpack(archive, path)
+        except BROKEN as error:
+            raise VerificationError(DAMAGED.format(path)) from error
+    return _UNPACKED[known]
+
+
+def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
+    """Unpack the folder that holds a release, and what stands beside it of its own."""
+    folder = _find_folder([*map(PurePosixPath, archive.namelist())], path)
+    home = folder.parent if folder.name == "public" else folder
+    entries = [
+        entry
+        for entry in archive.infolist()
+        if not entry.is_dir() and _is_of(PurePosixPath(entry.filename), folder, home)
+    ]
+    place = Path(tempfile.mkdtemp(prefix="geodp-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    if sum(entry.file_size for entry in entries) > shutil.disk_usage(place).free:
+        raise VerificationError(f"{path} holds more than the disk has room for (TMPDIR).")
+    for entry in entries:
+        if ".." in PurePosixPath(entry.filename).parts or entry.external_attr >> 28 == 0xA:
+            raise VerificationError(f"{path} holds a link, or a file outside of its folder.")
+        archive.extract(entry, place)
+    return place / home
+
+
+def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
+    """Return the one folder of an archive with a card of any kind, and the sums."""
+    there, cards = {*names}, {CARD, *(kind.file for kind in list_kinds().values())}
+    found = {name.parent for name in names if name.name in cards and name.parent / SUMS in there}
+    outer = [one for one in found if found.isdisjoint(one.parents)]
+    if len(outer) != 1:
+        count = "several releases" if outer else "no release"
+        raise VerificationError(
+            f"{path} holds {count}; give the archive of one, or unpack it and give a folder."
+        )
+    return outer[0]
+
+
+def _is_of(name: PurePosixPath, folder: PurePosixPath, home: PurePosixPath) -> bool:
+    """Whether a file is of a release, or a notice that it was withdrawn."""
+    return name.is_relative_to(folder) or name == home / NOTICE
