@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.options import DEGREES, EDGES
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.axes import Attribute
@@ -418,6 +418,20 @@ def ask_sources(options: Mapping[str, Any]) -> list[str]:
         for one, file in named.items()
         if file is not None and options.get(one) is None
     ]
+
+
+def ask_units(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return why a table of units is refused, where its source is still to be named too."""
+    kind, _, path = str(options["spec"]).partition(":")
+    if kind != "units" or options["units_source"] is not None or options["units_columns"]:
+        return ()
+    from geodp.io.read.public.units import read_units
+
+    try:
+        read_units(public_file(options, "units", path), source="-")
+    except InputError as error:
+        return (str(error).rstrip("."),)
+    return ()
 
 
 def _source_of(name: str) -> str:

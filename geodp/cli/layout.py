@@ -14,6 +14,7 @@ from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import (
     FACTS,
     ask_sources,
+    ask_units,
     read_named,
     require_system,
     resolve_attributes,
@@ -100,6 +101,8 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
             settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
+    if found is None or not found.levels:
+        asks = (*asks, *ask_units(options))
     asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
     options[FACTS] = (*facts, *by.pop(FACTS, ()))
     if by:

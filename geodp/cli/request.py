@@ -218,8 +218,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--metadata",
             group="Output",
             type=click.Path(path_type=Path),
-            help="TOML file of what the office says for the card: title, description, publisher, "
-            "contact, licence, source, reference_date, language, supersedes, display_below.",
+            help="TOML file of what the office says for the card: title, publisher, licence and so "
+            "on (docs/outputs.md has all of them).",
         ),
         option(
             "--display-below",

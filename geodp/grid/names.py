@@ -18,6 +18,7 @@ from geodp.grid.cells.system import CellSystem
 from geodp.grid.codes.arrays import LOST_ZEROS, as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
+from geodp.typing import IntArray
 
 
 class CellNames(ABC):
@@ -48,7 +49,7 @@ class CellNames(ABC):
         """The table, system and level of cells of H3 or S2; None where the cells are others."""
 
     @abstractmethod
-    def format(self, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
+    def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
         """Return the codes that a release gives to cells.
 
         Parameters
@@ -60,7 +61,7 @@ class CellNames(ABC):
         """
 
     @abstractmethod
-    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
         """Inverse of :meth:`format`: row and column of written codes, int64[2, n].
 
         Raises CodeError for what is no such code.
@@ -73,7 +74,7 @@ class CellNames(ABC):
         *,
         drops: bool = False,
         other: str | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Return row and column of finest units: int64[2, n].
 
         Parameters
@@ -142,12 +143,12 @@ class MapNames(CellNames):
         """Cells of a lattice are none of H3 and S2."""
         return
 
-    def format(self, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
+    def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
         """Return codes as the map gives them."""
         row, col = index[2 * number : 2 * number + 2]
         return self.places[number].format(row, col)
 
-    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
         """Read codes as the map gives them."""
         return np.stack(parse_codes(self.places[number], codes))
 
@@ -157,7 +158,7 @@ class MapNames(CellNames):
         *,
         drops: bool = False,
         other: str | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Raise UsageError: cells of a map are no units."""
         raise UsageError(NO_UNITS)
 
@@ -207,14 +208,14 @@ class UnitNames(CellNames):
         found = cells_of(self.table)
         return None if found is None else (self.table, *found)
 
-    def format(self, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
+    def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
         """Return the units' own codes."""
         codes = self.table.codes[-1]
         names = np.empty(self.cols, np.array(codes).dtype)
         names[self.table.cell[1]] = codes
         return np.asarray(names[index[2 * number + 1]])
 
-    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
         """Look the codes up."""
         return self.find(codes)
 
@@ -224,7 +225,7 @@ class UnitNames(CellNames):
         *,
         drops: bool = False,
         other: str | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Return row and column of units; see :meth:`CellNames.find`."""
         table = self.table
         given, cells = as_array(codes).reshape(-1), cells_of(table)
@@ -276,7 +277,7 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
 
 
 @lru_cache(maxsize=4)
-def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
     """Return the codes of finest units in the order of texts, and their positions."""
     known = np.array(table.codes[-1], np.str_)
     order = np.argsort(known)
@@ -287,7 +288,7 @@ def _begin_with_zero(table: Hierarchy) -> bool:
     return bool(np.strings.startswith(_sorted_units(table)[0], "0").any())
 
 
-def _find(table: Hierarchy, asked: NDArray[np.str_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _find(table: Hierarchy, asked: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return positions of texts among the codes of finest units, and which are none of them."""
     known, order = _sorted_units(table)
     near = np.minimum(np.searchsorted(known, asked), known.size - 1)
@@ -296,7 +297,7 @@ def _find(table: Hierarchy, asked: NDArray[np.str_]) -> tuple[NDArray[np.int64],
 
 def _find_cells(
     table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any], others: bool
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return positions of cells in other spellings, as :func:`_find` does.
 
     ``others``: whether a code that is none is one of those that are counted elsewhere. CodeError
@@ -317,7 +318,7 @@ def _find_cells(
 
 
 @contextmanager
-def _positions(of: NDArray[np.int64]) -> Iterator[None]:
+def _positions(of: IntArray) -> Iterator[None]:
     """Let a CodeError of some codes name the position of its code among all, int64[n]."""
     try:
         yield
@@ -333,9 +334,9 @@ NO_OTHER = (
 )
 
 UNKNOWN = (
-    "the code is no unit of the table of units; check leading zeros and the table's year, give a "
-    "table that lists every unit, leave such rows out (--outside drop), or count them in a unit of "
-    "their own (--other NAME)."
+    "the code is no unit of the table of units; check leading zeros, a prefix such as 1400000US "
+    "and the table's year, give a table that lists every unit, leave such rows out (--outside "
+    "drop), or count them in a unit of their own (--other NAME)."
 )
 
 OUTSIDE = (

@@ -134,6 +134,18 @@ def test_tracts_by_a_shapefile(job, tmp_path):
     assert job.people() == sum(range(20))
 
 
+def test_tracts_whose_column_is_called_otherwise(job, tmp_path):
+    units = pandas.DataFrame({"STATE": "11", "TRACT": [f"11{n:03}" for n in range(9)], "AREA": 4})
+    table = write(tmp_path / "u.csv", units)
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"GEO_ID": units.TRACT, "people": 5}))
+    options = (path, "--grid", f"units:{table}", *ONCE)
+    said = job.publish(*options)
+    (columns,) = re.findall(r"--units-columns \w+", said)
+    assert "--units-source" in said
+    job.publish(*options, *columns.split(), "--units-source", "an office")
+    assert job.people() == 45
+
+
 @pytest.mark.parametrize("points", [(), ("--points",)])
 def test_points_by_person(points, job, tmp_path):
     rows = [(f"u{i % 7}", f"2024-05-01T{i % 24:02}:00", 35.7 + i / 999, 139.7) for i in range(40)]

@@ -376,12 +376,6 @@ def test_other_faults_of_the_plan_are_caught(tmp_path):
         assert said in found
 
 
-def test_no_file_is_excused_from_being_simple():
-    lint = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
-    excused = {file for file, rules in lint["per-file-ignores"].items() if "C90" in rules}
-    assert excused == {"tests/**"}
-
-
 def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["scipy"]]
@@ -412,8 +406,3 @@ def test_the_page_names_every_extra():
         "release",
         "test",
     }
-
-
-def test_no_cellar():
-    names = {path.stem for path in PACKAGE.rglob("*.py")}
-    assert not names & {"utils", "common", "core", "helper", "helpers", "manager"}

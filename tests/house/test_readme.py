@@ -74,10 +74,9 @@ def test_errors_beside_laplace_noise_are_those_that_were_kept():
     found = kept("peers")
     rows = {row["peer"]: row for row in found["rows"]}
     ours, laplace = rows["geodp pyramid"], rows["geodp laplace"]
-    assert f"{ours['mae'][12]:.1f} people on average" in WORDS
-    assert f"it is off by {laplace['mae'][12]:.0f}." in WORDS
     negative = 100 * laplace["negative"] / found["settings"]["cells"]
-    assert f"makes {negative:.0f} % of them negative" in WORDS
+    for figure in (f"{ours['mae'][12]:.1f}", f"{laplace['mae'][12]:.0f}", f"{negative:.0f} %"):
+        assert re.search(rf"\b{figure}(?!\w)", WORDS), figure
     assert ours["negative"] == 0
 
 
@@ -89,7 +88,7 @@ def test_seconds_and_ways_of_running_are_those_that_were_kept():
         if (row["table"], row["method"], row["bits"]) == ("clustered", "pyramid", 37)
         and row["occupied"] == 10_000_000
     )
-    assert f"{row['seconds_1']:.1f} seconds on one thread and {row['seconds_2']:.1f}" in WORDS
+    assert {f"{row['seconds_1']:.1f}", f"{row['seconds_2']:.1f}"} <= {*WORDS.split()}
     ways = [way for row in found["identical"] for way in row["ways"]]
     assert all(row["identical"] for row in found["identical"])
-    assert f"the same bytes: {len(ways)} of {len(ways)} did" in WORDS
+    assert f"{len(ways)} of {len(ways)}" in WORDS

@@ -312,7 +312,7 @@ TARGETS = (
     Target(
         "geodp.features.select.resolution",
         SELECT,
-        ("Level.change", "Level.settings", "Level.measure", "Level.draw", "_blocks_at"),
+        ("Level.change", "Level.settings", "Level.measure", "Level.draw"),
     ),
     Target(
         "geodp.features.select.hot_spots",

@@ -5,6 +5,8 @@ It is made of the public card alone, so it says nothing that the release does no
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
@@ -19,7 +21,7 @@ from geodp.release.report.sentences import (
     unit_in_words,
     width,
 )
-from geodp.table.card import Card
+from geodp.table.card import Card, StatedMetadata
 from geodp.table.display import show_limit
 from geodp.table.stated.error import (
     StatedCells,
@@ -30,17 +32,11 @@ from geodp.table.stated.error import (
 )
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
-OFFICE = {
-    "title": "Title",
-    "description": "Description",
-    "publisher": "Publisher",
-    "contact": "Contact",
-    "licence": "Licence",
-    "source": "Source",
-    "reference_date": "Reference date",
-    "supersedes": "Replaces the release, which is not to be used any more",
-}
-"""What an office says of a release, and what it is called."""
+NAMES = {"supersedes": "Replaces the release, which is not to be used any more"}
+"""What an office's words are called, where that is not the name of their field."""
+
+NOT_LISTED = ("language", "display_below")
+"""Fields of the metadata that say how the others, and the counts, are shown."""
 
 
 def markdown(card: Card) -> str:
@@ -85,9 +81,9 @@ def markdown(card: Card) -> str:
 def _office(card: Card) -> list[str]:
     """Return what the publishing office says, in its words."""
     said = [
-        f"{name}: {text}"
-        for field, name in OFFICE.items()
-        if (text := getattr(card.metadata, field, None)) is not None
+        f"{NAMES.get(one.name, one.name.replace('_', ' ').capitalize())}: {text}"
+        for one in fields(StatedMetadata)
+        if one.name not in NOT_LISTED and (text := getattr(card.metadata, one.name, None))
     ]
     return ["## From the publisher", bullets(said)] if said else []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Protocol
 
 from geodp.release.report.html.chart import draw_errors
@@ -18,14 +19,11 @@ from geodp.release.report.html.markup import (
     table,
 )
 from geodp.release.report.sentences import loss
-from geodp.table.card import Card
+from geodp.table.card import Card, StatedMetadata
 
 Page = Mapping[str, str]
 
-OFFICE = (
-    *("title", "description", "publisher", "contact", "licence", "source", "reference_date"),
-    *("language", "supersedes"),
-)
+OFFICE = [one.name for one in fields(StatedMetadata) if one.name != "display_below"]
 """What the card has of the office's words, in the order of the page."""
 
 

@@ -55,7 +55,48 @@ def test_styles_of_styles_are_none_of_cells():
     assert marks.signs == {}
 
 
+def test_styles_behind_those_of_cells_are_none_of_them():
+    styles = record12(617) + record12(47, bytes(4)) + record12(618)
+    styles += record12(626) + record12(47, struct.pack("<HH", 0, 9)) + record12(627)
+    (marks,) = marks_of(xlsb({"a": [(None, Percent(0.5))]}, parts={"xl/styles.bin": styles}))
+    assert marks.signs == {}
+
+
 NUMBER = struct.pack("<d", 1)
+WHOLE = {
+    1: b"",
+    2: b"\x06\0\0\0",
+    3: b"\x07",
+    4: b"\x01",
+    5: NUMBER,
+    6: wide(""),
+    7: struct.pack("<L", 0),
+    8: wide(""),
+    9: NUMBER,
+    10: b"\x01",
+    11: b"\x07",
+}
+"""What records of cells have at least, behind the column and the style."""
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_cell_has_what_its_kind_has_at_least(kind):
+    sheets = {"a": [("ab",)]}
+    (marks,) = marks_of(xlsb(sheets, inside=cell12(kind, 5, WHOLE[kind])))
+    assert marks.formulas == ({0} if kind > 7 else set())
+    assert marks.errors == ({0: {5: "#DIV/0!"}} if kind == 3 else {})
+    assert marks.cells == 1 + (kind > 1)
+    data = (struct.pack("<LL", 5, 0) + WHOLE[kind])[:-1]
+    with pytest.raises(BROKEN):
+        marks_of(xlsb(sheets, inside=record12(kind, data)))
+
+
+@pytest.mark.parametrize("inside", [record12(13), record12(62), cell12(5, 0, b"")])
+def test_records_outside_of_the_cells_are_none(inside):
+    sheet = record12(129) + inside + record12(145) + row12(0) + cell12(5, 0, NUMBER)
+    sheet += record12(146) + inside
+    (marks,) = marks_of(xlsb({"a": []}, parts={"xl/worksheets/sheet1.bin": sheet}))
+    assert marks.cells == 1
 
 
 @pytest.mark.parametrize(
@@ -92,6 +133,7 @@ def test_what_is_not_surely_read_is_refused(inside):
         {"XL/workbook.bin": b""},  # there twice
         {"xl/workbook.bin": record12(156, bytes(8) + wide("rId9") + wide("a"))},
         {"xl/workbook.bin": record12(156, bytes(8) + struct.pack("<L", 1 << 30))},
+        {"xl/workbook.bin": record12(156, bytes(8) + wide("rId1")[:-1])},
         {"xl/worksheets/sheet1.bin": record12(145) + cell12(5, 0, NUMBER)},  # of no row
         {"xl/styles.bin": record12(44, b"\0\0" + struct.pack("<L", 50))},
     ],
