@@ -79,8 +79,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     beyond the layout; the whole command is shown on stderr.
     """
     from geodp.cli.readers import require_known
-    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE, convert_by
-    from geodp.io.read.rows.known_attributes import find_standard
+    from geodp.io.read.reader import convert_by
 
     recipe, preset = options.pop("recipe"), options.pop("preset")
     settled = {} if recipe is None else _read_recipe(context, recipe)
@@ -115,6 +114,17 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
     if not settled:
         return False
+    _tell_reading(context, options, names)
+    return True
+
+
+def _tell_reading(
+    context: click.Context, options: Mapping[str, Any], names: tuple[str, ...]
+) -> None:
+    """Write on stderr the whole command, and what it leaves to geodp."""
+    from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
+    from geodp.io.read.rows.known_attributes import find_standard
+
     click.echo(f"Read as: {write_command(context, options)}", err=True)
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
@@ -126,7 +136,6 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
                 "or --regions names a smaller public one.",
                 err=True,
             )
-    return True
 
 
 def _propose_more(
