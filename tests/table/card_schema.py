@@ -17,15 +17,23 @@ from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
 from geodp.table.plain import Least, Text, types_of
 
-TABLE = Path(geodp.__file__).parent / "table"
+PACKAGE = Path(geodp.__file__).parent
 FILES = {
-    TABLE / "release-2.schema.json": (Card, "geodp-release-2", "a geodp release: release.json"),
-    TABLE / "selection-1.schema.json": (
+    PACKAGE / "table" / "release-2.schema.json": (
+        Card,
+        "geodp-release-2",
+        "a geodp release: release.json",
+    ),
+    PACKAGE / "features" / "select" / "selection-1.schema.json": (
         SelectionCard,
         "geodp-selection-1",
         "a geodp selection: release.json",
     ),
-    TABLE / "series-1.schema.json": (SeriesCard, "geodp-series-1", "a geodp series: series.json"),
+    PACKAGE / "features" / "series" / "series-1.schema.json": (
+        SeriesCard,
+        "geodp-series-1",
+        "a geodp series: series.json",
+    ),
 }
 """By file: the card's class, the schema's id, and of what it is."""
 
