@@ -43,7 +43,7 @@ class EvenTree:
 
     Examples
     --------
-    >>> tree = Tree((2,), (2.0, 2.0))
+    >>> tree = EvenTree((2,), (2.0, 2.0))
     >>> root, leaves = tree.estimate([np.array([10.0]), np.array([3.0, 4.0])])
     >>> root.tolist(), leaves.tolist()
     ([9.0], [4.0, 5.0])

@@ -53,7 +53,7 @@ class GeometricDraws:
 
     Examples
     --------
-    >>> half = Geometric(NoiseKey(bytes(32)), 7, lambda bits: (1 << bits - 1, 1 << bits - 1))
+    >>> half = GeometricDraws(NoiseKey(bytes(32)), 7, lambda bits: (1 << bits - 1, 1 << bits - 1))
     >>> half.draws(0, 5).shape
     (5,)
     """

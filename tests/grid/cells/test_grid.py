@@ -249,7 +249,7 @@ def test_pairs_of_cells_are_published(counts, tmp_path):
         ((*BOUNDS, "--units-source", "x"), "grids: --units-source"),
         ((*BOUNDS, "--mask", "land:japan", "--mask-source", "x"), "leave out --mask-source"),
         ((*BOUNDS, "--mask", "a.csv", "--mask-source", "x"), "one of the inputs"),
-        ((*BOUNDS, "--mask", "b.csv"), "--mask-source is needed"),
+        ((*BOUNDS, "--mask", "b.csv"), "--mask-source '"),
         (("--mask", "land:nowhere"), "no land of this name"),
     ],
 )

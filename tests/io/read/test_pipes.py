@@ -58,6 +58,7 @@ READ = {
         "mask": (*SERIES, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*SERIES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": (*SERIES, "--metadata", PIPE),
+        "recipe": (*SERIES[:2], "--recipe", PIPE, *TERMS, "--person-in", "all"),
     },
     **{
         f"select {question}": {

@@ -281,7 +281,7 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--regions", "REGIONS"], "--regions-source is needed"),
+        (["--regions", "REGIONS"], "such as --regions-source"),
         (["--regions", "REGIONS", "--regions-source", "x", "--order", "official"], "not both"),
         (["--attribute-order", "above"], "--attribute-order goes with"),
         (["--axis", "sex=a,b", "--attribute-order", "sideways"], "below, above or interleaved"),

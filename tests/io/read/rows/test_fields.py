@@ -248,7 +248,7 @@ def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
         raise pa.ArrowMemoryError("no memory")
 
     monkeypatch.setattr(readback, "counts_of", short)
-    for ask in (verify.verify, verify.read_release_table):
+    for ask in (verify.verify, readback.read_release_table):
         with pytest.raises(MemoryError):
             ask(tmp_path / "out")
 
