@@ -236,7 +236,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--supersedes",
             group="Output",
             type=click.Path(path_type=Path),
-            help="Folder of an earlier release that this one replaces: the card names its id.",
+            help="Folder of a published release that this one corrects: it stays, and the card "
+            "names its id.",
         ),
     ),
 }

@@ -63,7 +63,12 @@ if TYPE_CHECKING:
 @run_options
 @cluster_options
 @option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+    "--overwrite",
+    group="Output",
+    everyday=True,
+    is_flag=True,
+    help="Remove the release in OUTPUT; to correct a published one, use --supersedes and a new "
+    "OUTPUT.",
 )
 @option(
     "--resume",

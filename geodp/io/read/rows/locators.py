@@ -109,10 +109,23 @@ def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = 
     axes = [axis for locator in locators for axis in locator.axes]
     for axis, name in enumerate(grid.axis_names[:axes_of]):
         if axes.count(axis) != 1:
-            raise UsageError(
-                f"The axis {name} must be located by exactly one of code, x and y, and columns "
-                "(--code, --x and --y, --column)."
-            )
+            raise UsageError(_ask_columns(grid, axis, name, axes.count(axis)))
+
+
+def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
+    """Return what to type where no column, or more than one, says where rows lie on an axis."""
+    if given:
+        return (
+            f"Several columns say where a row lies along {name}; give one of --code, --x with --y, "
+            "and --column (code=, x= with y=, columns=)."
+        )
+    if axis in grid.attribute_axes or grid.maps.ends:
+        asked = name if axis in grid.attribute_axes else grid.maps.ends[axis // 2]
+        return f"No column is named for {asked}: add --column {asked}=COLUMN (columns=)."
+    return (
+        "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "
+        "--y COLUMN (code=, or x= and y=)."
+    )
 
 
 def cell_locators(
