@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, write_file
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
 @POLYGONS
