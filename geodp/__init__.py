@@ -8,56 +8,166 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from geodp import audit as audit
+    from geodp import cluster as cluster
+    from geodp import compare as compare
+    from geodp import explain as explain
+    from geodp import local as local
+    from geodp import planning as planning
+    from geodp import select as select
+    from geodp import statistics as statistics
+    from geodp.accuracy.areas import Areas as Areas
+    from geodp.accuracy.blocks import BlockError as BlockError
+    from geodp.accuracy.interval import Estimate as Estimate
+    from geodp.accuracy.margins import Margins as Margins
+    from geodp.errors import AccessWarning as AccessWarning
+    from geodp.errors import BudgetError as BudgetError
+    from geodp.errors import CodeError as CodeError
     from geodp.errors import GeodpError as GeodpError
-    from geodp.features.audit import api as audit  # noqa: F401
-    from geodp.features.cluster import api as cluster  # noqa: F401
-    from geodp.features.compare import api as compare  # noqa: F401
+    from geodp.errors import InputError as InputError
+    from geodp.errors import LettersWarning as LettersWarning
+    from geodp.errors import OutputError as OutputError
+    from geodp.errors import PluginWarning as PluginWarning
+    from geodp.errors import UndeclaredDrawError as UndeclaredDrawError
+    from geodp.errors import UsageError as UsageError
+    from geodp.errors import VerificationError as VerificationError
+    from geodp.errors import WithdrawnWarning as WithdrawnWarning
     from geodp.features.evaluate.evaluate import evaluate as evaluate
     from geodp.features.evaluate.result import Evaluation as Evaluation
-    from geodp.features.explain import api as explain  # noqa: F401
-    from geodp.features.local import api as local  # noqa: F401
-    from geodp.features.plan import api as planning  # noqa: F401
     from geodp.features.plan.plan import Plan as Plan
     from geodp.features.plan.plan import plan as plan
-    from geodp.features.select import api as select  # noqa: F401
+    from geodp.features.series.card import SeriesCard as SeriesCard
+    from geodp.features.series.periods import Periods as Periods
     from geodp.features.series.publish import publish_series as publish_series
     from geodp.features.series.series import Series as Series
-    from geodp.features.statistics import api as statistics  # noqa: F401
+    from geodp.features.series.sharing import Sharing as Sharing
+    from geodp.features.series.smoothing import Smoothing as Smoothing
+    from geodp.grid.areas import AreaLevels as AreaLevels
+    from geodp.grid.axes import Attribute as Attribute
+    from geodp.grid.axes import Mask as Mask
+    from geodp.grid.codes.system import CodeSystem as CodeSystem
+    from geodp.grid.domain import Domain as Domain
     from geodp.grid.grid import Grid as Grid
+    from geodp.grid.hierarchy import Hierarchy as Hierarchy
+    from geodp.grid.lattice import Lattice as Lattice
+    from geodp.grid.order import Order as Order
+    from geodp.grid.region import Region as Region
     from geodp.io.read.mesh import read_mesh as read_mesh
     from geodp.io.read.points import read_points as read_points
     from geodp.io.read.public.areas import find_bounds as find_bounds
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_table as read_table
+    from geodp.io.write.uncertainty import Errors as Errors
+    from geodp.io.write.uncertainty import Intervals as Intervals
     from geodp.mechanisms import METHODS as METHODS
+    from geodp.mechanisms.base import Mechanism as Mechanism
+    from geodp.mechanisms.base import Method as Method
+    from geodp.privacy.accounts import Account as Account
+    from geodp.privacy.accounts import Charge as Charge
+    from geodp.privacy.assumption import Assumption as Assumption
+    from geodp.privacy.assumption import ContributionBound as ContributionBound
     from geodp.privacy.composed import Composed as Composed
     from geodp.privacy.event import Event as Event
+    from geodp.privacy.event import Guarantee as Guarantee
     from geodp.privacy.event import Measurement as Measurement
+    from geodp.privacy.event import Spent as Spent
+    from geodp.privacy.hash_chain import Head as Head
     from geodp.privacy.key import NoiseKey as NoiseKey
-    from geodp.release.opening import open_written as open  # noqa: A004, F401
+    from geodp.privacy.ledger import Ledger as Ledger
+    from geodp.privacy.loss import ApproximateDP as ApproximateDP
+    from geodp.privacy.loss import PureDP as PureDP
+    from geodp.privacy.loss import ZeroConcentratedDP as ZeroConcentratedDP
+    from geodp.privacy.noise.law import Law as Law
+    from geodp.privacy.samples import SecretSample as SecretSample
+    from geodp.privacy.terms import Terms as Terms
+    from geodp.release.opening import WrittenRelease as WrittenRelease
+    from geodp.release.opening import open_written as open_written
+    from geodp.release.parts import PartErrors as PartErrors
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
+    from geodp.table.card import Card as Card
     from geodp.table.counts import CountTable as CountTable
+    from geodp.table.prior import Prior as Prior
+    from geodp.table.public_totals import PublicTotals as PublicTotals
+    from geodp.table.reading import Reading as Reading
     from geodp.table.released import ReleasedTable as ReleasedTable
+    from geodp.table.source import Fact as Fact
+    from geodp.table.source import Source as Source
+
+    open = open_written  # noqa: A001
 
 __version__ = "0.1.0"
 
 # Module of each name; after a colon its name there.
 _HOME = {
-    "METHODS": "geodp.mechanisms",
+    "AccessWarning": "geodp.errors",
+    "Account": "geodp.privacy.accounts",
+    "ApproximateDP": "geodp.privacy.loss",
+    "AreaLevels": "geodp.grid.areas",
+    "Areas": "geodp.accuracy.areas",
+    "Assumption": "geodp.privacy.assumption",
+    "Attribute": "geodp.grid.axes",
+    "BlockError": "geodp.accuracy.blocks",
+    "BudgetError": "geodp.errors",
+    "Card": "geodp.table.card",
+    "Charge": "geodp.privacy.accounts",
+    "CodeError": "geodp.errors",
+    "CodeSystem": "geodp.grid.codes.system",
     "Composed": "geodp.privacy.composed",
+    "ContributionBound": "geodp.privacy.assumption",
     "CountTable": "geodp.table.counts",
+    "Domain": "geodp.grid.domain",
+    "Errors": "geodp.io.write.uncertainty",
+    "Estimate": "geodp.accuracy.interval",
     "Evaluation": "geodp.features.evaluate.result",
     "Event": "geodp.privacy.event",
+    "Fact": "geodp.table.source",
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid.grid",
+    "Guarantee": "geodp.privacy.event",
+    "Head": "geodp.privacy.hash_chain",
+    "Hierarchy": "geodp.grid.hierarchy",
+    "InputError": "geodp.errors",
+    "Intervals": "geodp.io.write.uncertainty",
+    "Lattice": "geodp.grid.lattice",
+    "Law": "geodp.privacy.noise.law",
+    "Ledger": "geodp.privacy.ledger",
+    "LettersWarning": "geodp.errors",
+    "METHODS": "geodp.mechanisms",
+    "Margins": "geodp.accuracy.margins",
+    "Mask": "geodp.grid.axes",
     "Measurement": "geodp.privacy.event",
+    "Mechanism": "geodp.mechanisms.base",
+    "Method": "geodp.mechanisms.base",
     "NoiseKey": "geodp.privacy.key",
+    "Order": "geodp.grid.order",
+    "OutputError": "geodp.errors",
+    "PartErrors": "geodp.release.parts",
+    "Periods": "geodp.features.series.periods",
     "Plan": "geodp.features.plan.plan",
+    "PluginWarning": "geodp.errors",
+    "Prior": "geodp.table.prior",
+    "PublicTotals": "geodp.table.public_totals",
+    "PureDP": "geodp.privacy.loss",
+    "Reading": "geodp.table.reading",
+    "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
+    "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.features.series.series",
+    "SeriesCard": "geodp.features.series.card",
+    "Sharing": "geodp.features.series.sharing",
+    "Smoothing": "geodp.features.series.smoothing",
+    "Source": "geodp.table.source",
+    "Spent": "geodp.privacy.event",
+    "Terms": "geodp.privacy.terms",
+    "UndeclaredDrawError": "geodp.errors",
+    "UsageError": "geodp.errors",
+    "VerificationError": "geodp.errors",
+    "WithdrawnWarning": "geodp.errors",
+    "WrittenRelease": "geodp.release.opening",
+    "ZeroConcentratedDP": "geodp.privacy.loss",
     "evaluate": "geodp.features.evaluate.evaluate",
     "find_bounds": "geodp.io.read.public.areas",
     "open": "geodp.release.opening:open_written",

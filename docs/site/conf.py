@@ -35,6 +35,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True  # fields of data classes are described once
 autodoc_typehints = "none"  # the sections of parameters say more
 autodoc_member_order = "bysource"
+suppress_warnings = ["ref.python"]  # many classes have a field called name
 smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
 html_title = f"geodp {version}"

@@ -71,9 +71,6 @@ geodp.commands = CommandFiles(_FILES | list_files("commands"), _prepare)
 SAID = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)
 """Warnings that are meant for people."""
 
-ROOTS = ("builtins", "geodp")
-"""Packages whose other warnings are shown: rasterio's, for one, come with its own line of code."""
-
 INTERRUPTED, TERMINATED = 130, 143
 """The exit codes after Ctrl-C and after SIGTERM."""
 
@@ -117,16 +114,11 @@ class _Signals:
             ask(KeyboardInterrupt())
 
 
-def _is_shown(category: type[Warning]) -> bool:
-    """Return whether the screen shows a warning that is not meant for people."""
-    root = category.__module__.partition(".")[0]
-    return root in ROOTS or bool(os.environ.get("GEODP_TRACEBACK"))
-
-
 def _as_sentences() -> None:
     """Tell what is meant for people as a sentence, without the line of code that it comes from.
 
-    What other libraries warn of, in classes of their own, is shown with GEODP_TRACEBACK alone.
+    What other libraries warn of comes with a line of theirs, and may quote data: it is shown with
+    GEODP_TRACEBACK alone.
     """
     shown, said = warnings.showwarning, set[str]()
 
@@ -135,7 +127,7 @@ def _as_sentences() -> None:
             if str(message) not in said:  # once, however many steps look at the same release
                 click.echo(f"Note: {printable(str(message))}", err=True)
             said.add(str(message))
-        elif _is_shown(category):
+        elif os.environ.get("GEODP_TRACEBACK"):
             shown(message, category, *where, **more)
 
     warnings.showwarning = show

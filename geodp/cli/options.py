@@ -101,30 +101,40 @@ def join_bounds(args: list[str]) -> list[str]:
     return args
 
 
-class GridCommand(click.Command):
+class StrictCommand(click.Command):
+    """A command that refuses an option that is given twice and takes one value.
+
+    Click forgets the first without a word.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; raises UsageError for what is given twice."""
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            _require_once(self.get_params(ctx), Counter(one.name for one in given))
+        return super().parse_args(ctx, args)
+
+
+def _require_once(params: Sequence[click.Parameter], given: Counter[str | None]) -> None:
+    for one in params:
+        times = given[one.name]
+        if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
+            continue
+        flag = one.opts[-1]
+        if one.name == "attribute":
+            raise UsageError(
+                f"{flag} is given {times} times; it takes one value; of several attributes at "
+                "once: 'sex*age'."
+            )
+        raise UsageError(f"{flag} is given {times} times; it takes one value.")
+
+
+class GridCommand(StrictCommand):
     """A command with the options of the grid, whose bounds are four words or one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with four numbers after ``--bounds`` as one value.
-
-        Raises UsageError for an option that is given twice and takes one value: the first would be
-        forgotten without a word.
-        """
-        args = join_bounds(args)
-        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
-        named = Counter(one.name for one in given)
-        for one in self.get_params(ctx):
-            times = named[one.name]
-            if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
-                continue
-            flag = one.opts[-1]
-            if one.name == "attribute":
-                raise UsageError(
-                    f"{flag} is given {times} times; it takes one value; of several attributes at "
-                    "once: 'sex*age'."
-                )
-            raise UsageError(f"{flag} is given {times} times; it takes one value.")
-        return super().parse_args(ctx, args)
+        """Parse, with four numbers after ``--bounds`` as one value."""
+        return super().parse_args(ctx, join_bounds(args))
 
 
 _GRID: tuple[Callable[[Any], Any], ...] = (

@@ -136,6 +136,15 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
     dict of these by time; of a selection its card, whose ``chosen`` are the codes.
 
     Raises VerificationError where there is no release at ``path``.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((4, 4), 9), geodp.Grid.regular((4, 4)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = geodp.publish(table, epsilon=1, contribution=1).write(f"{folder}/release")
+    ...     geodp.open(f"{folder}/release").grid.shape
+    (4, 4)
     """
     folder = public_folder(path)
     kind = find_kind(folder)

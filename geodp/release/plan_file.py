@@ -94,6 +94,18 @@ def read_plan(path: str | PathLike[str]) -> Settings:
     ------
     InputError
         A file that is unreadable or no plan.
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from pathlib import Path
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+    >>> found = geodp.plan(grid, epsilon=1, contribution=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "plan.toml"
+    ...     _ = file.write_text(found.toml())
+    ...     geodp.planning.read_plan(file) == found.settings
+    True
     """
     file = Path(path)
     require_regular(file)

@@ -9,6 +9,7 @@ from click.shell_completion import get_completion_class
 from geodp.cli import geodp
 from geodp.cli.help import GROUPS, STEPS, Option, group_options
 from geodp.cli.readers import ReadingCommand
+from geodp.errors import UsageError
 from tests.command import context_of
 from tests.command import geodp as run
 
@@ -40,6 +41,18 @@ def test_every_option_has_a_sentence(words):
     ]
     assert [option.opts for option in options if not option.help] == []
     assert command.get_short_help_str(300)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_an_option_that_takes_one_value_is_not_given_twice(words):
+    command = COMMANDS[words]
+    for one in command.get_params(context_of(command)):
+        if isinstance(one, click.Option) and not (one.multiple or one.is_flag):
+            given = [one.opts[-1], *["1"] * one.nargs]
+            with pytest.raises(UsageError, match=f"^{given[0]} is given 2 times; it takes one"):
+                command.parse_args(context_of(command), [*given, *given])
+            begun = click.Context(command, resilient_parsing=True)  # of a shell that completes
+            command.parse_args(begun, [*given, *given])
 
 
 def test_every_command_is_a_step_once():

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from rasterio.errors import NotGeoreferencedWarning
 
 import geodp as package
 from geodp import METHODS, cli
-from geodp.errors import UsageError
+from geodp.errors import PluginWarning, UsageError
 from geodp.io.folder import staged_release
 from geodp.io.folder.publication import card_bytes
 from geodp.io.folder.staging import require_free
@@ -356,12 +357,20 @@ def test_what_libraries_log_is_not_on_the_screen(traceback, shown):
     assert bool(done.stderr) is shown
 
 
-def test_what_libraries_warn_of_is_not_on_the_screen(monkeypatch, capsys):
+@pytest.mark.parametrize("category", [NotGeoreferencedWarning, UserWarning, RuntimeWarning])
+def test_what_libraries_warn_of_is_not_on_the_screen(category, monkeypatch, capsys):
     monkeypatch.delenv("GEODP_TRACEBACK", raising=False)
-    assert not cli._is_shown(NotGeoreferencedWarning)
-    assert cli._is_shown(UserWarning)
-    monkeypatch.setenv("GEODP_TRACEBACK", "1")
-    assert cli._is_shown(NotGeoreferencedWarning)
+    seen = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, category, *_: seen.append(category)
+        cli._as_sentences()
+        warnings.warn("a value", category, stacklevel=1)
+        warnings.warn("Left out.", PluginWarning, stacklevel=1)
+        assert (seen, capsys.readouterr().err) == ([], "Note: Left out.\n")
+        monkeypatch.setenv("GEODP_TRACEBACK", "1")
+        warnings.warn("a value", category, stacklevel=1)
+    assert seen == [category]
 
 
 def test_names_of_columns_that_are_not_utf8_are_refused(office):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
@@ -33,7 +34,7 @@ def budget() -> None:
     """
 
 
-@budget.command()
+@budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--dataset", required=True, help="Name of the data set; published.")
 @click.option("--epsilon", help="Cap of all releases, read exactly: 2 or 0.5 or 1/3.")
@@ -79,7 +80,7 @@ def init(
     _say(f"{file}: all releases of {account.name} together may spend {cap}.")
 
 
-@budget.command()
+@budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--dataset", help="Only this one, with its charges.")
 @_json
@@ -104,7 +105,7 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
 
 
-@budget.command()
+@budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--head", help="Hash of an earlier head, such as a release card's.")
 @click.option("--no-witness", is_flag=True, help="Of a copy that is elsewhere: the chain alone.")
@@ -130,7 +131,7 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
         _say(f"witness {witness} agrees")
 
 
-@budget.command()
+@budget.command(cls=StrictCommand)
 @_ledger
 @click.argument("witness", type=click.Path(path_type=Path))
 @click.option("--head", help="If the former witness is lost: head on the latest release's card.")
@@ -147,7 +148,7 @@ def witness(file: Path, witness: Path, head: str | None) -> None:
     _say(f"{file}: every charge is compared with {kept}.")
 
 
-@budget.command()
+@budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--output", type=click.Path(path_type=Path), help="New file; default: stdout.")
 def export(file: Path, output: Path | None) -> None:

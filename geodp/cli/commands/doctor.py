@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from geodp import __version__
+from geodp.cli.options import StrictCommand
 from geodp.errors import GeodpError
 
 LIBRARIES = (
@@ -133,7 +134,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
 )
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def doctor(as_json: bool) -> None:
     """Show what geodp stands on here, and what is wrong with it; exit code 1 if anything is."""

@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from geodp import progress
+from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
 
 METHODS = ("closed-form", "simulation")
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @POLYGONS
 @POLYGON_NAME

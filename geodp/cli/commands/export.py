@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from geodp.table.card import StatedMetadata
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--to",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.inputs import CELLS, options_of_grid
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import quote
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("file")
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
 @click.option("--delimiter", help="Of a text, one character; default: found.")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.options import StrictCommand
 
-@click.command()
+
+@click.command(cls=StrictCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 def key(file: Path) -> None:
     """Make a noise key and keep it in FILE, readable by its owner only.

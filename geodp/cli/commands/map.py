@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -22,7 +23,7 @@ COMPARE = (
 )
 
 
-@click.command("map")
+@click.command("map", cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--output",

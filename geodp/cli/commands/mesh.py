@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.errors import InputError, UsageError
 
 
@@ -18,7 +19,7 @@ def mesh() -> None:
 COMMAND = mesh
 
 
-@mesh.command()
+@mesh.command(cls=StrictCommand)
 @click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
 @click.argument("coordinates", nargs=-1, type=float)
 def encode(spec: str, coordinates: tuple[float, ...]) -> None:
@@ -49,7 +50,7 @@ def _numbers(text: str) -> list[float]:
         raise InputError("Standard input must hold numbers: X Y, one pair a line.") from None
 
 
-@mesh.command()
+@mesh.command(cls=StrictCommand)
 @click.option("--grid", "spec", help="Default: from the code, where it is unambiguous.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.argument("codes", nargs=-1)

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 
-@click.command()
+
+@click.command(cls=StrictCommand)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def methods(as_json: bool) -> None:
     """List the methods that publish and evaluate take, with their settings."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def verify(release: Path, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.options import StrictCommand
 from geodp.errors import OutputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ SIDE = 8
 """Cells on a side of what is rehearsed on."""
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def warmup(as_json: bool) -> None:
     """Compile once what publish, evaluate and verify call, and keep it for later calls.

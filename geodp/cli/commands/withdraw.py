@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import write_file
 from geodp.errors import UsageError
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--reason", required=True, help="Why, in a sentence that everybody may read.")
 @click.option(

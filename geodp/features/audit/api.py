@@ -1,9 +1,9 @@
 """What a conventional table reveals, as ``geodp.audit``."""
 
 from geodp.features.audit.charge import charge_threshold, find_threshold_charge
-from geodp.features.audit.classes import k_anonymity
-from geodp.features.audit.curve import Curve, curve
-from geodp.features.audit.instead import Instead, release_instead
+from geodp.features.audit.classes import Columns, k_anonymity
+from geodp.features.audit.curve import Curve, Point, curve
+from geodp.features.audit.instead import Instead, Size, release_instead
 from geodp.features.audit.realized import Diagnostic, realized
 from geodp.features.audit.recoding import Recoding, generalize
 from geodp.features.audit.smallest import smallest_k
@@ -11,10 +11,13 @@ from geodp.features.audit.taxonomy import Taxonomy, ncp
 from geodp.features.audit.threshold import Threshold, sampled_threshold
 
 __all__ = [
+    "Columns",
     "Curve",
     "Diagnostic",
     "Instead",
+    "Point",
     "Recoding",
+    "Size",
     "Taxonomy",
     "Threshold",
     "charge_threshold",

@@ -71,6 +71,19 @@ def find_threshold_charge(
 
     Parameters and errors are those of :func:`charge_threshold`; UsageError where the ledger has no
     charge for the sample, or one of another table.
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from fractions import Fraction
+    >>> found = geodp.audit.sampled_threshold(10, "0.2", delta="1e-6")
+    >>> cap = geodp.ApproximateDP(3, Fraction("1e-5"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = geodp.Ledger.create(f"{folder}/office.ledger")
+    ...     account = ledger.add_dataset("census", cap)
+    ...     charge = geodp.audit.charge_threshold(found, ledger, "census", "sample of 2020")
+    ...     geodp.audit.find_threshold_charge(found, ledger, "census", "sample of 2020") == charge
+    True
     """
     _require_unit(ledger, dataset, unit)
     charge = ledger.find_sample(dataset, SecretSample(sample))

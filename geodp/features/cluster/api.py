@@ -7,5 +7,6 @@ from geodp.features.cluster.cluster import publish, write
 from geodp.features.cluster.joining import join
 from geodp.features.cluster.partitions import Partitions
 from geodp.features.cluster.reports import aggregate
+from geodp.io.read.rows.persons import Records
 
-__all__ = ["Partitions", "aggregate", "join", "publish", "write"]
+__all__ = ["Partitions", "Records", "aggregate", "join", "publish", "write"]

@@ -2,7 +2,7 @@
 
 from geodp.features.compare.cells import CellDifferences, compare_cells
 from geodp.features.compare.changes import CellChanges, estimate_cell_changes
-from geodp.features.compare.difference import Difference
+from geodp.features.compare.difference import Difference, Hypothesis
 from geodp.features.compare.logit import Logit, logit
 from geodp.features.compare.many import adjust
 from geodp.features.compare.means import means, power, sample_size
@@ -14,6 +14,7 @@ __all__ = [
     "CellChanges",
     "CellDifferences",
     "Difference",
+    "Hypothesis",
     "Logit",
     "Ratio",
     "adjust",

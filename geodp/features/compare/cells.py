@@ -69,6 +69,16 @@ def compare_cells(
     ------
     UsageError
         One release twice, different grids, or a method that clamps or has no closed form.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((4, 4))
+    >>> tables = [geodp.CountTable.from_dense(np.full((4, 4), n), grid) for n in (900, 100)]
+    >>> asked = {"epsilon": 1, "contribution": 1, "method": "laplace"}
+    >>> first, second = (geodp.publish(table, **asked) for table in tables)
+    >>> bool((geodp.compare.compare_cells(first, second).adjusted < 0.01).all())
+    True
     """
     question = Hypothesis(0.0, alternative)
     if first.grid != second.grid:

@@ -69,6 +69,16 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     ------
     UsageError
         Different grids, one release twice, parts of a map, or a method without a closed form.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((4, 4))
+    >>> tables = [geodp.CountTable.from_dense(np.full((4, 4), n), grid) for n in (100, 900)]
+    >>> old, new = (geodp.publish(table, epsilon=1, contribution=1) for table in tables)
+    >>> found = geodp.compare.estimate_cell_changes(old, new)
+    >>> len(found.key), bool((found.difference > 0).all())
+    (16, True)
     """
     require_two(old, new)
     if old.parts is not None or new.parts is not None:

@@ -75,6 +75,16 @@ def logit(
     UsageError
         Features that are not finite or depend on one another, labels that are neither 0 nor 1, or
         data in which no coefficients fit best.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> coins = np.random.default_rng(1)
+    >>> x = coins.normal(size=(10_000, 1))
+    >>> true = coins.random(10_000) < 1 / (1 + np.exp(-x[:, 0]))
+    >>> said = np.where(coins.random(10_000) < 1 / (1 + np.exp(2)), ~true, true)
+    >>> round(float(geodp.compare.logit(x, said, epsilon=2).coefficients[1]))
+    1
     """
     table = np.asarray(features, np.float64)
     said = np.asarray(labels)

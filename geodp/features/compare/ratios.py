@@ -104,6 +104,17 @@ def estimate_ratio(
     UsageError
         A denominator that may be 0, a clamped part without ``conservative``, or a method without a
         closed form of the error of a region.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139.4, 35.4, 139.8, 35.66666))
+    >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
+    >>> part, whole = (139.5, 35.5, 139.6, 35.6), (139.5, 35.5, 139.7, 35.6)
+    >>> found = geodp.compare.estimate_ratio((release, part), (release, whole), conservative=True)
+    >>> round(found.ratio, 1)
+    0.5
     """
     (here, shape), (there, other) = first, second
     one, two = Region.of(here.grid, shape), Region.of(there.grid, other)
@@ -149,6 +160,18 @@ def estimate_mean(
     ------
     UsageError
         As :func:`estimate_ratio`; no such attribute or label, or a value that is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139.4, 35.4, 139.8, 35.66666))
+    >>> grid = grid.with_attribute("age", ("child", "adult"))
+    >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
+    >>> around, adults = (139.5, 35.5, 139.6, 35.6), {"child": 0, "adult": 1}
+    >>> found = geodp.compare.estimate_mean(release, around, "age", adults, conservative=True)
+    >>> round(found.ratio, 1)
+    0.5
     """
     if not values or not all(np.isfinite(value) for value in values.values()):
         raise UsageError("A mean needs a finite value for one label or more.")

@@ -80,6 +80,17 @@ def compare_regions(
     UsageError
         Regions of the same cells of one release, a clamped region without ``conservative``, or a
         method without a closed form of the error of a region.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139.4, 35.4, 139.8, 35.66666))
+    >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
+    >>> small, large = (139.5, 35.5, 139.6, 35.6), (139.4, 35.4, 139.7, 35.6)
+    >>> pair = ((release, large), (release, small))
+    >>> bool(geodp.compare.compare_regions(*pair, conservative=True).low > 0)
+    True
     """
     question = Hypothesis(null, alternative, alpha)
     is_one = is_same(first[0], second[0])

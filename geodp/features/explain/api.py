@@ -3,6 +3,6 @@
 from geodp.features.explain.audit import explain_audit
 from geodp.features.explain.bayes import Belief, beliefs, posterior
 from geodp.features.explain.card import explain
-from geodp.features.explain.page import Explanation
+from geodp.features.explain.page import Explanation, Section
 
-__all__ = ["Belief", "Explanation", "beliefs", "explain", "explain_audit", "posterior"]
+__all__ = ["Belief", "Explanation", "Section", "beliefs", "explain", "explain_audit", "posterior"]

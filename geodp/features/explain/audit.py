@@ -56,6 +56,13 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
         Another language.
     VerificationError
         A document without a guarantee, or with one that is none.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> stated = {"threshold": 10, "rate": "1/5", "epsilon": 1.4, "delta": 1e-6}
+    >>> geodp.explain.explain_audit({"guarantee": stated}).title
+    'What a sampled table without its small counts reveals'
     """
     found = document.get("guarantee") if isinstance(document, Mapping) else None
     if not isinstance(found, Mapping):

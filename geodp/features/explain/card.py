@@ -46,6 +46,14 @@ def explain(card: PublicCard, language: str = "en") -> Explanation:
     VerificationError
         A card with a guarantee that has neither epsilon nor rho, or with numbers that cannot be; a
         kind of release that nobody explains.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((4, 4), 9), geodp.Grid.regular((4, 4)))
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
+    >>> geodp.explain.explain(release.card()).sections[0].heading
+    'What is promised'
     """
     if not isinstance(card, Card):
         explained: Explanation = kind_of(card).explain(card, language)

@@ -3,18 +3,32 @@
 A round is opened, devices randomise, their reports are summed up, and a map is published.
 """
 
-from geodp.features.local.amplification import amplify_by_shuffling
-from geodp.features.local.blending import blend
-from geodp.features.local.collect import aggregate, publish, randomize
+from geodp.features.local.amplification import Shuffled, amplify_by_shuffling
+from geodp.features.local.blending import Blend, Share, blend
+from geodp.features.local.coins import Coins
+from geodp.features.local.collect import Sums, aggregate, publish, randomize
 from geodp.features.local.opening import open_round
 from geodp.features.local.oracles import ORACLES
-from geodp.features.local.plan import plan
+from geodp.features.local.oracles.base import Oracle
+from geodp.features.local.plan import LocalPlan, plan
 from geodp.features.local.protocols import PROTOCOLS
-from geodp.features.local.round import read_round
+from geodp.features.local.round import Round, read_round
+from geodp.features.local.tree import Protocol
+from geodp.privacy.reports import LocalReports
 
 __all__ = [
     "ORACLES",
     "PROTOCOLS",
+    "Blend",
+    "Coins",
+    "LocalPlan",
+    "LocalReports",
+    "Oracle",
+    "Protocol",
+    "Round",
+    "Share",
+    "Shuffled",
+    "Sums",
     "aggregate",
     "amplify_by_shuffling",
     "blend",

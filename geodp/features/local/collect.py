@@ -136,6 +136,15 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     ------
     CodeError
         A cell outside the domain of the round: refused, and moved nowhere.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> plan = geodp.local.plan(geodp.Grid.regular((64, 64)), devices=50_000, epsilon=1)
+    >>> collection = geodp.local.open_round(plan)
+    >>> places = np.full((2, 50_000), 7)  # row and column of every device
+    >>> len(geodp.local.randomize(collection, places))
+    50000
     """
     source = Coins() if coins is None else coins
     index = _index_of(round_, cells)
@@ -185,6 +194,17 @@ def aggregate(
         cut off, or whose reports are given twice. Nothing is said of any report.
     UsageError
         The same of what is no file.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> plan = geodp.local.plan(geodp.Grid.regular((64, 64)), devices=50_000, epsilon=1)
+    >>> collection = geodp.local.open_round(plan)
+    >>> places = np.full((2, 50_000), 7)  # row and column of every device
+    >>> reports = geodp.local.randomize(collection, places)
+    >>> halves = [reports[:25_000], reports[25_000:]]
+    >>> geodp.local.aggregate(collection, halves) == geodp.local.aggregate(collection, reports)
+    True
     """
     one = isinstance(reports, np.ndarray | str | Path | Sums)
     parts = [reports] if one else list(reports)  # type: ignore[arg-type]
@@ -274,6 +294,16 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     ------
     UsageError
         Sums of another round, or of fewer than 1,000 reports; too many cells to spread over.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> plan = geodp.local.plan(geodp.Grid.regular((64, 64)), devices=50_000, epsilon=1)
+    >>> collection = geodp.local.open_round(plan)
+    >>> places = np.full((2, 50_000), 7)  # row and column of every device
+    >>> sums = geodp.local.aggregate(collection, geodp.local.randomize(collection, places))
+    >>> int(geodp.local.publish(collection, sums).table.count.sum())
+    50000
     """
     if sums.round.digest != round_.digest:
         raise UsageError("These are the sums of another round; publish them with their own.")

@@ -62,6 +62,13 @@ def open_round(
         The ledger's cap would be exceeded.
     OutputError
         The file or the ledger cannot be written; where the charge was made, the message has it.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> plan = geodp.local.plan(geodp.Grid.regular((64, 64)), devices=50_000, epsilon=1)
+    >>> geodp.local.open_round(plan).grid.shape
+    (64, 64)
     """
     if (ledger is None) != (dataset is None):
         raise UsageError("A ledger and the name of a data set in it go together.")

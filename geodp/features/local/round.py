@@ -269,7 +269,17 @@ def _digits(oracle: Oracle) -> tuple[tuple[int, ...], ...]:
 
 
 def read_round(path: str | Path) -> Round:
-    """Return the round of a file; InputError where it is none."""
+    """Return the round of a file; InputError where it is none.
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> plan = geodp.local.plan(geodp.Grid.regular((64, 64)), devices=50_000, epsilon=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     opened = geodp.local.open_round(plan, path=f"{folder}/round.json")
+    ...     geodp.local.read_round(f"{folder}/round.json") == opened
+    True
+    """
     try:
         plain = read_json(Path(path))
     except InputError:

@@ -1,9 +1,27 @@
 """Selection, as ``geodp.select``: which candidates are best, and no count is shown."""
 
+from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import top_cells
+from geodp.features.select.mechanisms.base import Candidates, Selector
 from geodp.features.select.mechanisms.exponential import exponential
 from geodp.features.select.mechanisms.permute_and_flip import permute_and_flip
 from geodp.features.select.quantiles import median_centre, quantile
+from geodp.features.select.question import Question
 from geodp.features.select.resolution import level
+from geodp.features.select.selected import Selected
+from geodp.privacy.selected import Selection
 
-__all__ = ["exponential", "level", "median_centre", "permute_and_flip", "quantile", "top_cells"]
+__all__ = [
+    "Candidates",
+    "Question",
+    "Selected",
+    "Selection",
+    "SelectionCard",
+    "Selector",
+    "exponential",
+    "level",
+    "median_centre",
+    "permute_and_flip",
+    "quantile",
+    "top_cells",
+]

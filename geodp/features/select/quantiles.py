@@ -209,6 +209,13 @@ def quantile(
     Returns
     -------
     Selected
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((65, 65), 100), geodp.Grid.regular((65, 65)))
+    >>> geodp.select.quantile(table, "0.5", axis="row", epsilon=9, contribution=1).chosen
+    ({'axis': 'row', 'index': 32},)
     """
     request = Request(
         terms=Terms.of(
@@ -248,6 +255,13 @@ def median_centre(
     Returns
     -------
     Selected
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((65, 65), 100), geodp.Grid.regular((65, 65)))
+    >>> geodp.select.median_centre(table, epsilon=9, contribution=1).chosen
+    ({'code': '32_32', 'row': 32, 'col': 32},)
     """
     request = Request(
         terms=Terms.of(

@@ -138,6 +138,13 @@ def level(
     Returns
     -------
     Selected
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((64, 64), 100), geodp.Grid.regular((64, 64)))
+    >>> len(geodp.select.level(table, next_epsilon=1, epsilon=1, contribution=1).chosen)
+    1
     """
     request = Request(
         terms=Terms.of(

@@ -142,6 +142,14 @@ def estimate_statistics(
     UsageError
         A name that is no statistic's; a release with attributes, of more than 2**22 cells, or of a
         method without closed form of its error.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((64, 64), 100), geodp.Grid.regular((64, 64)))
+    >>> release = geodp.publish(table, epsilon=1, contribution=1)
+    >>> [one.name for one in geodp.statistics.estimate_statistics(release, ["inhabited"])]
+    ['inhabited']
     """
     grid = release.grid
     board = board_of(release, classes)

@@ -77,6 +77,17 @@ def read_mesh(
     outside : {"error", "crop", "drop"}, optional
         Default: "drop" with `primary`, "crop" with `bounds`, else "error".
     decimal, header_row, first_row, last_row, member, memory, scratch
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from pathlib import Path
+    >>> rows = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001\\n,,,,people\\n533945263,0,,,12\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "tblT000001H5339.txt"
+    ...     _ = file.write_text(rows)
+    ...     geodp.read_mesh(file, grid="jis:half", value="people").count.tolist()
+    [12]
     """
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table

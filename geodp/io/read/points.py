@@ -356,6 +356,14 @@ def read_points(
         installed: the points of the Tokyo datum then move by some 450 m.
     where, outside, delimiter, encoding, decimal, layer, header_row, first_row, last_row, member
     memory, scratch
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> people = pa.table({"lon": [139.701, 139.701], "lat": [35.681, 35.691]})
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+    >>> int(geodp.read_points(people, grid=grid, x="lon", y="lat").count.sum())
+    2
     """
     from geodp.grid.grid import Grid
 

@@ -147,6 +147,19 @@ def read_raster(
     missing : sequence of float, optional
         Stored values that mean nobody besides nodata, such as -200.
     outside, member, rounding, secret, memory, scratch
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from pathlib import Path
+    >>> head = "ncols 2\\nnrows 1\\nxllcorner 0\\nyllcorner 0\\ncellsize 10\\n"
+    >>> grid = geodp.Grid.regular((1, 2), crs="EPSG:3035", transform=(10, 0, 0, 0, -10, 10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.asc"
+    ...     _ = file.write_text(head + "3 4\\n")
+    ...     _ = file.with_suffix(".prj").write_text("EPSG:3035")
+    ...     geodp.read_raster(file, grid=grid).to_dense().tolist()
+    [[3, 4]]
     """
     from geodp.io.read.rows.forms.url import fetch_urls
 

@@ -502,6 +502,14 @@ def read_table(
         For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
     where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
     last_row, member, rounding, secret, memory, scratch
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> cells = pa.table({"code": ["533945263", "533945264"], "people": [12, 30]})
+    >>> grid = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
+    >>> geodp.read_table(cells, grid=grid, code="code", value="people").count.tolist()
+    [12, 30]
     """
     return Table(
         grid=_grid_of(grid),

@@ -118,7 +118,7 @@ class Law(ABC):
 
     @abstractmethod
     def tail(self, g: int, bits: int) -> tuple[int, int]:
-        """Integers low <= 2**bits * P(|Z| >= g) <= high for g >= 1, as close as bits asks."""
+        """``low <= 2**bits * P(|Z| >= g) <= high`` for g >= 1, as close as bits asks."""
 
     @abstractmethod
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
@@ -152,7 +152,7 @@ class Law(ABC):
         return low
 
     def magnitude(self, uniform: int, bits: int, more: Iterator[int]) -> int:
-        """|Z| of a uniform number, decided exactly.
+        """``|Z|`` of a uniform number, decided exactly.
 
         Parameters
         ----------

@@ -4,10 +4,10 @@ import stat
 from dataclasses import replace
 
 import pytest
-from geodp.local import open_round, read_round
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder import whole
+from geodp.local import open_round, read_round
 
 
 def lose(monkeypatch, planned, ledger, tmp_path):

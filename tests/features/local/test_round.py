@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from geodp.local import aggregate, open_round, plan, publish, randomize, read_round
 
 import geodp
 from geodp.errors import BudgetError, CodeError, InputError, OutputError, UsageError
@@ -22,6 +21,7 @@ from geodp.io.folder import stopping
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.verify.verify_release import verify as verify_alone
+from geodp.local import aggregate, open_round, plan, publish, randomize, read_round
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 

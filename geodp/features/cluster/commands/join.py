@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.io.folder.stopping import complete_with_commit
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("parts", type=click.Path(path_type=Path))
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path), help="New folder of the release."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
 
@@ -25,7 +26,7 @@ TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "co
 MOST_PAIRS = 10_000
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
 @POLYGONS
 @POLYGON_NAME

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, write_file
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
 @POLYGONS
 @POLYGON_NAME
 @AREA
-@click.option("--cells", is_flag=True, help="Every cell that either release lists.")
+@click.option("--cells", is_flag=True, help="Every cell that either release lists: the default.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--output", type=click.Path(path_type=Path), help="CSV file to write instead.")
 @click.option("--overwrite", is_flag=True, help="Replace the file of --output.")
@@ -34,6 +35,7 @@ def diff(**options: Any) -> None:
     """Estimate what changed from release OLD to NEW, with 95 % intervals; costs no budget.
 
     \b
+    geodp diff release-2025 release-2025-corrected
     geodp diff release-2025 release-2025-corrected --area 5339
     geodp diff release-2020 release-2025 --cells --output changes.csv
 
@@ -41,8 +43,8 @@ def diff(**options: Any) -> None:
     together.
     """
     has_regions = options["regions"] is not None or bool(options["area"])
-    if options["cells"] == has_regions:
-        raise UsageError("Say what to look at: --regions or --area, or --cells.")
+    if options["cells"] and has_regions:
+        raise UsageError("Give --cells, or --regions and --area, not both.")
     if options["as_json"] and options["output"] is not None:
         raise UsageError("Give --json or --output, not both.")
     require_named(options)
@@ -52,7 +54,7 @@ def diff(**options: Any) -> None:
 
     old, new = (open_release(options[name]) for name in ("old", "new"))
     require_two(old, new)
-    rows = _cells(old, new) if options["cells"] else _regions(old, new, options)
+    rows = _regions(old, new, options) if has_regions else _cells(old, new)
     if options["as_json"]:
         click.echo(json.dumps({"changes": rows}, ensure_ascii=False, indent=1))
     elif options["output"] is not None:

@@ -9,6 +9,7 @@ from zipfile import is_zipfile
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ CARD = "release.json"
 """Name of the library, repeated so that ``--help`` imports nothing heavy."""
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--language",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from geodp.release.report.metadata import ReleaseMetadata
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--format",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import GridCommand, grid_options
+from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import area_text, number_text, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
@@ -63,7 +63,7 @@ def plan(**options: Any) -> None:
         _show(found)
 
 
-@local.command(name="open")
+@local.command(cls=StrictCommand, name="open")
 @click.option("--plan", "file", required=True, type=click.Path(path_type=Path), help="Its file.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file, which is charged.")
 @click.option("--dataset", help="A data set of it that was entered with --model local.")
@@ -91,7 +91,7 @@ def open_(
     click.echo(found.event(0).words)
 
 
-@local.command()
+@local.command(cls=StrictCommand)
 @click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
 @click.argument("cells", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file.")
@@ -121,7 +121,7 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
         click.echo(f"{output}: {reports.size:,} reports in random order")
 
 
-@local.command()
+@local.command(cls=StrictCommand)
 @click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
 @click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file.")
@@ -147,7 +147,7 @@ def aggregate(
         click.echo(f"{output}: {found.reports:,} reports of {files}")
 
 
-@local.command()
+@local.command(cls=StrictCommand)
 @click.argument("sums", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder.")
 @click.option("--name", default="population", show_default=True, help="Of the count.")
@@ -174,7 +174,7 @@ def publish(
 COMMAND = local
 
 
-@local.command(no_args_is_help=True)
+@local.command(cls=StrictCommand, no_args_is_help=True)
 @click.option(
     "--menu",
     required=True,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.options import StrictCommand
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 DASH = "\N{EN DASH}"
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--statistic", "names", multiple=True, help="One of them; repeatable. Default: all.")
 @click.option(

@@ -52,6 +52,12 @@ def test_nine_of_ten_cells_at_least_are_in_their_intervals(folders, method):
     assert {row["basis"] for row in rows} <= {"long-tailed", "conservative"}
 
 
+def test_without_a_word_more_every_cell_is_told(folders):
+    typed = pair(folders, "hay")
+    assert run(*typed).output == run(*typed, "--cells").output
+    assert document_of(*typed) == document_of(*typed, "--cells")
+
+
 def test_a_clamped_cell_has_both_intervals(folders):
     old, new = (geodp.open(path) for path in pair(folders, "pyramid"))
     found = compare.estimate_cell_changes(old, new)
@@ -79,8 +85,7 @@ def test_what_cannot_be_compared_is_refused(folders):
     old, new = pair(folders, "hay")
     assert "one and the same" in error_of(old, old, "--cells")
     assert "different grids" in error_of(old, folders / "elsewhere", "--cells")
-    assert "--regions or --area" in error_of(old, new)
-    assert "--regions or --area" in error_of(old, new, "--cells", "--area", AREA)
+    assert "--regions and --area, not both" in error_of(old, new, "--cells", "--area", AREA)
     assert "not both" in error_of(old, new, "--cells", "--json", "--output", "a.csv")
     assert "goes with --regions" in error_of(old, new, "--cells", "--polygon-name", "a")
 

@@ -1,0 +1,2 @@
+from geodp.features.explain.api import *
+from geodp.features.explain.api import __all__ as __all__

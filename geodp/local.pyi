@@ -1,0 +1,2 @@
+from geodp.features.local.api import *
+from geodp.features.local.api import __all__ as __all__
