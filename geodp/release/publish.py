@@ -203,8 +203,9 @@ def publish(
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"mesh": ["53394611", "53394612"], "people": [812, 40]})
-    >>> geodp.publish(frame, grid="jis:basic", epsilon=1, contribution=1).grid.places[0].system.name
-    'jis:basic'
+    >>> box = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
+    >>> geodp.publish(frame, grid=box, epsilon=1, contribution=1).grid.shape
+    (120, 80)
     """
     terms = Terms.of(
         epsilon=epsilon,
