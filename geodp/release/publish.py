@@ -42,7 +42,8 @@ from geodp.table.totals import WholeTable
 
 NO_TABLE = (
     "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
-    "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...)."
+    "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
+    "becomes a table by geodp.CountTable.from_dense(array, grid), or from_xarray."
 )
 NO_GRID = (
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "

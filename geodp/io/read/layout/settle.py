@@ -7,12 +7,10 @@ in the words of Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
-
-import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -66,7 +64,7 @@ def settle(reader: Located, paths: Given) -> tuple[Located, tuple[Fact, ...]]:
     InputError
         A file that cannot be read.
     """
-    if isinstance(paths, pa.RecordBatchReader):
+    if isinstance(paths, Iterator):
         return reader, ()
     given = _given(reader)
     if not lacks_layout(reader.name, given):
@@ -145,6 +143,8 @@ def _given(reader: Located) -> dict[str, Any]:
     found: dict[str, Any] = {"grid": _spec(grid), "bounds": grid, "contribution": 0}
     if reader.flag:
         found[reader.name] = True
+    if len(grid.places) > 1:
+        found["pairs"] = True
     if found["grid"] == UNITS:
         found["units_columns"] = grid.names.level
     for asked in reader.asks():

@@ -71,6 +71,9 @@ def test_cells_units_and_pairs_are_known_by_their_grids():
     frame = pandas.DataFrame({"ward": ["01", "02"], "n": [5, 6]})
     assert geodp.read(frame, units).count.tolist() == [5, 6]
     assert geodp.read(ENDS, MESH.pairs()).count.sum() == 15
+    columns = {"origin": "from", "destination": "to"}
+    ends = ENDS.rename(columns=columns)
+    assert geodp.read(ends, MESH.pairs(), columns=columns).count.sum() == 15
 
 
 def test_a_layout_says_labels_of_its_columns(tmp_path):
