@@ -54,8 +54,8 @@ FLAG = re.compile(
 def settle(reader: Located, paths: Given) -> tuple[Located, tuple[Fact, ...]]:
     """Return a reader with the columns that its first input's layout settles, and what that says.
 
-    A reader that names its columns stays as it is. So does one of a stream that can be read once,
-    whose columns are to be named.
+    A reader that names its columns stays as it is. So do one of a stream that can be read once, and
+    one of axes that are no places, whose columns are to be named.
 
     Raises
     ------
@@ -67,7 +67,8 @@ def settle(reader: Located, paths: Given) -> tuple[Located, tuple[Fact, ...]]:
     if isinstance(paths, Iterator):
         return reader, ()
     given = _given(reader)
-    if not lacks_layout(reader.name, given):
+    plain = not reader.grid.places and "column" not in given  # the reader tells its axes
+    if plain or not lacks_layout(reader.name, given):
         return reader, ()
     first: FilePath | ArrowStream = (
         paths if isinstance(paths, ArrowStream) else list_paths(paths)[0]
@@ -102,7 +103,7 @@ def say_in_python(words: str) -> str:
     """Return a sentence about options of the command line as one about arguments of a call.
 
     >>> say_in_python("choose the column of counts (--value), or several with --attribute: f, m")
-    'choose the column of counts (value=), or several with attribute=: f, m'
+    'choose the column of counts (value=), or several with attribute="NAME": f, m'
     >>> say_in_python("--where STAT=T, or say that every row is one person (--points)")
     'where={"STAT": "T"}, or say that every row is one person (geodp.read(..., reader="points"))'
     """
@@ -125,6 +126,8 @@ def _spell(met: re.Match[str]) -> str:
     name_of, equals, own = value.partition("=")
     if option.pairs and equals:
         return f'{name}={{"{name_of}": "{own}"}}{behind}'
+    if met.string.startswith(":", met.end()):
+        value = "NAME"
     return f'{name}="{value}"{behind}' if value else f"{name}={behind}"
 
 

@@ -111,6 +111,15 @@ def test_a_stream_that_can_be_read_once_is_not_looked_at():
     assert geodp.read(once, MESH, code="mesh", value="n").count.sum() == 15
 
 
+def test_axes_that_are_no_places_are_named():
+    frame = pandas.DataFrame({"a": [0, 1], "b": [1, 1], "c": [0, 0], "n": [2, 3]})
+    grid = Grid.regular((2, 2, 2))
+    with pytest.raises(UsageError, match=grid.axis_names[0]):
+        geodp.read(frame, grid, value="n")
+    columns = dict(zip(grid.axis_names, "abc", strict=True))
+    assert geodp.read(frame, grid, columns=columns, value="n").count.tolist() == [2, 3]
+
+
 def test_options_are_written_as_arguments():
     assert say_in_python("rows (--header-row 3, header_row=3)") == "rows (header_row=3)"
     assert say_in_python("--attribute 'sex*age', or --round nearest or other") == (
