@@ -181,9 +181,7 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
 
 def _shapes(frame: Any, grid: Grid) -> list[Any]:
     """Return the geometries of a frame in a grid's CRS; UsageError where nothing says which."""
-    from shapely import transform
-
-    from geodp.io.read.rows.projection import transformation
+    from geodp.io.read.rows.projection import move_shapes
 
     crs = grid.places[0].crs if grid.places else None
     if crs is None:
@@ -191,13 +189,9 @@ def _shapes(frame: Any, grid: Grid) -> list[Any]:
     if frame.crs is None:
         raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
     try:
-        move = transformation(grid.places[0], frame.crs.to_wkt(), allow_ballpark=False)
+        return move_shapes(frame.geometry, grid.places[0], frame.crs.to_wkt())
     except UsageError:
         raise UsageError(
             f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "
             f"or, where some hundred metres are no matter, give frame.to_crs({crs!r})."
         ) from None
-    shapes = frame.geometry
-    if move is not None:
-        shapes = transform(shapes, lambda corners: np.column_stack(move(*corners.T)))
-    return list(shapes)
