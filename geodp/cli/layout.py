@@ -48,9 +48,6 @@ ASK_BY = (
     "them (--where COLUMN=VALUE)"
 )
 
-PLACES = ("code", "x", "y", "column")
-"""Options that name columns of places."""
-
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     option(
         "--preset",
@@ -297,14 +294,10 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
     if options["spec"] is None or (options["attribute"] and not options["value"]):
         return True
     from geodp.cli.readers import choose_reader
+    from geodp.io.read.layout.propose import lacks_layout
 
     reader = choose_reader(options).name
-    if reader not in ("table", "points"):
-        return False
-    half = (options["x"] is None) != (options["y"] is None)
-    places = {**options, "column": _columns_of_places(options)}
-    named = any(places[name] for name in PLACES) and not half
-    return not named or (reader == "table" and not options["value"])
+    return lacks_layout(reader, {**options, "column": _columns_of_places(options)})
 
 
 def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:

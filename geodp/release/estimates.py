@@ -14,6 +14,7 @@ from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, round_out
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
+from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.release.described import Described
 
@@ -157,18 +158,18 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
     ----------
     release : Release
     frame : geopandas.GeoDataFrame
-        In the CRS of the grid.
+        In any CRS: corners are moved into that of the grid, where PROJ does so exactly.
     labels : mapping, optional
         As for :meth:`geodp.grid.region.Region.of`.
 
-    Raises UsageError for another CRS or none, for other geometries, and where the frame has a
-    column of one of these names.
+    Raises UsageError without a CRS, or from one that PROJ moves inexactly alone; for other
+    geometries, and where the frame has a column of one of these names.
     """
-    _require_crs(frame, release.grid.places[0].crs if release.grid.places else None)
+    shapes = _shapes(frame, release.grid)
     taken = [name for name in COLUMNS if name in frame.columns]
     if taken:
         raise UsageError(f"The frame has a column {taken[0]!r} already; rename it.")
-    regions = regions_of_polygons(release.grid, list(frame.geometry), labels)
+    regions = regions_of_polygons(release.grid, shapes, labels)
     cells = np.array([region.cells for region in regions], np.int64)
     found = estimate_regions(release, regions)
     columns: dict[str, Any] = {name: getattr(found, name) for name in COLUMNS[1:]}
@@ -178,11 +179,19 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
     return frame.assign(cells=cells, **columns)
 
 
-def _require_crs(frame: Any, crs: str | None) -> None:
-    """Raise UsageError where a frame is not in a grid's CRS."""
+def _shapes(frame: Any, grid: Grid) -> list[Any]:
+    """Return the geometries of a frame in a grid's CRS; UsageError where nothing says which."""
+    from geodp.io.read.rows.projection import move_shapes
+
+    crs = grid.places[0].crs if grid.places else None
     if crs is None:
         raise UsageError("The grid has no CRS, so nothing says where geometries lie on it.")
     if frame.crs is None:
         raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
-    if not frame.crs.equals(crs, ignore_axis_order=True):
-        raise UsageError(f"The frame is in another CRS than the grid: use frame.to_crs({crs!r}).")
+    try:
+        return move_shapes(frame.geometry, grid.places[0], frame.crs.to_wkt())
+    except UsageError:
+        raise UsageError(
+            f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "
+            f"or, where some hundred metres are no matter, give frame.to_crs({crs!r})."
+        ) from None

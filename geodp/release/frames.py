@@ -1,4 +1,4 @@
-"""A release in memory: tables of Arrow, pandas and geopandas, arrays of xarray, pictures."""
+"""A release in memory: tables of Arrow, Polars, pandas and geopandas, arrays of xarray, maps."""
 
 from __future__ import annotations
 
@@ -49,6 +49,9 @@ class InMemory:
         """Of the count, in columns and files, unless another is given."""
         return "population"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.table.summary})"
+
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
         table = self.table
@@ -67,6 +70,19 @@ class InMemory:
             raise UsageError(
                 "pandas is not installed: pip install pandas, or to_arrow()."
             ) from None
+
+    def to_polars(self, name: str | None = None) -> Any:
+        """Return the rows as a ``polars.DataFrame``.
+
+        Raises UsageError where Polars is not installed.
+        """
+        try:
+            import polars
+        except ModuleNotFoundError:
+            raise UsageError(
+                "polars is not installed: pip install polars, or to_arrow()."
+            ) from None
+        return polars.from_arrow(self.to_arrow(name))
 
     def to_geopandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``geopandas.GeoDataFrame`` in the grid's CRS.

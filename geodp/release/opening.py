@@ -81,7 +81,7 @@ class WrittenIntervals:
         return stated.low, stated.beside, max(stated.beside, stated.alone)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrittenRelease(Release):
     """A release that stands in a folder; what its files say goes before what is worked out.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
+from geodp.io.read.reading import read
+from geodp.io.read.rows.input_files import ArrowStream, Given
+from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
@@ -37,15 +41,29 @@ from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
 NO_TABLE = (
-    "Publishing takes a table of counts on a public grid: geodp.read_table(frame, grid=..., "
-    "code=..., value=...) makes one of a frame or a file, geodp.read_points(frame, grid=..., "
-    "x=..., y=..., person=...) of a row for each record."
+    "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
+    "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
+    "becomes a table by geodp.CountTable.from_dense(array, grid), or from_xarray."
+)
+NO_GRID = (
+    "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
+    "Grid.mesh('jis:half', bounds=...)."
+)
+READ_ALREADY = (
+    "Not for a table of counts, which is read already: {}. They go with a frame or a file."
 )
 
 
 def publish(
-    table: CountTable,
+    table: CountTable | Given,
     *,
+    grid: Grid | str | None = None,
+    value: Values = None,
+    code: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    person: str | None = None,
+    columns: Mapping[str, str] | None = None,
     epsilon: Budget | None = None,
     rho: Budget | None = None,
     delta: Budget | None = None,
@@ -70,8 +88,21 @@ def publish(
 
     Parameters
     ----------
-    table : CountTable
-        Confidential counts on a public domain.
+    table : CountTable, or a frame or files
+        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, or
+        the path of a file, which :func:`geodp.read` reads with the next seven. Read it by that
+        function first to say more of it.
+    grid : Grid or str
+        Of a frame or file: the public grid, or the name of a code system, whose whole extent it is.
+    value : str, sequence of str, or mapping
+        Of a frame or file: the column of counts. Default: the only one, or that of its layout.
+    code, x, y : str
+        Of a frame or file: the column of cells' codes, or those of coordinates. Default: as their
+        names or the form of their values tell, or the geometries.
+    person : str
+        Of a frame or file with a row for each record: the column that says whose it is.
+    columns : mapping
+        Of a frame or file: columns of labels by attributes, and of origin and destination.
     epsilon : str, int, float, Decimal or Fraction
         The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
         privacy; with delta, of Gaussian noise with the largest rho that implies the two.
@@ -141,8 +172,9 @@ def publish(
     Raises
     ------
     UsageError
-        A call that cannot be carried out; a contribution below the table's bound or too small for
-        totals beside their parts, or none where nothing bounds it; a table that counts nothing.
+        A call that cannot be carried out; columns that nothing tells; a contribution below the
+        table's bound or too small for totals beside their parts, or none where nothing bounds it; a
+        table that counts nothing.
     BudgetError
         The ledger's cap would be exceeded; nothing was charged or shown.
 
@@ -167,19 +199,28 @@ def publish(
     True
     >>> round(release.standard_error(64), 1)
     8.3
+
+    A frame, whose columns are found:
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"mesh": ["53394611", "53394612"], "people": [812, 40]})
+    >>> box = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
+    >>> geodp.publish(frame, grid=box, epsilon=1, contribution=1).grid.shape
+    (120, 80)
     """
-    if not isinstance(table, CountTable):
-        raise UsageError(NO_TABLE)
+    terms = Terms.of(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+    )
+    named = {"value": value, "code": code, "x": x, "y": y, "person": person, "columns": columns}
+    table = _read(table, grid, {name: one for name, one in named.items() if one is not None})
     request = Request(
-        terms=Terms.of(
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
+        terms=terms,
         method=method,
         prior=choose_prior(table, prior, prior_source),
         totals=totals,
@@ -200,6 +241,22 @@ def publish(
     from geodp.release.simulated_cells import simulate_cells  # loaded by those who simulate alone
 
     return simulate_cells(release, simulate)
+
+
+def _read(
+    table: CountTable | Given, grid: Grid | str | None, named: Mapping[str, Any]
+) -> CountTable:
+    """Return the counts of a frame or of files on a grid; a table as it is."""
+    if isinstance(table, CountTable):
+        if grid is not None or named:
+            given = [*(["grid"] if grid is not None else []), *named]
+            raise UsageError(READ_ALREADY.format(", ".join(given)))
+        return table
+    if not isinstance(table, str | PathLike | list | tuple | ArrowStream):
+        raise UsageError(NO_TABLE)
+    if grid is None:
+        raise UsageError(NO_GRID)
+    return read(table, grid, **named)
 
 
 @dataclass(frozen=True, eq=False)

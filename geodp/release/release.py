@@ -42,7 +42,7 @@ from geodp.table.stated.prior import StatedPrior, keep_stated
 from geodp.table.stated.reading import StatedReading
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(InMemory):
     """A released table and all that may be said about it in public.
 
@@ -132,7 +132,7 @@ class Release(InMemory):
         ----------
         region, labels
             As for :meth:`geodp.grid.region.Region.of`; or a ``geopandas.GeoDataFrame`` of polygons
-            in the grid's CRS, all of which are worked out together.
+            in any CRS, all of which are worked out together.
         method : str
             ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
 
@@ -146,7 +146,7 @@ class Release(InMemory):
         Raises
         ------
         UsageError
-            No such region, a frame in another CRS, a method without a closed form for it, or one
+            No such region, a frame without a CRS, a method without a closed form for it, or one
             that cannot be simulated.
         """
         if hasattr(region, "to_crs") and hasattr(region, "columns"):

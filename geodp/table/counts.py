@@ -60,6 +60,10 @@ class Cells:
             )
         self._seal()
 
+    def __len__(self) -> int:
+        """Return the number of cells that are listed: those whose count is not 0."""
+        return int(self.key.size)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Seal what another process sent: kernels are compiled anew for arrays that are not."""
         self.__dict__.update(state)

@@ -12,7 +12,7 @@ from geodp.table.counts import Cells
 from geodp.typing import CountArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReleasedTable(Cells):
     """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
 
@@ -35,6 +35,15 @@ class ReleasedTable(Cells):
             or not (np.isfinite(self.count) & (self.count != 0)).all()
         ):
             raise UsageError("Released counts must be int64 or float64, finite and not 0.")
+
+    @property
+    def summary(self) -> str:
+        """What is said of it in one line: its size and what was spent."""
+        size = f"{len(self):,} of {self.grid.size:,} cells listed, shape={self.grid.shape}"
+        return f"{size}, {self.event.mechanism}, {self.event.loss}"
+
+    def __repr__(self) -> str:
+        return f"ReleasedTable({self.summary})"
 
     @property
     def total(self) -> int | float:

@@ -15,7 +15,7 @@ import pytest
 import shapely
 
 import geodp as package
-from geodp.errors import GeodpError
+from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
 from tests.command import geodp
 
@@ -222,11 +222,10 @@ def test_a_journalist_with_a_packed_release(job, tmp_path):
 
 def test_pandas_in_and_out():
     frame = pandas.DataFrame({"mesh": MESHES, "people": 7})
-    with pytest.raises(GeodpError, match="code="):  # the one wrong turn
-        package.read(frame, "jis:basic")
+    with pytest.raises(UsageError, match="grid='jis:half'"):  # the one wrong turn
+        package.publish(frame, epsilon=1, contribution=1)
     grid = package.Grid.mesh("jis:basic", bounds=package.find_bounds("東京都", "jis:basic"))
-    table = package.read(frame, grid, code="mesh", value="people")
-    release = package.publish(table, epsilon=1, contribution=1)
+    release = package.publish(frame, grid=grid, epsilon=1, contribution=1)
     assert {"code", "population", "low", "high"} <= {*release.to_pandas().columns}
     assert release.to_geopandas().crs == 6668
 

@@ -128,6 +128,7 @@ OUTSIDE = {
     "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "accuracy/style features release/frames"),
     "pandas": ("", "features/evaluate/result"),
+    "polars": ("", "release/frames"),
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
     "openpyxl": ("", "io/read/rows/forms"),

@@ -54,11 +54,21 @@ def test_a_frame_without_cells_has_no_numbers():
     assert found["high"].isna().tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:4326", "EPSG:6677"])
+def test_a_frame_in_another_crs_is_moved(crs):
+    made = release(MESH)
+    shapes = [shapely.box(139.003, 35.003, 139.2, 35.2), None]
+    frame = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668")
+    found = made.estimate(frame.to_crs(crs))
+    assert found.crs == crs
+    assert found.drop(columns="geometry").equals(made.estimate(frame).drop(columns="geometry"))
+
+
 def test_frames_that_cannot_be_estimated():
     made = release(MESH)
     frame = geopandas.GeoDataFrame(geometry=[shapely.box(139, 35, 139.1, 35.1)], crs="EPSG:6668")
-    with pytest.raises(UsageError, match=r"to_crs\('EPSG:6668'\)"):
-        made.estimate(frame.to_crs("EPSG:3857"))
+    with pytest.raises(UsageError, match=r"Tokyo to EPSG:6668 exactly.*to_crs\('EPSG:6668'\)"):
+        made.estimate(frame.to_crs("EPSG:4301"))
     with pytest.raises(UsageError, match="set_crs"):
         made.estimate(frame.set_crs(None, allow_override=True))
     with pytest.raises(UsageError, match="'cells' already"):

@@ -59,7 +59,7 @@ def test_an_error_that_depends_on_the_data_has_no_column():
     assert set(release(MESH, "ugrid").to_pandas()) == {"code", "population"}
 
 
-@pytest.mark.parametrize("library", ["pandas", "geopandas", "xarray"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "geopandas", "xarray"])
 def test_a_library_that_is_not_there_is_asked_for(library, monkeypatch):
     found = release(MESH)
     monkeypatch.setitem(sys.modules, library, None)
@@ -109,3 +109,19 @@ def test_a_notebook_shows_a_map_and_the_first_lines():
     plain = release(Grid.regular((4, 4, 4)))._repr_html_()
     assert "<img" not in plain
     assert "64 cells" in plain
+
+
+def test_releases_are_said_in_one_line(tmp_path):
+    made = release(MESH)
+    size = f"{len(made.table)} of 9,600 cells listed, shape=(120, 80), pyramid, epsilon 1"
+    assert repr(made) == f"Release({size})"
+    assert repr(made.table) == f"ReleasedTable({size})"
+    made.write(tmp_path / "out")
+    assert repr(geodp.open(tmp_path / "out")) == f"WrittenRelease({size})"
+
+
+def test_polars_has_the_same_rows():
+    found = release(MESH)
+    told = found.to_arrow("residents").to_pydict()
+    assert found.to_polars("residents").to_dict(as_series=False) == told
+    assert len(told["residents"]) == len(found.table)

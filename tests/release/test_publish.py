@@ -3,6 +3,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas
+import polars
+import pyarrow as pa
 import pytest
 
 import geodp
@@ -329,3 +332,44 @@ def test_levels_of_a_subclass_are_its_own():
     assert one == two
     event = one.event(GRID, Terms.of(epsilon=1, contribution=1))
     assert one.queries(GRID, event) != two.queries(GRID, event)
+
+
+MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
+FRAME = pandas.DataFrame({"mesh": ["53394611", "53394612", "53394612"], "n": [812, 40, 7]})[:2]
+
+
+@pytest.mark.parametrize("door", [lambda f: f, polars.from_pandas, pa.Table.from_pandas])
+def test_a_frame_is_published_as_its_table_is(door):
+    terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+    expected = geodp.publish(geodp.read_table(FRAME, grid=MESH, code="mesh", value="n"), **terms)
+    for named in ({}, {"value": "n"}, {"code": "mesh", "value": ["n"]}):
+        found = geodp.publish(door(FRAME), grid=MESH, **named, **terms)
+        assert np.array_equal(found.table.key, expected.table.key)
+        assert np.array_equal(found.table.count, expected.table.count)
+
+
+def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    for given in (tmp_path / "a.csv", [str(tmp_path / "a.csv")]):
+        assert geodp.publish(given, grid="jis:basic", epsilon=1, contribution=1).table.total
+    records = pandas.DataFrame({"lon": [139.7] * 9, "lat": [35.7] * 9, "id": range(9)})
+    assert geodp.publish(records, grid=MESH, person="id", epsilon=1).table.event.enforced
+    frame = FRAME.assign(sex=["f", "m"])
+    columns = {"grid": MESH.with_attribute("sex", ["f", "m"]), "columns": {"sex": "sex"}}
+    assert geodp.publish(frame, **columns, epsilon=1, contribution=1).grid.attributes
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "sentence"),
+    [
+        (FRAME, {}, "Say on which public grid"),
+        (FRAME, {"grid": MESH, "epsilon": None}, "either epsilon or rho"),
+        (FRAME, {"grid": MESH, "contribution": None}, "how often one person is counted"),
+        (FRAME.assign(m=1), {"grid": MESH}, r"column of counts \(value=\).*: n, m\."),
+        (TABLE, {"grid": GRID, "value": "n"}, "read already: grid, value"),
+        ({"mesh": ["53394611"]}, {"grid": MESH}, "Publishing takes a table of counts, or a frame"),
+    ],
+)
+def test_what_a_frame_lacks_is_said_before_anything_is_drawn(table, given, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        geodp.publish(table, **({"epsilon": 1, "contribution": 1} | given))

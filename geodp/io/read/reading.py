@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,10 @@ def read(
 ) -> CountTable:
     """Read confidential counts or records on a public grid, by the reader that they are for.
 
+    Columns that are not named are found by their names, or by the form of the first values, as
+    ``geodp publish`` finds them: codes of cells or coordinates, and the one column of counts. Where
+    several may be meant, a sentence asks which.
+
     Parameters
     ----------
     paths : path, sequence of paths, or a table in memory
@@ -30,7 +35,8 @@ def read(
         The public grid; ``"jis:half"`` is the whole extent of that code system.
     reader : str, optional
         Of ``geodp.io.read.READERS``: ``"table"``, ``"points"``, ``"raster"``. Default:
-        the one that claims files of this kind, with these options, on this grid.
+        the one that claims files of this kind, with these options, on this grid; ``"points"``,
+        a row for each record, with options that it alone has, such as ``person``.
     **options
         Fields of the reader; see ``geodp.read_mesh``, ``read_table``, ``read_points`` and
         ``read_raster``.
@@ -42,7 +48,8 @@ def read(
     Raises
     ------
     UsageError
-        Nothing says which reader is meant, or it does not have an option.
+        Nothing says which reader is meant, or it does not have an option; several columns may be
+        what is meant, or none is.
     InputError
         Data that must not be used as they are; it names file and line.
 
@@ -50,6 +57,8 @@ def read(
     --------
     >>> import pyarrow as pa, geodp
     >>> rows = pa.table({"mesh": ["53394611", "53394612"], "residents": [812, 40]})
+    >>> int(geodp.read(rows, "jis:basic").count.sum())
+    852
     >>> int(geodp.read(rows, "jis:basic", code="mesh", value="residents").count.sum())
     852
     """
@@ -65,19 +74,38 @@ def _read(
     """Read what is not at URLs any more."""
     from geodp.grid.grid import Grid
     from geodp.io.read import READERS
+    from geodp.io.read.points import Points
+    from geodp.io.read.table import Table
 
-    found = Grid.mesh(grid) if isinstance(grid, str) else grid
+    on = Grid.mesh(grid) if isinstance(grid, str) else grid
     if reader is None:
-        chosen = choose(Call(_names(paths), _spec(found), _given(options, READERS)))
+        chosen = choose(Call(_names(paths), _spec(on), _given(options, READERS)))
     elif reader in READERS:
         chosen = READERS[reader]
     else:
         raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
+    _require_known(chosen, options, READERS)
+    made = chosen(grid=on, **options)
+    if not isinstance(made, Table | Points):
+        return made.read(paths)
+    from geodp.io.read.layout.settle import settle
+
+    settled, facts = settle(made, paths)
+    table = settled.read(paths)
+    if not facts or table.reading is None:
+        return table
+    return replace(table, reading=table.reading.restate(facts))
+
+
+def _require_known(
+    chosen: type[Reader], options: Mapping[str, Any], readers: Mapping[str, type[Reader]]
+) -> None:
+    """Raise UsageError for options that a reader has not, and for those that it needs."""
     known = sorted({*chosen.__dataclass_fields__} - {"grid"})
     if unknown := sorted({*options} - {*known}):
         others = [
             f"reader={name!r} takes {', '.join(also)}"
-            for name, one in READERS.items()
+            for name, one in readers.items()
             if (also := sorted({*unknown} & {*one.__dataclass_fields__}))
         ]
         domain = {"bounds", "primary"} & {*unknown}
@@ -90,7 +118,6 @@ def _read(
     missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
     if missing:
         raise UsageError(f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.")
-    return chosen(grid=found, **options).read(paths)
 
 
 def _names(paths: Any) -> tuple[Path, ...]:
@@ -106,6 +133,14 @@ def _spec(grid: Grid) -> str:
 
 
 def _given(options: Mapping[str, Any], readers: Mapping[str, type[Reader]]) -> dict[str, Any]:
-    """Return the options under the names that a command has for them."""
+    """Return the options under the names that a command has for them.
+
+    What only a reader with a flag takes asks for that reader, as its flag does.
+    """
     asked = [one for reader in readers.values() for one in reader.asks()]
-    return {one.option.name: options[one.field] for one in asked if one.field in options}
+    found = {one.option.name: options[one.field] for one in asked if one.field in options}
+    plain = {name for one in readers.values() if not one.flag for name in one.__dataclass_fields__}
+    if own := {*options} - plain:
+        flagged = [one for one in readers.values() if one.flag]
+        found |= {one.name: True for one in flagged if own <= {*one.__dataclass_fields__}}
+    return found

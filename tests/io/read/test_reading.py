@@ -43,7 +43,7 @@ def test_files_are_told_by_their_names(tmp_path):
     ("given", "sentence"),
     [
         ({"code": "mesh", "value": "n", "lines": 3}, "Not for a table: lines"),
-        ({"code": "mesh"}, "column of counts .*value="),
+        ({"value": "n", "person": "x"}, "Not for points: value; reader='table' takes value"),
         ({"reader": "scroll"}, "no reader 'scroll'; there are"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
+from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.columns import Rows, Table, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
 from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.headers import is_name
-from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
+from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of
 from geodp.io.read.rows.mesh_columns import require_one_header
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
@@ -33,6 +35,9 @@ from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Beginnings of the names of columns that say which values are hidden."""
+
+UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+"""Column that an index of pandas without a name becomes: neither codes nor counts."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Known:
 
 
 def inspect(
-    path: FilePath,
+    path: FilePath | ArrowStream,
     *,
     known: Known | None = None,
     encoding: str | None = None,
@@ -66,14 +71,15 @@ def inspect(
     last_row: int | None = None,
     member: str | None = None,
 ) -> dict[str, Any]:
-    """Describe a file by its header.
+    """Describe a file, or a table in memory, by its header.
 
     No count, no number of rows, no code and no extent of rows is said. Of the rows, only the form
     of the first values is looked at (:mod:`geodp.io.read.layout.recognise`).
 
     Parameters
     ----------
-    path : path
+    path : path, or a table in memory
+        A table whose rows can be read again, as those of frames can.
     known : Known, optional
     encoding : str, optional
         Of a text. Default: as found in the header; UTF-8 or CP932.
@@ -93,18 +99,19 @@ def inspect(
     Returns
     -------
     dict
-        ``format``: "raster", or what :func:`geodp.io.read.rows.input_files.kind_of` says. Of a
-        raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``; ``columns``, a
-        list of ``name`` with ``label`` or ``type``, or None where the first row looks like data;
-        ``key``, the column of codes, ``origin`` and ``destination``, ``x`` and ``y``, longitudes
-        and latitudes, ``count``, each a name, or None where none is certain; ``keys``, ``counts``,
-        ``times`` and ``persons``, names of all that may be it; ``grid``, the name of a code system,
-        or None where it is not certain, and ``grids``, all that it may be; ``digits`` of all codes,
-        or None; ``geometry``, the CRS of geometries, or None, and ``points``, whether all of them
-        are points; ``own_grid``, of codes of no known grid a description of one, a TOML file to be
-        filled in, or empty; ``protected``, whether columns tell of hidden values; of a text
-        ``encoding`` and ``delimiter``; and where the first row holds no names, and no row was said
-        to, ``header_row`` and ``first_row``: those that look like the names, by which the table is
+        ``format``: "raster", "memory", or what
+        :func:`geodp.io.read.rows.input_files.kind_of` says. Of a raster, ``raster``: its header.
+        Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name`` with ``label`` or
+        ``type``, or None where the first row looks like data; ``key``, the column of codes,
+        ``origin`` and ``destination``, ``x`` and ``y``, longitudes and latitudes, ``count``, each a
+        name, or None where none is certain; ``keys``, ``counts``, ``times`` and ``persons``, names
+        of all that may be it; ``grid``, the name of a code system, or None where it is not certain,
+        and ``grids``, all that it may be; ``digits`` of all codes, or None; ``geometry``, the CRS
+        of geometries, or None, and ``points``, whether all of them are points; ``own_grid``, of
+        codes of no known grid a description of one, a TOML file to be filled in, or empty;
+        ``protected``, whether columns tell of hidden values; of a text ``encoding`` and
+        ``delimiter``; and where the first row holds no names, and no row was said to,
+        ``header_row`` and ``first_row``: those that look like the names, by which the table is
         described, and like the first below them.
 
     Raises
@@ -114,6 +121,17 @@ def inspect(
     InputError
         A file that is none of these, or damaged; a header that is repeated in a row.
     """
+    if isinstance(path, ArrowStream):
+        table = next(
+            open_tables(
+                path,
+                header_row=header_row,
+                first_row=first_row,
+                last_row=last_row,
+                member=member,
+            )
+        )
+        return {"format": "memory", "tables": [_table(table, known or Known())]}
     with unpack(path, None, member) as here:
         kind = kind_of(here)
         if encoding is not None and kind in (*RASTER, "parquet"):
@@ -136,8 +154,10 @@ def inspect(
             if found is not None:
                 header_row, first_row = found[0], first_row or found[1]
                 guessed = {"header_row": header_row, "first_row": first_row}
-        opened = opens(header_row=header_row, first_row=first_row)
-        tables = [_table(table, known or Known()) | guessed for table in opened]
+        tables = [
+            _table(table, known or Known()) | guessed
+            for table in opens(header_row=header_row, first_row=first_row)
+        ]
         return {"format": kind, "tables": tables}
 
 
@@ -169,6 +189,8 @@ def _table(table: Table, known: Known) -> dict[str, Any]:
     elif isinstance(table, ParquetTable):
         second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
         second += ("",) * (len(names) - len(second))  # columns of the file's path
+    elif isinstance(table, ArrowTable):
+        second, kind = tuple(map(str, table.stream.schema.types)), "type"
     else:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
@@ -185,7 +207,11 @@ def _table(table: Table, known: Known) -> dict[str, Any]:
     ]
     key, others = (known.key or "").strip(), {*map(fold, known.named)}
     own = [at for at, name in enumerate(titles) if key and name == key]
-    named = {at for at, name in enumerate(titles) if fold(name) in others}
+    named = {
+        at
+        for at, name in enumerate(titles)
+        if fold(name) in others or UNNAMED_INDEX.fullmatch(name)
+    }
     roles = recognise(columns, known.grid, own[0] if own else None, named)
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])

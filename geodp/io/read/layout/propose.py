@@ -33,7 +33,7 @@ from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.headers import point_to
-from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names, match
@@ -45,7 +45,10 @@ DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 OWN_EXTENT = ("regular", "like", "units", *SYSTEMS)
 """Kinds of grids that are public areas themselves, so that a preset's would be another."""
 
-PLACES = frozenset(("code", "x", "y", "column", "points"))
+OF_PLACES = ("code", "x", "y", "column")
+"""Options that name columns of places."""
+
+PLACES = frozenset((*OF_PLACES, "points"))
 """Options that say where rows lie; whoever gives one needs no column of a preset for it."""
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
@@ -67,6 +70,9 @@ ASK_AREA = (
 ASK_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
+
+NO_HEADER = "the first row looks like data; the file needs a header with names"
+NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
 ASK_LEVELS = (
     "say which columns of the table of units are levels, its column of codes first and behind it "
@@ -108,7 +114,7 @@ class Proposal:
 
 
 def propose(
-    path: FilePath,
+    path: FilePath | ArrowStream,
     given: Mapping[str, Any],
     preset: Preset | None = None,
     *,
@@ -119,7 +125,7 @@ def propose(
 
     Parameters
     ----------
-    path : path
+    path : path, or a table in memory
         The first of the inputs.
     given : mapping
         Options of the call that were given, by names; "grid" is that of ``--grid``,
@@ -144,7 +150,7 @@ def propose(
     table = _only_table(found.get("tables", [{}]))
     names = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
-    chosen = preset or choose_fitting(Path(path), names)
+    chosen = preset or choose_fitting(_name_of(path), names)
     parts = {} if chosen is None else chosen.find_attributes([*names, *labels])
     divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
@@ -155,7 +161,7 @@ def propose(
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not names:
-        more = {}, ["the first row looks like data; the file needs a header with names"]
+        more = {}, [NO_NAMES if found["format"] == "memory" else NO_HEADER]
     else:
         known = {"attributes": [*parts], **options, **given}
         same = {**given}
@@ -192,6 +198,28 @@ def propose(
     asked = (*asks, *more[1], *ask_levels)
     by = () if chosen is not None else _attributes_of(table, named)
     return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,), by)
+
+
+def lacks_layout(reader: str, given: Mapping[str, Any]) -> bool:
+    """Whether a call leaves out what says where a row is or what it counts.
+
+    Parameters
+    ----------
+    reader : str
+        Name of the one that the call is meant for.
+    given : mapping
+        Its options by names, ``column`` those of places alone.
+    """
+    if reader not in ("table", "points"):
+        return False
+    half = (given.get("x") is None) != (given.get("y") is None)
+    named = any(given.get(name) for name in OF_PLACES) and not half
+    return not named or (reader == "table" and not given.get("value"))
+
+
+def _name_of(path: FilePath | ArrowStream) -> Path:
+    """Return a file's path; an empty one of a table in memory, which has no name."""
+    return Path() if isinstance(path, ArrowStream) else Path(path)
 
 
 def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[str, ...]:
@@ -351,7 +379,9 @@ def _flags(words: str) -> list[str]:
     return [flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z-]*)", words)]
 
 
-def _of_raster(path: FilePath, known: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _of_raster(
+    path: FilePath | ArrowStream, known: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
     """Return the grid of a raster's own cells, where none is named."""
     if "grid" in known:
         return {}, []

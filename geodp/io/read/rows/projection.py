@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -75,3 +75,17 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
         return best.transform(x, y)
 
     return move
+
+
+def move_shapes(shapes: Iterable[Any], lattice: Lattice, crs: str) -> list[Any]:
+    """Return geometries of shapely in the lattice's CRS, corner by corner.
+
+    Raises UsageError where no transformation is exact enough.
+    """
+    move = transformation(lattice, crs, allow_ballpark=False)
+    if move is None:
+        return list(shapes)
+    from shapely import transform
+
+    given = np.array(list(shapes), object)
+    return list(transform(given, lambda corners: np.column_stack(move(*corners.T))))

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import geopandas
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shapely
 
+from geodp.errors import UsageError
 from geodp.io.read.layout.inspect import inspect
 from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
 
@@ -92,3 +94,17 @@ def test_blanks_round_names_are_no_part_of_them(tmp_path: Path) -> None:
     (found,) = inspect(tmp_path / "a.parquet")["tables"]
     assert [one["name"] for one in found["columns"]] == ["GRD_ID", "n"]
     assert (found["key"], found["grid"]) == ("GRD_ID", "inspire:1km")
+
+
+def test_a_frame_is_described_as_a_file_of_it(tmp_path):
+    frame = pandas.DataFrame({"mesh": ["53394611", "53394612"] * 9, "n": range(18)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    (told,) = inspect(frame)["tables"]
+    (of_file,) = inspect(tmp_path / "a.parquet")["tables"]
+    assert told | {"name": ""} == of_file | {"name": ""}
+    assert (told["key"], told["count"], told["grid"]) == ("mesh", "n", "jis:basic")
+    kept = inspect(frame[1:])
+    assert kept["format"] == "memory"
+    assert kept["tables"][0]["counts"] == ["n"]  # and not the numbers of the rows
+    with pytest.raises(UsageError, match="Only texts and workbooks"):
+        inspect(frame, header_row=2)

@@ -7,7 +7,6 @@ import pytest
 
 import geodp
 from geodp.cli.commands.publish import publish
-from geodp.cli.layout import PLACES
 from geodp.errors import UsageError
 from geodp.io.read.layout.presets import (
     FIELDS,
@@ -21,6 +20,7 @@ from geodp.io.read.layout.presets import (
     find_preset,
     presets,
 )
+from geodp.io.read.layout.propose import OF_PLACES
 from geodp.io.read.rows.names import find_met, match
 
 OFFICIAL = Path(geodp.__file__).parent / "io/read/layout/official"
@@ -43,7 +43,7 @@ def test_every_preset_names_options_and_its_source():
     from geodp.cli.readers import reader_options
 
     flags |= {opt for one in reader_options() for opt in one.opts}
-    assert {*PLACES[:3]} < {*OF_COLUMNS}
+    assert {*OF_PLACES[:3]} < {*OF_COLUMNS}
     for one in presets():
         assert one.title
         assert one.source.startswith("https://")
