@@ -119,8 +119,9 @@ def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
             f"Several columns say where a row lies along {name}; give one of --code, --x with --y, "
             "and --column (code=, x= with y=, columns=)."
         )
-    if axis in grid.attribute_axes or grid.maps.ends:
-        asked = name if axis in grid.attribute_axes else grid.maps.ends[axis // 2]
+    of_place = axis < len(grid.maps.axes)
+    if not of_place or grid.maps.ends:
+        asked = grid.maps.ends[axis // 2] if of_place else name
         return f"No column is named for {asked}: add --column {asked}=COLUMN (columns=)."
     return (
         "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "

@@ -21,6 +21,7 @@ class Located:
     [
         (MAP, (), "add --code COLUMN, or --x COLUMN --y COLUMN"),
         (MAP.with_attribute("sex", ["f", "m"]), (0, 1), "add --column sex=COLUMN"),
+        (geodp.Grid.regular((2, 2, 2)), (0, 1), "add --column axis2=COLUMN"),
         (MAP.pairs(), (0, 1), "add --column destination=COLUMN"),
         (MAP, (0, 1, 1), "Several columns say where a row lies along"),
     ],
