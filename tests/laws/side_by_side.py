@@ -47,10 +47,10 @@ TAILS = np.concatenate([(tail := np.geomspace(0.001, 0.5, 40)), 1 - tail[-2::-1]
 
 
 class _Domain:
-    """The domain of one copy, asked about keys of all."""
+    """The domain of one copy, asked about keys of all; ``ranges``: those of the masks of all."""
 
-    def __init__(self, grid, keys):
-        self._domain, self._keys = grid.domain, np.uint64(keys)
+    def __init__(self, grid, keys, ranges):
+        self._domain, self._keys, self.ranges = grid.domain, np.uint64(keys), ranges
 
     def overlaps(self, first, digits):
         return self._domain.overlaps(first % self._keys, digits)
@@ -62,23 +62,22 @@ def copies(grid, counts, trials):
     own = np.flatnonzero(dense)
     key = (np.arange(trials)[:, None] * keys + own).reshape(-1).astype(np.uint64)
     first = (np.arange(trials, dtype=np.uint64) * np.uint64(keys))[:, None, None]
-    ranges = None if grid.mask is None else (grid.mask.ranges + first).reshape(-1, 2)
+    ranges = (grid.domain.ranges + first).reshape(-1, 2)
     above = (trials - 1).bit_length()
 
     def domain_tests():
         mask, limit, _ = grid.domain_tests()
         none = np.zeros(above, np.uint64)
-        tiled = np.empty((0, 2), np.uint64) if ranges is None else ranges
-        return np.append(none, mask), np.append(none, limit), tiled
+        return np.append(none, mask), np.append(none, limit), ranges
 
     stand_in = SimpleNamespace(
         size=grid.size,
         shape=grid.shape,
         bits=grid.bits + above,
         order=grid.order,
-        mask=None if ranges is None else SimpleNamespace(ranges=ranges),
+        mask=None if grid.mask is None else SimpleNamespace(ranges=ranges),
         regions=grid.hierarchy,
-        domain=_Domain(grid, keys),
+        domain=_Domain(grid, keys, ranges),
         domain_tests=domain_tests,
     )
     return Cells(stand_in, key, np.tile(dense[own], trials))

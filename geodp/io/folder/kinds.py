@@ -122,7 +122,7 @@ def list_kinds() -> dict[str, Kind]:
     return add_plugins(own, GROUP, "KINDS", _fits)
 
 
-def _read_schema(file: Path) -> object:
+def _schema_in(file: Path) -> object:
     """Return what a card says of its form; None where there is no such card."""
     try:
         card = read_json(file)
@@ -133,7 +133,7 @@ def _read_schema(file: Path) -> object:
 
 def is_table(folder: Path) -> bool:
     """Return whether a public folder holds the release of a table, in one piece or in parts."""
-    return _read_schema(folder / CARD) in (SCHEMA, PARTS_SCHEMA)
+    return _schema_in(folder / CARD) in (SCHEMA, PARTS_SCHEMA)
 
 
 def find_kind(folder: Path) -> Kind | None:
@@ -143,7 +143,7 @@ def find_kind(folder: Path) -> Kind | None:
     """
     if is_table(folder):
         return None
-    found = (one for one in list_kinds().values() if _read_schema(folder / one.file) in one.schemas)
+    found = (one for one in list_kinds().values() if _schema_in(folder / one.file) in one.schemas)
     return next(found, None)
 
 
