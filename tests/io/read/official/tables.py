@@ -310,7 +310,7 @@ def scb_ages(folder):
     names = ["objectid", "rutid_inspire", "rutid_scb", "rutstorl", "beftotalt", "kvinna", "man"]
     rows = [[*names, *ages, "referenstid"]]
     for at, (east, north, *some) in enumerate(
-        ((394000, 6133000, 1, 4, 2), (395000, 6134000, 3, 1, 1)), 1
+        ((394000, 6133000, 5, 0, 0), (395000, 6134000, 4, 1, 2)), 1
     ):
         inspire = f"SE_CRS3006RES1000mN{north}E{east}"
         counts = [0] * len(ages)
