@@ -405,7 +405,7 @@ SOURCES: dict[str, str] = {
 
 
 def ask_sources(options: Mapping[str, Any]) -> list[str]:
-    """Return what must be said of public files whose sources are not named, a sentence each."""
+    """Return a sentence for each public file whose source is not named."""
     named = {one: options.get(one.removesuffix("_source")) for one in SOURCES}
     if str(options["spec"]).startswith("units:"):
         named["units_source"] = options["spec"]

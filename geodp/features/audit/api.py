@@ -1,4 +1,4 @@
-"""What a conventional table reveals, as ``geodp.audit``."""
+"""Audit conventional tables, as ``geodp.audit``: how much they reveal."""
 
 from geodp.features.audit.charge import charge_threshold, find_threshold_charge
 from geodp.features.audit.classes import Columns, k_anonymity

@@ -1,4 +1,4 @@
-"""What ``geodp warmup`` runs so that an evaluation compiles nothing later."""
+"""Rehearse an evaluation for ``geodp warmup``, so that a real one compiles nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release means for people.
+"""Explain to people what a release means.
 
 Its public names, those of ``geodp.explain``, are offered by :mod:`geodp.features.explain.api`.
 """

@@ -40,7 +40,7 @@ ReachOf = Callable[[int], BeliefShift]
 
 
 class Bound(Protocol):
-    """What a card says of how often a unit is counted."""
+    """Bound on how often a unit is counted, as a card states it."""
 
     @property
     def contribution(self) -> int:

@@ -1,4 +1,4 @@
-"""What a release will cost in accuracy.
+"""Plan a release: how accurate it will be.
 
 Its public names, those of ``geodp.planning``, are offered by :mod:`geodp.features.plan.api`.
 """

@@ -1,4 +1,4 @@
-"""What a release will cost in accuracy, as ``geodp.planning`` beside ``geodp.plan``."""
+"""Plan the accuracy of releases, as ``geodp.planning`` beside ``geodp.plan``."""
 
 from geodp.features.plan.areas import Planned
 from geodp.features.plan.comparison import Comparison, compare

@@ -1,4 +1,4 @@
-"""What ``geodp warmup`` runs so that a series compiles nothing later."""
+"""Rehearse a series for ``geodp warmup``, so that a real one compiles nothing."""
 
 from __future__ import annotations
 

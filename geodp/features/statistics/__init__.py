@@ -1,4 +1,4 @@
-"""What people compute of a released map.
+"""Estimate what people compute of a released map.
 
 Its public names, those of ``geodp.statistics``, are in :mod:`geodp.features.statistics.api`.
 """

@@ -29,7 +29,7 @@ FIELDS = (
     *("epsilon", "rho", "delta", "method"),
     *("neighbours", "contribution", "unit", "people"),
 )
-"""What a plan is asked of a request."""
+"""Fields of a request that a plan takes."""
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 

@@ -32,7 +32,7 @@ FIELDS = (
     *("epsilon", "neighbours", "contribution", "unit"),
     *("key", "ledger", "dataset", "records", "allow_empty"),
 )
-"""What a selection is asked of a request."""
+"""Fields of a request that a selection takes."""
 
 MECHANISMS = ("permute-and-flip", "exponential")
 """Names of the library, repeated so that ``--help`` imports nothing heavy."""
