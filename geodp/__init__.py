@@ -199,8 +199,12 @@ __all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
 class _Namespace(ModuleType):
     """A namespace such as ``geodp.local``: that of a feature, imported when it is first used."""
 
+    def _import(self) -> ModuleType:
+        """Return the module of the feature that has the names."""
+        return import_module(_NAMESPACES[self.__name__.rpartition(".")[2]])
+
     def __getattr__(self, name: str) -> object:
-        package = import_module(_NAMESPACES[self.__name__.rpartition(".")[2]])
+        package = self._import()
         self.__doc__ = package.__doc__
         if name != "__all__" and name not in package.__all__:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -209,7 +213,7 @@ class _Namespace(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted(import_module(_NAMESPACES[self.__name__.rpartition(".")[2]]).__all__)
+        return sorted(self._import().__all__)
 
 
 for _name in _NAMESPACES:

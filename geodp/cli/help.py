@@ -94,26 +94,29 @@ class CommandFiles(MutableMapping[str, click.Command]):
     def __init__(
         self, modules: Mapping[str, str], prepare: Callable[[click.Command], click.Command]
     ) -> None:
-        self._modules = {name.replace("_", "-"): module for name, module in modules.items()}
+        # The name of its module stands for a command until that is imported.
+        self._commands: dict[str, click.Command | str] = {
+            name.replace("_", "-"): module for name, module in modules.items()
+        }
         self._prepare = prepare
-        self._imported: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
-        if name not in self._imported:
-            self[name] = self._prepare(import_module(self._modules[name]).COMMAND)
-        return self._imported[name]
+        found = self._commands[name]
+        if isinstance(found, str):
+            self._commands[name] = found = self._prepare(import_module(found).COMMAND)
+        return found
 
     def __setitem__(self, name: str, command: click.Command) -> None:
-        self._imported[name] = command
+        self._commands[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._modules[name]
+        del self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
+        return iter(self._commands)
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._commands)
 
 
 class Steps(click.Group):

@@ -35,9 +35,6 @@ class PublicCard(Protocol):
     def schema(self) -> str:
         """Name and version of the card's form, which tells its kind."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the card as plain values."""
-
 
 @dataclass(frozen=True)
 class Check:

@@ -273,6 +273,20 @@ class Claim(IntEnum):
     """Its flag is given."""
 
 
+UNITS = "units:"
+"""How the name of a grid of areal units begins."""
+
+
+def spec_of(grid: Grid) -> str:
+    """Return the name of a grid as a command would have it; of areal units, how it begins."""
+    if (cells := grid.names.cells) is not None:
+        return f"{cells[1].name}:{cells[2]}"
+    if not grid.names.on_map:
+        return UNITS
+    system = grid.places[0].system if grid.places else None
+    return "regular" if system is None else system.name
+
+
 @dataclass(frozen=True)
 class Call:
     """What a call says of its inputs, without a look at the data.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError
 from geodp.io.read import choose
-from geodp.io.read.reader import Call, Reader
+from geodp.io.read.reader import Call, Reader, spec_of
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -79,7 +79,7 @@ def _read(
 
     on = Grid.mesh(grid) if isinstance(grid, str) else grid
     if reader is None:
-        chosen = choose(Call(_names(paths), _spec(on), _given(options, READERS)))
+        chosen = choose(Call(_names(paths), spec_of(on), _given(options, READERS)))
     elif reader in READERS:
         chosen = READERS[reader]
     else:
@@ -124,12 +124,6 @@ def _names(paths: Any) -> tuple[Path, ...]:
     """Return the files of a call; none of a table in memory."""
     several = paths if isinstance(paths, list | tuple) else [paths]
     return tuple(Path(one) for one in several if isinstance(one, str | PathLike))
-
-
-def _spec(grid: Grid) -> str:
-    """Return a grid's name as a command would have it."""
-    system = grid.places[0].system if grid.places else None
-    return "regular" if system is None else system.name
 
 
 def _given(options: Mapping[str, Any], readers: Mapping[str, type[Reader]]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from geodp.io.read.layout.presets import (
     choose_fitting,
     find_layout,
 )
+from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
@@ -53,9 +54,6 @@ PLACES = frozenset((*OF_PLACES, "points"))
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
-UNITS = "units:"
-"""What begins the name of a grid of areal units."""
-
 NO_CELLS = (
     "The codes of {} are not all of one {}, which --grid {} reads: codes are {}. Move all of them "
     "to one {}, and export numbers as texts or whole numbers with all their digits."

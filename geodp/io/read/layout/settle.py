@@ -16,9 +16,9 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.by import resolve
 from geodp.io.read.layout.presets import OF_FILE, SeveralLayoutsError
-from geodp.io.read.layout.propose import UNITS, lacks_layout, propose
+from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
-from geodp.io.read.reader import Option
+from geodp.io.read.reader import UNITS, Option, spec_of
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import ArrowStream, FilePath, Given, list_paths
 from geodp.io.read.table import Table
@@ -143,7 +143,7 @@ def _given(reader: Located) -> dict[str, Any]:
     """
     grid = reader.grid
     own = {*reader.by, *(one.name for one in grid.attributes)}
-    found: dict[str, Any] = {"grid": _spec(grid), "bounds": grid, "contribution": 0}
+    found: dict[str, Any] = {"grid": spec_of(grid), "bounds": grid, "contribution": 0}
     if reader.flag:
         found[reader.name] = True
     if len(grid.places) > 1:
@@ -161,16 +161,6 @@ def _given(reader: Located) -> dict[str, Any]:
             value = [f"{name}={one}" for name, one in value.items()]
         found[option.name] = _as_list(value) if option.many else value
     return found
-
-
-def _spec(grid: Grid) -> str:
-    """Return a grid's name as a command would have it."""
-    if (cells := grid.names.cells) is not None:
-        return f"{cells[1].name}:{cells[2]}"
-    if not grid.names.on_map:
-        return UNITS
-    system = grid.places[0].system if grid.places else None
-    return "regular" if system is None else system.name
 
 
 def _single(reader: Located) -> list[str]:
