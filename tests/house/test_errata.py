@@ -71,3 +71,18 @@ def test_variance_of_the_discrete_law():
     law = DiscreteLaplace.of_scale(1)
     assert law.variance == pytest.approx(1 / (math.cosh(1) - 1))
     assert round(law.variance, 5) == 1.84135
+
+
+def test_the_printed_means_are_all_but_impossible():
+    """The sampling note's table 1: a rate of .1, counts below 10 suppressed, a mean loss of .7571.
+
+    The loss of a class is ln(1 - rate) - ln(1 - s / n). Nobody who draws with that rate sees such
+    losses in classes of 10 to 17 people, and the smaller the class, the rarer.
+    """
+    rate, k, mean = 0.1, 10, 0.7571
+    share = 1 - (1 - rate) / math.exp(mean)
+    assert round(share, 3) == 0.578
+    for n in range(k, 18):
+        needed = max(k, math.ceil(share * n))
+        assert binom.sf(needed - 1, n, rate) < 1e-6
+    assert binom.sf(k - 1, 18, rate) > 1e-6

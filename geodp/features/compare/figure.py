@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def plot_power(
 
     Raises UsageError where Matplotlib is not installed.
     """
-    asked = {"share": share, "alpha": alpha, "sides": sides}
+    asked: dict[str, Any] = {"share": share, "alpha": alpha, "sides": sides}
     sizes = [
         sample_size(difference, maximum, one, power=goal, **asked)
         for one in epsilons

@@ -204,7 +204,7 @@ class Blend:
     def with_shares(self, shares: Sequence[float]) -> Blend:
         """Return the same labels with other shares, above 0, whose sum is 1."""
         exact = [Fraction(share) for share in shares]
-        exact[-1] = 1 - sum(exact[:-1])
+        exact[-1] = 1 - sum(exact[:-1], Fraction())
         if len(exact) != len(self.shares) or min(exact) <= 0:
             raise UsageError("Give a share above 0 for each label; their sum is 1.")
         return replace(self, shares=tuple(exact))
