@@ -19,7 +19,10 @@ def draw(rng, devices, records):
     return features, labels.astype(int)
 
 
-@pytest.mark.parametrize(("records", "bias"), [(1, (0.20, -0.84, 1.66)), (5, (-0.06, -0.21, 0.35))])
+@pytest.mark.parametrize(
+    ("records", "bias", "sure"),
+    [(1, (0.20, -0.84, 1.66), 10), (5, (-0.06, -0.21, 0.35), 3)],
+)
 def test_the_average_is_biased_where_one_model_of_all_records_is_not(records, bias, sure):
     features, labels = draw(np.random.default_rng(records), 3000, records)
     units = np.random.default_rng(9).integers(0, 1 << 32, (3000, 64), np.uint64).astype(np.uint32)
@@ -42,7 +45,7 @@ def test_a_device_with_many_records_has_the_model_of_largest_likelihood():
     bits = np.array([report_model(features, labels, epsilon=8) for _ in range(400)])
     found = average_models(bits, epsilon=8)
     off = found.coefficients - [np.log(3), -2 * np.log(3)]
-    assert (np.abs(off) < 4 * found.standard_errors).all()
+    assert (np.abs(off) < 5 * found.standard_errors).all()
 
 
 @pytest.mark.parametrize("label", [0, 1])
