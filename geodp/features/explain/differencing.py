@@ -76,7 +76,7 @@ class Answer:
     ways : int
         In how many ways the grades may be distributed after all exact answers so far.
     known, believed : float
-        Chance that the target has the top grade, after all exact and after all noisy answers so far.
+        Chance that the target has the top grade, after the exact and the noisy answers so far.
     """
 
     question: str
@@ -151,6 +151,11 @@ def explain_differencing(epsilon: Budget = 1, language: str = "en") -> Explanati
     ------
     UsageError
         An epsilon above 100, with which noisy answers are exact, or another language.
+
+    Examples
+    --------
+    >>> explain_differencing(1).title
+    'What seven questions about a class reveal'
     """
     exact = rational(epsilon)
     if exact > 100:
