@@ -183,12 +183,12 @@ class Domain(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Domain):
+class Rectangular(Domain):
     """All cells of a grid's axes, numbered in index order.
 
     Examples
     --------
-    >>> box = Box(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
+    >>> box = Rectangular(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
     >>> box.cells, box.count_blocks([0, 2, 4, 5])
     (15, [15, 6, 2, 1])
     """
@@ -450,4 +450,4 @@ def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain
     """Return the domain of a grid's order, axes and mask."""
     if isinstance(order, HierarchyOrder | PairOrder):
         return Hierarchical(order, shape)
-    return Box(order, shape) if mask is None else Masked(order, shape, mask)
+    return Rectangular(order, shape) if mask is None else Masked(order, shape, mask)
