@@ -255,7 +255,8 @@ def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
     return Context(prec=20).plus(low)
 
 
-def _decimal(value: Fraction) -> Decimal:
+def to_decimal(value: Fraction) -> Decimal:
+    """Return a number rounded to the precision of the current context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -283,7 +284,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     if not rho:
         return Fraction()
     with localcontext(_WORK):
-        r, log_delta = _decimal(rho), _decimal(delta).ln()
+        r, log_delta = to_decimal(rho), to_decimal(delta).ln()
         u = _extremum(lambda u: r * u * u + (1 + u).ln() + log_delta)
         terms = (
             r * (1 + u),
@@ -305,7 +306,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     epsilon = _check(epsilon, "epsilon", above_zero=False)
     delta = _check(delta, "delta", above_zero=True)
     with localcontext(_WORK):
-        e, log_delta = _decimal(epsilon), _decimal(delta).ln()
+        e, log_delta = to_decimal(epsilon), to_decimal(delta).ln()
 
         def slope(u: Decimal) -> Decimal:
             spare = log_delta + (1 + u).ln()
@@ -319,5 +320,5 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
         rho = Fraction(down.plus(max(bound, Decimal(0))))
         # epsilon_for rounds up, which can push a bound that is met exactly over a long epsilon.
         while epsilon_for(rho, delta) > epsilon:
-            rho = Fraction(down.multiply(_decimal(rho), least_step))
+            rho = Fraction(down.multiply(to_decimal(rho), least_step))
     return rho

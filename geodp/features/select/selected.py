@@ -88,9 +88,7 @@ class Selected:
             software=Software("geodp", __version__),
             private=self.event.is_private,
             guarantee=self._promise(),
-            budget=None
-            if self.charge is None
-            else read_plain(StatedCharge, self.charge.describe(), "budget"),
+            budget=None if self.charge is None else StatedCharge.of(self.charge),
             domain=StatedDomain.of(self.grid),
             question=self._question(),
             mechanism=StatedSelector(
