@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from geodp.errors import UsageError
-from geodp.privacy.neighbours import ADD_REMOVE
 
 LARGEST = 10**100
 """No parameter may be above this, so that all can be shown as decimals."""
@@ -187,25 +186,6 @@ def compose(losses: Iterable[Loss]) -> Loss:
     epsilons = [part.epsilon for part in pure] + [part.epsilon for part in approximate]
     deltas = [part.delta for part in approximate]
     return ApproximateDP(sum(epsilons, Fraction()), sum(deltas, Fraction()))
-
-
-def parallel(losses: Iterable[Loss], *, neighbours: str = ADD_REMOVE) -> Loss:
-    """Return the loss of several releases about disjoint groups of people.
-
-    It is the largest of losses of like kinds.
-
-    Only where neighbouring tables differ by one person more or less. Replacing a person can take
-    one from one group and put one in another, which changes the size of two groups at once, so
-    that relation is refused.
-    """
-    parts = list(losses)
-    if neighbours != ADD_REMOVE:
-        raise UsageError(f"Losses are parallel only for neighbours {ADD_REMOVE}; compose them.")
-    if len({type(part) for part in parts}) != 1:
-        raise UsageError("Parallel losses must be of one kind, and at least one.")
-    if len(parts) == 1:
-        return parts[0]
-    return _like(parts[0], map(max, zip(*(part.amounts for part in parts), strict=True)))
 
 
 def within(loss: Loss, cap: Loss) -> bool:
