@@ -1,5 +1,4 @@
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,23 +24,15 @@ from geodp.mechanisms.trees.strategies import (
     tree_weights,
     whole_columns,
 )
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import spent
 from tests.reference import matrix as reference
 from tests.strategies import secrets
 
 every_workload = pytest.mark.parametrize("workload", WORKLOADS)
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
-
-
-def spent(method, grid, epsilon=1):
-    sensitivity = method.sensitivity(grid)
-    return Measurement.of(
-        method.spec, Terms.of(epsilon=Fraction(epsilon), contribution=1), sensitivity, "fixed"
-    )
 
 
 def norm_of_columns(strategy, norm):
