@@ -75,7 +75,7 @@ class StatedCharge:
 
     @classmethod
     def of(cls, charge: Charge | StatedCharge) -> Self:
-        """Return what a card states of a charge."""
+        """State a charge as cards do."""
         return read_plain(cls, charge.describe(), "budget")
 
     def describe(self) -> dict[str, Any]:
