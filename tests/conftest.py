@@ -46,6 +46,23 @@ def pytest_make_collect_report():
 
 
 @pytest.fixture
+def ledger(tmp_path):
+    """A ledger with one data set."""
+    from tests.ledgers import small_ledger
+
+    return small_ledger(tmp_path)
+
+
+@pytest.fixture
+def key(tmp_path):
+    """A kept key, made for one test."""
+    from geodp.privacy.key import NoiseKey
+    from tests.keys import keep
+
+    return NoiseKey.from_file(keep(tmp_path / "key"))
+
+
+@pytest.fixture
 def japanese_font(monkeypatch, tmp_path_factory):
     """A font of boxes for the letters of JIS X 0208, whatever this machine has."""
     from geodp.io.write.drawing import fonts

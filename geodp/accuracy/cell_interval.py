@@ -334,7 +334,7 @@ class ClampedIntervals:
         lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))
         return Reach(count, variance, fourth, lost, got, True, nobody, moved)
 
-    def _around(self, node: KeyArray, fanout: int, stride: int, least: float) -> _Around:
+    def _around(self, node: KeyArray, fanout: int, stride: int, least: float) -> _Siblings:
         """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
         own, back = np.unique(node, return_inverse=True)
         above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
@@ -354,7 +354,7 @@ class ClampedIntervals:
 
         here = self.sums.of(own, stride)[back]
         is_weak, empty = here < least, possible[place] - summed(None)
-        return _Around(
+        return _Siblings(
             here,
             self.sums.of(above, stride * fanout)[place],
             possible[place].astype(np.float64),
@@ -366,7 +366,7 @@ class ClampedIntervals:
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
+class _Siblings:
     """Nodes, their parents, and the parents' other children in the domain.
 
     Attributes

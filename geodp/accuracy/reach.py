@@ -171,7 +171,7 @@ def _list_children(
     here: FloatArray,
     whole: NDArray[np.bool_],
     first: NDArray[np.intp],
-    around: _Around,
+    around: _Untouched,
     held: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
@@ -198,7 +198,7 @@ def _list_children(
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
+class _Untouched:
     """Children of nodes that a region does not touch.
 
     Attributes
@@ -225,10 +225,10 @@ def _around(
     grid: Grid | None,
     sums: NodeSums,
     least: FloatArray,
-) -> _Around:
+) -> _Untouched:
     """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
     (fanout, stride), n = size, above.size
-    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    found = _Untouched(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     step = max(1, MOST_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))

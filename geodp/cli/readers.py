@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import ALL, HELP_ALL, Option, group_options
+from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options
 from geodp.cli.inputs import (
     CELLS,
     GRIDS,
@@ -78,7 +78,7 @@ class ReadingCommand(GridCommand):
 
 
 def _is_everyday(parameter: click.Parameter) -> bool:
-    return parameter.everyday if isinstance(parameter, Option) else True
+    return parameter.everyday if isinstance(parameter, GroupedOption) else True
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def reader_options() -> tuple[click.Parameter, ...]:
     return tuple(_option(field, default) for field, default in asked.values())
 
 
-def _option(field: Field, default: Any) -> Option:
+def _option(field: Field, default: Any) -> GroupedOption:
     """Return the option of the command line; a reader that requires it says so when it is made."""
     repeated = field.many or field.pairs
     more: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def _option(field: Field, default: Any) -> Option:
         more["type"] = click.Choice(field.type)
     else:
         more["type"] = click.Path(path_type=Path) if field.type is Path else field.type
-    return Option(
+    return GroupedOption(
         [field.flag],
         group="Input",
         everyday=field.everyday,

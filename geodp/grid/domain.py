@@ -90,10 +90,15 @@ class Domain(ABC):
         """
         return np.empty((0, 2), np.uint64)
 
+    @property
+    def _numbered(self) -> tuple[int, ...]:
+        """Sizes of what cells are numbered by: of the axes, unless places are listed."""
+        return self.shape
+
     @cached_property
-    @abstractmethod
     def cells(self) -> int:
         """Number of cells."""
+        return prod(self._numbered)
 
     @abstractmethod
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -183,12 +188,12 @@ class Domain(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Domain):
+class Rectangular(Domain):
     """All cells of a grid's axes, numbered in index order.
 
     Examples
     --------
-    >>> box = Box(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
+    >>> box = Rectangular(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
     >>> box.cells, box.count_blocks([0, 2, 4, 5])
     (15, [15, 6, 2, 1])
     """
@@ -198,11 +203,6 @@ class Box(Domain):
 
     source: ClassVar[str] = ""
     digest: ClassVar[str] = ""
-
-    @cached_property
-    def cells(self) -> int:
-        """Product of the axes' sizes."""
-        return prod(self.shape)
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether they lie inside the axes' sizes."""
@@ -265,13 +265,9 @@ class Masked(Domain):
         """SHA-256 of the mask's ranges."""
         return self.mask.sha256
 
-    @cached_property
-    def cells(self) -> int:
-        """Places of the mask times attributes."""
-        return prod(self._numbered)
-
     @property
     def _numbered(self) -> tuple[int, ...]:
+        """Places of the mask, and attributes."""
         return (self.mask.cells, *self.shape[2:])
 
     @property
@@ -376,13 +372,9 @@ class Hierarchical(Domain):
         """SHA-256 of the table."""
         return self.order.hierarchy.sha256
 
-    @cached_property
-    def cells(self) -> int:
-        """Cells of the map in regions, or their pairs, times attributes."""
-        return prod(self._numbered)
-
     @property
     def _numbered(self) -> tuple[int, ...]:
+        """Cells of the map in regions, or their pairs, and attributes."""
         ends = self.order.ends
         return (*(self.order.hierarchy.cells,) * ends, *self.shape[2 * ends :])
 
@@ -450,4 +442,4 @@ def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain
     """Return the domain of a grid's order, axes and mask."""
     if isinstance(order, HierarchyOrder | PairOrder):
         return Hierarchical(order, shape)
-    return Box(order, shape) if mask is None else Masked(order, shape, mask)
+    return Rectangular(order, shape) if mask is None else Masked(order, shape, mask)

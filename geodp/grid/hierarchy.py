@@ -268,8 +268,8 @@ class Hierarchy:
 
 
 @dataclass(frozen=True)
-class HierarchyOrder(Order):
-    """Digits of the place's number by regions, on axis 0, among digits of other axes.
+class TableOrder(Order):
+    """Digits of places' numbers in a table of regions.
 
     Attributes
     ----------
@@ -277,6 +277,21 @@ class HierarchyOrder(Order):
     """
 
     hierarchy: Hierarchy = field(kw_only=True)
+
+    @property
+    def is_binary(self) -> bool:
+        """Never: a digit of a place's number belongs to no row or column."""
+        return False
+
+    @property
+    def follows_map(self) -> bool:
+        """Never: regions have any form, and unequal numbers of parts."""
+        return False
+
+
+@dataclass(frozen=True)
+class HierarchyOrder(TableOrder):
+    """Digits of the place's number by regions, on axis 0, among digits of other axes."""
 
     ends: ClassVar[int] = 1
 
@@ -300,16 +315,6 @@ class HierarchyOrder(Order):
         digits = [*places[:at], *(d for d in attributes if d[1] > 1), *places[at:]]
         axes, sizes = (tuple(digit[i] for digit in digits) for i in (0, 1))
         return cls(axes, sizes, hierarchy=hierarchy)
-
-    @property
-    def is_binary(self) -> bool:
-        """Never: a digit of a place's number belongs to no row or column."""
-        return False
-
-    @property
-    def follows_map(self) -> bool:
-        """Never: regions have any form, and unequal numbers of parts."""
-        return False
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:

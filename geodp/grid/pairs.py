@@ -7,7 +7,7 @@ both on the next one, so that all pairs of units of one level are nodes of one t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, TableOrder
 from geodp.grid.order import KEY_BITS, Limits, Order
 
 ENDS = ("origin", "destination")
@@ -26,18 +26,11 @@ MOST_PARTS = 2048
 
 
 @dataclass(frozen=True)
-class PairOrder(Order):
+class PairOrder(TableOrder):
     """Digits of the origin's and the destination's numbers in one table of regions, in turn.
 
     The origin's are on axis 0, the destination's on axis 2, the rows of their places.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-        Of both ends.
     """
-
-    hierarchy: Hierarchy = field(kw_only=True)
 
     ends: ClassVar[int] = 2
 
@@ -56,16 +49,6 @@ class PairOrder(Order):
             )
         axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
         return cls(axes, radices, hierarchy=hierarchy)
-
-    @property
-    def is_binary(self) -> bool:
-        """Never: a digit of a place's number belongs to no row or column."""
-        return False
-
-    @property
-    def follows_map(self) -> bool:
-        """Never: regions have any form, and unequal numbers of parts."""
-        return False
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:

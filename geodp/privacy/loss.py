@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from geodp.errors import UsageError
-from geodp.privacy.neighbours import ADD_REMOVE
 
 LARGEST = 10**100
 """No parameter may be above this, so that all can be shown as decimals."""
@@ -189,25 +188,6 @@ def compose(losses: Iterable[Loss]) -> Loss:
     return ApproximateDP(sum(epsilons, Fraction()), sum(deltas, Fraction()))
 
 
-def parallel(losses: Iterable[Loss], *, neighbours: str = ADD_REMOVE) -> Loss:
-    """Return the loss of several releases about disjoint groups of people.
-
-    It is the largest of losses of like kinds.
-
-    Only where neighbouring tables differ by one person more or less. Replacing a person can take
-    one from one group and put one in another, which changes the size of two groups at once, so
-    that relation is refused.
-    """
-    parts = list(losses)
-    if neighbours != ADD_REMOVE:
-        raise UsageError(f"Losses are parallel only for neighbours {ADD_REMOVE}; compose them.")
-    if len({type(part) for part in parts}) != 1:
-        raise UsageError("Parallel losses must be of one kind, and at least one.")
-    if len(parts) == 1:
-        return parts[0]
-    return _like(parts[0], map(max, zip(*(part.amounts for part in parts), strict=True)))
-
-
 def within(loss: Loss, cap: Loss) -> bool:
     """Whether every parameter of a loss is at most that of a cap of the same kind."""
     return type(loss) is type(cap) and all(
@@ -255,7 +235,8 @@ def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
     return Context(prec=20).plus(low)
 
 
-def _decimal(value: Fraction) -> Decimal:
+def to_decimal(value: Fraction) -> Decimal:
+    """Return a number rounded to the precision of the current context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -283,7 +264,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     if not rho:
         return Fraction()
     with localcontext(_WORK):
-        r, log_delta = _decimal(rho), _decimal(delta).ln()
+        r, log_delta = to_decimal(rho), to_decimal(delta).ln()
         u = _extremum(lambda u: r * u * u + (1 + u).ln() + log_delta)
         terms = (
             r * (1 + u),
@@ -305,7 +286,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     epsilon = _check(epsilon, "epsilon", above_zero=False)
     delta = _check(delta, "delta", above_zero=True)
     with localcontext(_WORK):
-        e, log_delta = _decimal(epsilon), _decimal(delta).ln()
+        e, log_delta = to_decimal(epsilon), to_decimal(delta).ln()
 
         def slope(u: Decimal) -> Decimal:
             spare = log_delta + (1 + u).ln()
@@ -319,5 +300,5 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
         rho = Fraction(down.plus(max(bound, Decimal(0))))
         # epsilon_for rounds up, which can push a bound that is met exactly over a long epsilon.
         while epsilon_for(rho, delta) > epsilon:
-            rho = Fraction(down.multiply(_decimal(rho), least_step))
+            rho = Fraction(down.multiply(to_decimal(rho), least_step))
     return rho

@@ -208,15 +208,7 @@ def publish(
     >>> geodp.publish(frame, grid=box, epsilon=1, contribution=1).grid.shape
     (120, 80)
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     named = {"value": value, "code": code, "x": x, "y": y, "person": person, "columns": columns}
     table = _read(table, grid, {name: one for name, one in named.items() if one is not None})
     request = Request(

@@ -21,6 +21,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
+from tests.mechanisms.baselines.cases import spent
 
 METHODS = sorted(geodp.METHODS)
 GRID = geodp.Grid.regular((12, 20))  # padded to 16 x 32 keys
@@ -58,16 +59,6 @@ def table():
 
 def key(number):
     return geodp.NoiseKey(bytes([number]) * 32)
-
-
-def spent(row, grid, epsilon=1):
-    sensitivity = row.sensitivity(grid)
-    return Measurement.of(
-        row.spec,
-        Terms.of(epsilon=Fraction(epsilon), neighbours=NEIGHBOURS[0], contribution=1),
-        sensitivity,
-        "fixed",
-    )
 
 
 def masked_grid():

@@ -18,13 +18,7 @@ from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
 from geodp.privacy.neighbours import REPLACE
-from tests.ledgers import START, charge, fingerprint, small_ledger
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
+from tests.ledgers import START, charge, fingerprint
 
 # -- charging
 

@@ -21,12 +21,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from tests.ledgers import charge, filled, forge, small_ledger
 
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
-
 # -- older files
 
 

@@ -10,12 +10,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.privacy import hash_chain
 from geodp.privacy.chain import locked_file
 from geodp.privacy.ledger import Ledger
-from tests.ledgers import charge, small_ledger
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
+from tests.ledgers import charge
 
 
 @pytest.mark.parametrize(

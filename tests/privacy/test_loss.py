@@ -23,7 +23,6 @@ from geodp.privacy.loss import (
     compose,
     epsilon_for,
     no_loss,
-    parallel,
     parse,
     remainder,
     rho_for,
@@ -31,7 +30,6 @@ from geodp.privacy.loss import (
     to_zero_concentrated,
     within,
 )
-from geodp.privacy.neighbours import REPLACE
 
 amounts = st.fractions(0, 1000, max_denominator=10**6)
 above_zero = st.fractions(F(1, 10**6), 1000, max_denominator=10**6)
@@ -186,26 +184,6 @@ def test_within_compares_like_kinds_only_and_every_parameter():
     assert not within(PureDP(F(1, 3) + F(1, 10**50)), PureDP(F(1, 3)))
     assert not within(PureDP(0), ZeroConcentratedDP(1))
     assert not within(ApproximateDP(1, F(2, 9)), ApproximateDP(2, F(1, 9)))
-
-
-def test_parallel_takes_the_largest_of_like_kinds():
-    assert parallel([PureDP(F(1, 3)), PureDP(F(1, 2))]) == PureDP(F(1, 2))
-    assert parallel([ApproximateDP(1, F(1, 9)), ApproximateDP(2, F(1, 10))]) == (
-        ApproximateDP(2, F(1, 9))
-    )
-    for bad in ([], [PureDP(1), ZeroConcentratedDP(1)]):
-        with pytest.raises(UsageError):
-            parallel(bad)
-
-
-def test_one_loss_in_parallel_is_that_loss():
-    converted = to_approximate(ZeroConcentratedDP(F(1, 8)), F(1, 100))
-    assert parallel([converted]).original == ZeroConcentratedDP(F(1, 8))
-
-
-def test_parallel_is_refused_where_a_replaced_person_changes_two_groups():
-    with pytest.raises(UsageError, match="add-remove-one"):
-        parallel([PureDP(1), PureDP(1)], neighbours=REPLACE)
 
 
 # -- conversions

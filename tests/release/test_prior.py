@@ -11,7 +11,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.trees import informed
 from geodp.table.prior import Prior
-from tests.keys import keep
 from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((32, 32))
@@ -30,11 +29,6 @@ GIVEN = {"prior": BEFORE, "prior_source": SOURCE}
 
 def publish(**given):
     return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given, contribution=1)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_a_release_with_a_prior_is_a_replay_of_the_one_without(tmp_path, key):

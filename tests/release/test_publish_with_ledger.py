@@ -11,22 +11,10 @@ from geodp.errors import BudgetError, UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
-from tests.keys import keep
-from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((8, 8))
 F = "f" * 64
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):

@@ -78,7 +78,7 @@ def sql(
     """
     from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
-    from geodp.grid.codes.sql import RECORDS, Query
+    from geodp.grid.codes.sql import RECORDS, SqlQuery
     from geodp.grid.lattice import Lattice
 
     if not table.strip() or not table.isprintable():
@@ -88,7 +88,7 @@ def sql(
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
-    query = Query(
+    query = SqlQuery(
         system=place.system, extent=extent, table=table, x=x, y=y, to=to, person=person, **bound
     )
     written = query.write(engine)

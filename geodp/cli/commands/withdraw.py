@@ -73,12 +73,12 @@ def _end(sentence: str) -> str:
 
 def _identify(release: Path) -> str:
     """Return the id of a release, of whatever kind it is."""
-    from geodp.io.folder.kinds import find_kind
-    from geodp.io.verify.card import public_folder, read_table_card
+    from geodp.io.folder.kinds import Kind
+    from geodp.io.verify.card import open_card, public_folder
 
     folder = public_folder(release)
-    kind = find_kind(folder)
-    return read_table_card(folder).release_id if kind is None else kind.identify(folder)
+    card = open_card(folder)
+    return card.identify(folder) if isinstance(card, Kind) else card.release_id
 
 
 COMMAND = withdraw

@@ -113,18 +113,10 @@ def evaluate(
         raise UsageError("evaluate takes a CountTable; CountTable.from_dense makes one.")
     _require_whole("trials", trials, 1)
     _require_whole("processes", processes, 1)
-    request = Request(
-        terms=Terms.of(
-            epsilon=DEFAULT_EPSILON if epsilon is None and rho is None else epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
-        key=key,
-    )
+    if epsilon is None and rho is None:
+        epsilon = DEFAULT_EPSILON
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
+    request = Request(terms=terms, key=key)
     terms = request.terms.bound(bound_contribution(table, contribution))
     runs, refused = _runs(methods, table.grid, terms, request.key_origin)
     asked = _queries(table.grid, rectangles, seed, polygons, queries)

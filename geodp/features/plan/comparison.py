@@ -66,15 +66,7 @@ def compare(
     >>> {name: round(error, 1) for name, error in found.table()[64].items()}
     {'pyramid': 8.3, 'topdown': 10.6}
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     plans: dict[str, Plan] = {}
     refused = {}

@@ -162,15 +162,7 @@ def dominate(
     >>> round(found.largest, 2)
     0.79
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     named = isinstance(other, str | Mechanism)
     often = (0 if grid.maps.missing else RELEASES) if releases is None else releases

@@ -72,15 +72,7 @@ def optimise(
     """
     if bool(weights) == bool(targets):
         raise UsageError("Give either weights or targets.")
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     width = planner.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})

@@ -362,15 +362,7 @@ def plan(
     >>> found.smallest(5000, 1.3).cells
     1
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     return Planner(grid, terms, regions).plan(method)
 
 

@@ -230,15 +230,7 @@ def serve(
         raise UsageError(
             "What islands lose is known by simulation only: ask for 1 release or more (--releases)."
         )
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geodp.features.explain.page import Explanation
 
 
-class Selection(Kind):
+class SelectionKind(Kind):
     """What ``geodp select`` writes."""
 
     name: ClassVar[str] = "selection"
@@ -53,4 +53,4 @@ class Selection(Kind):
         )
 
 
-KINDS = (Selection(),)
+KINDS = (SelectionKind(),)

@@ -15,7 +15,7 @@ from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import STREAMS
 from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.question import Answer, Question
-from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.features.select.selected import DEFAULT, Selected, choose
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
@@ -24,7 +24,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
-from geodp.release.request import Request
 from geodp.table.counts import CountTable, coalesce
 
 MOST_POSITIONS = 1 << 24
@@ -217,17 +216,9 @@ def quantile(
     >>> geodp.select.quantile(table, "0.5", axis="row", epsilon=9, contribution=1).chosen
     ({'axis': 'row', 'index': 32},)
     """
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, Quantile(rational(q, "q"), axis), request, mechanism).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    question = Quantile(rational(q, "q"), axis)
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)
 
 
 def median_centre(
@@ -263,14 +254,6 @@ def median_centre(
     >>> geodp.select.median_centre(table, epsilon=9, contribution=1).chosen
     ({'code': '32_32', 'row': 32, 'col': 32},)
     """
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, MedianCentre(), request, mechanism).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    question = MedianCentre()
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

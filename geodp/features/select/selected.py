@@ -21,10 +21,11 @@ from geodp.features.select.mechanisms import Selector, find_selector
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
-from geodp.privacy.key import NOISE_FORMAT, digest
-from geodp.privacy.ledger import Charge
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
+from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, ground, release_key, spent
@@ -87,9 +88,7 @@ class Selected:
             software=Software("geodp", __version__),
             private=self.event.is_private,
             guarantee=self._promise(),
-            budget=None
-            if self.charge is None
-            else read_plain(StatedCharge, self.charge.describe(), "budget"),
+            budget=None if self.charge is None else StatedCharge.of(self.charge),
             domain=StatedDomain.of(self.grid),
             question=self._question(),
             mechanism=StatedSelector(
@@ -222,6 +221,29 @@ class PreparedSelection:
         finally:
             own.forget()
         return replace(selected, charge=charge)
+
+
+def choose(
+    table: CountTable,
+    question: Question,
+    mechanism: str | Selector,
+    terms: Terms,
+    allow_empty: bool,
+    key: NoiseKey | None,
+    ledger: Ledger | None,
+    dataset: str | None,
+    records: str | None,
+) -> Selected:
+    """Answer a question about a table, as the front doors of selections are asked."""
+    request = Request(
+        terms=terms,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(table, question, request, mechanism).release()
 
 
 def prepare(

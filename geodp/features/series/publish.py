@@ -149,15 +149,7 @@ def publish_series(
     (2, '1/2')
     """
     request = Request(
-        terms=Terms.of(
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
         method=method,
         metadata=require_alike(state_metadata(metadata or {})),
         allow_empty=allow_empty,

@@ -16,7 +16,6 @@ from geodp.io.write.format import Released
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import read_plain
 from geodp.table.stated.release import Software
 
 
@@ -71,9 +70,7 @@ class Series(list[Release]):
             name=name,
             step=self.periods.step,
             guarantee=promise,
-            budget=None
-            if charge is None
-            else read_plain(StatedCharge, charge.describe(), "budget"),
+            budget=None if charge is None else StatedCharge.of(charge),
             smoothing=self.smoothing.mode,
             cycles=self.smoothing.cycles,
         )

@@ -109,10 +109,6 @@ class Smoothing:
         return replace(nobody, postprocessing=self.words, margins=margins)
 
 
-NONE = Smoothing("none")
-"""Every snapshot alone."""
-
-
 @dataclass(frozen=True, eq=False)
 class CellShares:
     """Cells by key and their parts of a whole: uint64[n], int64[n] above 0."""

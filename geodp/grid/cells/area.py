@@ -33,7 +33,7 @@ Box = tuple[float, float, float, float]
 """West, south, east, north in degrees of WGS 84; a west above the east is across 180 degrees."""
 
 
-class Region(ABC):
+class PublicArea(ABC):
     """A public area of the Earth, which says for cells whether they belong to it."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Region(ABC):
 
 
 @dataclass(frozen=True)
-class Bounds(Region):
+class Bounds(PublicArea):
     """Cells whose centres lie in a box, its edges included."""
 
     box: Box
@@ -91,7 +91,7 @@ class Bounds(Region):
 
 
 @dataclass(frozen=True)
-class Outlines(Region):
+class Outlines(PublicArea):
     """Cells that shapes in degrees touch, or that lie within a distance of them.
 
     Attributes
@@ -175,7 +175,7 @@ class Outlines(Region):
 def select_cells(
     system: CellSystem,
     level: int,
-    regions: Sequence[Region],
+    regions: Sequence[PublicArea],
     start: Mapping[int, KeyArray] | None = None,
 ) -> KeyArray:
     """Return the cells of a level that belong to all regions, in the order of their numbers.
@@ -184,7 +184,7 @@ def select_cells(
     ----------
     system : CellSystem
     level : int
-    regions : sequence of Region
+    regions : sequence of PublicArea
     start : mapping of int to uint64[n], optional
         Cells by level, none finer than the last, whose descendants alone are looked at. Default:
         the whole Earth.
@@ -211,7 +211,7 @@ def select_cells(
 
 
 def _judge(
-    system: CellSystem, regions: Sequence[Region], cells: KeyArray, last: bool
+    system: CellSystem, regions: Sequence[PublicArea], cells: KeyArray, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which cells belong to all regions with all below them, and which may: bool[n] each."""
     whole, near = np.ones(cells.size, np.bool_), np.ones(cells.size, np.bool_)
@@ -270,7 +270,7 @@ def _refine(corners: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Mask:
+class CellMask:
     """A public mask of cells: a region, or codes of the cells in it.
 
     Attributes
@@ -278,19 +278,19 @@ class Mask:
     source : str
         Where it comes from, in words; published with every release. By naming it you vouch that
         it is public and was not made from the data.
-    region : Region, optional
+    region : PublicArea, optional
     start : mapping of int to uint64[n], optional
         Cells by level, whose descendants it holds.
     """
 
     source: str
-    region: Region | None = None
+    region: PublicArea | None = None
     start: Mapping[int, KeyArray] | None = None
 
     @classmethod
     def of_codes(
         cls, system: CellSystem, level: int, codes: Sequence[str] | NDArray[Any], source: str
-    ) -> Mask:
+    ) -> CellMask:
         """Return the mask of the cells that codes name, of a level or coarser.
 
         Raises CodeError at the first that is no such cell.

@@ -12,7 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.grid.cells.area import MOST_CELLS, Bounds, Box, Mask, Region, read_box, select_cells
+from geodp.grid.cells.area import (
+    MOST_CELLS,
+    Bounds,
+    Box,
+    CellMask,
+    PublicArea,
+    read_box,
+    select_cells,
+)
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
@@ -29,7 +37,7 @@ def grid_of_cells(
     spec: str,
     bounds: Sequence[float] | None = None,
     *,
-    mask: Mask | None = None,
+    mask: CellMask | None = None,
     other: str | None = None,
 ) -> Grid:
     """Return the grid whose cells are all those of a level of H3 or S2 in a public area.
@@ -44,7 +52,7 @@ def grid_of_cells(
     bounds : sequence of float, optional
         West, south, east, north, public, in degrees of WGS 84: cells whose centres lie there. A
         west above the east is a box across 180 degrees.
-    mask : Mask, optional
+    mask : CellMask, optional
         Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
     other : str, optional
         Name of a unit that is added on every level, for codes that are no cell in the area.
@@ -59,7 +67,7 @@ def grid_of_cells(
     library = system.require_library()
     if box is not None and mask is None:
         _require_few(system, level, box)
-    regions: list[Region] = [] if box is None else [Bounds(box)]
+    regions: list[PublicArea] = [] if box is None else [Bounds(box)]
     regions += [] if mask is None or mask.region is None else [mask.region]
     cells = select_cells(system, level, regions, None if mask is None else mask.start)
     if not cells.size:
@@ -81,7 +89,7 @@ def grid_of_cells(
 
 
 def _describe(
-    system: CellSystem, level: int, box: Box | None, mask: Mask | None, library: str
+    system: CellSystem, level: int, box: Box | None, mask: CellMask | None, library: str
 ) -> str:
     """Return the source of a table of cells, which is published."""
     words = f"{system.title} cells of {system.word} {level}"

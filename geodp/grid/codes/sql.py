@@ -98,7 +98,7 @@ ENGINES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class SqlQuery:
     """What is asked of a table of records.
 
     Attributes

@@ -138,10 +138,13 @@ def find_kind(folder: Path) -> Kind | None:
 
     None for the release of a table, and where there is no card that any kind knows.
     """
-    if is_table(folder):
+    schema = _schema_in(folder / CARD)
+    if schema in (SCHEMA, PARTS_SCHEMA):
         return None
-    found = (one for one in list_kinds().values() if _schema_in(folder / one.file) in one.schemas)
-    return next(found, None)
+    for kind in list_kinds().values():
+        if (schema if kind.file == CARD else _schema_in(folder / kind.file)) in kind.schemas:
+            return kind
+    return None
 
 
 def kind_of(card: PublicCard) -> Kind:

@@ -11,6 +11,7 @@ from typing import Any
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.formats import find_formats
+from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.write.csv import is_marked
@@ -105,6 +106,18 @@ def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> P
     made.mkdir(mode=0o700, exist_ok=again)
     tell_unchecked(Path(path, made.name))
     return made
+
+
+def list_written(folder: Path, target: Path) -> dict[str, list[str]]:
+    """Return the paths that the public and restricted files of a staged folder will have."""
+    return {
+        part: [
+            str(target / part / name)
+            for name in sorted(os.listdir(folder / part))
+            if name != KEPT.name
+        ]
+        for part in ("public", "restricted")
+    }
 
 
 def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:

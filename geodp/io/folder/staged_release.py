@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,12 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.kept import KEPT, discard_draft, reserve
+from geodp.io.folder.kept import discard_draft, reserve
 from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
+    list_written,
     make_restricted,
     write_public,
     write_restricted,
@@ -126,16 +126,12 @@ class StagedRelease:
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
-        public, hidden = self.folder / "public", self.folder / "restricted"
+        public = self.folder / "public"
         discard_draft(self.folder)
         public.mkdir()
         write_public(replace(released, card=replace(released.card, name=self.name)), public)
-        write_restricted(hidden, RUN, restricted)
-        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
-        return {
-            part: [str(Path(self.target, part, name)) for name in names if name != KEPT.name]
-            for part, names in written.items()
-        }
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return list_written(self.folder, self.target)
 
 
 @contextmanager

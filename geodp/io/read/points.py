@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import Rows
-    from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.columns import InputTable, Rows
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
@@ -108,7 +107,7 @@ class Points(Reader):
         grid = self.grid.attributes
         return Named(self.by, self.labels, grid, self.columns, values=(), taken=taken)
 
-    def _open(self, paths: Given) -> Iterator[Columns]:
+    def _open(self, paths: Given) -> Iterator[InputTable]:
         """Open the tables."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -124,7 +123,7 @@ class Points(Reader):
             scratch=self.scratch,
         )
 
-    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+    def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: how found."""
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
@@ -167,7 +166,7 @@ class Points(Reader):
             yield name_persons(within, self.person, names, inside), key
 
     def _place(
-        self, tables: Iterator[Columns], survey: Survey, facts: Sequence[Fact] = ()
+        self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Rows in the domain, their keys, the last column of all rows, and which are inside."""
         import numpy as np
@@ -199,7 +198,7 @@ class Points(Reader):
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 
-    def _describe(self, table: Columns, names: Sequence[str]) -> StatedReading:
+    def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read, by its columns of places first."""
         from geodp.io.read.layout.presets import describe_layout
         from geodp.table.stated.reading import StatedReading
@@ -243,7 +242,7 @@ class Points(Reader):
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
         return point_locator(lattice, self.x, self.y, move, check)
 
-    def _geometry(self, table: Columns) -> Locator:
+    def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
         lattice, found = self._map(), find_geometry(table)

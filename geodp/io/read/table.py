@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import Rows
-    from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.columns import InputTable, Rows
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import Paired, Values
@@ -149,10 +148,10 @@ class Table(Reader):
             tuple(one for one in taken if one is not None),
         )
 
-    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+    def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: how these were found."""
         from geodp.io.read.layout.one_table import OneTable
-        from geodp.io.read.layout.parts import Parts, find_parts
+        from geodp.io.read.layout.parts import PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import describe_columns, locate
@@ -166,7 +165,7 @@ class Table(Reader):
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
         said = facts or [*paired.facts, *describe_columns(grid, self.columns)]
-        groups, one_table, parts = Groups(), OneTable(), Parts()
+        groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
             official = keyed and mesh.is_official(table, grid, self.code)
@@ -211,7 +210,7 @@ class Table(Reader):
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 
     def _describe(
-        self, table: Columns, paired: Paired, values: Sequence[str], names: Sequence[str]
+        self, table: InputTable, paired: Paired, values: Sequence[str], names: Sequence[str]
     ) -> StatedReading:
         """Describe for the card how a table is read: columns as they were named, or by its header.
 
@@ -244,7 +243,7 @@ class Table(Reader):
         counted_once = self.duplicates == "error" and self.rounding is None
         return counted_once and grid.plain_map is not None
 
-    def _open(self, paths: Given) -> Iterator[Columns]:
+    def _open(self, paths: Given) -> Iterator[InputTable]:
         """Open the tables; a second header row is a property of the file."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -296,7 +295,7 @@ class Table(Reader):
         return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
-        self, table: Columns, names: Sequence[str] | None, official: bool
+        self, table: InputTable, names: Sequence[str] | None, official: bool
     ) -> list[int]:
         """Return positions of the columns of counts; of official files also by their labels."""
         from geodp.io.read.rows.columns import find_column
@@ -334,7 +333,9 @@ class Table(Reader):
         )
         return _complete(grid, found, wide)
 
-    def _locators_of(self, grid: Grid, table: Columns, wide: bool, official: bool) -> list[Locator]:
+    def _locators_of(
+        self, grid: Grid, table: InputTable, wide: bool, official: bool
+    ) -> list[Locator]:
         """Return locators where no option names columns of places: the key, or geometries."""
         from geodp.io.read.rows.delimited import TextTable
         from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
@@ -351,7 +352,7 @@ class Table(Reader):
                 raise
         return self._locators(grid, wide, key)
 
-    def _locators_of_geometry(self, grid: Grid, table: Columns, wide: bool) -> list[Locator]:
+    def _locators_of_geometry(self, grid: Grid, table: InputTable, wide: bool) -> list[Locator]:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
         from geodp.io.read.rows.locators import axis_locators
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError, is_utf8, printable
-from geodp.io.folder.kinds import CARD, PublicCard, find_card, find_kind, kind_of
+from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.withdrawn import warn_if_withdrawn
@@ -47,17 +47,12 @@ def public_folder(path: str | Path) -> Path:
     raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
 
 
-def read_card(folder: Path) -> PublicCard:
-    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
+def open_card(folder: Path) -> Card | Kind:
+    """Return the card in the public folder of a table's release; of another, its kind.
 
-    Warns of a release that was withdrawn. Raises VerificationError for one of another version.
+    ``release.json`` is read once. Warns of a table's release that was withdrawn. Raises
+    VerificationError for a card of another version.
     """
-    strange = strange_entry(folder)
-    if strange is not None:
-        raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
-        )
-    warn_if_withdrawn(folder)
     plain: Any = None
     wrong: Exception | None = None
     try:
@@ -65,9 +60,11 @@ def read_card(folder: Path) -> PublicCard:
     except (OSError, ValueError) as error:
         wrong = error
     schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema not in (SCHEMA, PARTS_SCHEMA) and (kind := find_kind(folder)) is not None:
+        return kind
+    _require_files(folder)
+    warn_if_withdrawn(folder)
     if schema not in (SCHEMA, PARTS_SCHEMA):
-        if (kind := find_kind(folder)) is not None:
-            return kind.read_card(folder)
         if wrong is not None:
             raise VerificationError(f"{CARD} is not readable as JSON: {wrong}.")
         raise VerificationError(
@@ -80,12 +77,34 @@ def read_card(folder: Path) -> PublicCard:
     return card
 
 
+def read_card(folder: Path) -> PublicCard:
+    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
+
+    Warns of a release that was withdrawn. Raises VerificationError for one of another version.
+    """
+    found = open_card(folder)
+    if isinstance(found, Card):
+        return found
+    _require_files(folder)
+    warn_if_withdrawn(folder)
+    return found.read_card(folder)
+
+
 def read_table_card(folder: Path) -> Card:
     """Return the card in a public folder; VerificationError for that of another kind, too."""
     card = read_card(folder)
     if not isinstance(card, Card):
         kind_of(card).refuse_table()
     return card
+
+
+def _require_files(folder: Path) -> None:
+    """Raise VerificationError where a public folder holds a link or a device."""
+    strange = strange_entry(folder)
+    if strange is not None:
+        raise VerificationError(
+            f"{printable(strange)} is a link or a device; a release has plain files only."
+        )
 
 
 def _inside(name: str, card: Card) -> bool:

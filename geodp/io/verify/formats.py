@@ -20,7 +20,7 @@ from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
 from geodp.io.folder.manifest import BESIDE, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
-from geodp.io.read.rows.columns import Table, open_tables, own_columns
+from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
 from geodp.io.write.export.sheet import Export, ExportSheet
@@ -113,7 +113,7 @@ def _same_features(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
 
 
-def _sorted(table: Table) -> Any:
+def _sorted(table: InputTable) -> Any:
     """Return all rows in the order of their values."""
     names = [*map(str, range(len(own_columns(table))))]
     batches = table.arrays(range(len(names)))

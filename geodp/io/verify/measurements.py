@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from geodp.errors import VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.opening import open_parquet, read_json
-from geodp.io.verify.card import public_folder, require
+from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN, read_table
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
@@ -37,15 +37,15 @@ def has_measurements(card: Card) -> bool:
     return f"{card.name}.measurements.parquet" in card.listed
 
 
-def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Measurements | None:
+def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measurements | None:
     """Read what a written release measured before any clamp.
 
     None where that is not published, or where the domain is not all in the files.
 
     Parameters
     ----------
-    path : path
-        The release's folder, or its ``public`` folder alone.
+    folder : path
+        Its public files.
     table : ReleasedTable
     card : Card
         The release's.
@@ -57,7 +57,6 @@ def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Mea
     """
     if not has_measurements(card) or StatedDomain.of(table.grid) != card.domain:
         return None
-    folder = public_folder(path)
     try:
         book = read_json(folder / f"{card.name}.measurements.json")
         rows = open_parquet(folder / f"{card.name}.measurements.parquet").read(

@@ -8,7 +8,7 @@ import numpy as np
 
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
-from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.card import require
 from geodp.io.verify.readback import read_table
 from geodp.io.write.totals import totals_file
 from geodp.table.card import Card
@@ -20,10 +20,8 @@ def has_totals(card: Card) -> bool:
     return totals_file(card.name) in card.listed
 
 
-def read_own_totals(path: str | Path, grid: Grid) -> PublicTotals | None:
+def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
     """Return the public totals that a written release meets; None where it says of none."""
-    folder = public_folder(path)
-    card = read_table_card(folder)
     if not has_totals(card):
         return None
     return read_totals(folder / totals_file(card.name), grid, source="the release")

@@ -15,11 +15,11 @@ from geodp.accuracy.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
-from geodp.io.folder.kinds import Check, find_kind
+from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
-from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.card import open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.formats import ListSheets, ask_formats, has_formats
@@ -83,13 +83,13 @@ def verify(
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
-    if (kind := find_kind(folder)) is not None:
-        warn_if_withdrawn(folder)
-        return kind.verify(folder, errors)
     try:
-        card = read_table_card(folder)
+        card = open_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    if isinstance(card, Kind):
+        warn_if_withdrawn(folder)
+        return card.verify(folder, errors)
     questions = _ask_table(errors)
     if has_geopackage(card):
         questions.insert(-1, ("geopackage", ask_geopackage))

@@ -31,8 +31,6 @@ from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from tests.grids import FORMS, cells_of
-from tests.keys import keep
-from tests.ledgers import small_ledger
 from tests.reference import selection as reference
 
 SURE = {"epsilon": 10**6, "contribution": 1}
@@ -49,16 +47,6 @@ def table_on(grid, seed=6):
     some = np.sort(draw.permutation(keys)[: max(1, keys.size // 3)])
     counts = draw.permutation(some.size) * 10 + 11
     return geodp.CountTable.from_keys(grid, some, counts)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 @pytest.mark.parametrize("form", FORMS)

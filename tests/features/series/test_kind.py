@@ -6,14 +6,6 @@ import geodp
 from geodp.errors import VerificationError
 from geodp.features.series.kind import KINDS
 from tests.command import geodp as run
-from tests.features.series.test_publish import publish
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("series") / "out"
-    publish().write(found)
-    return found
 
 
 def test_it_opens_as_its_snapshots(folder):

@@ -9,7 +9,7 @@ from geodp.grid.cells.area import (
     MOST_CELLS,
     RADIUS,
     Bounds,
-    Mask,
+    CellMask,
     Outlines,
     box_around,
     radii,
@@ -132,7 +132,7 @@ def test_codes_of_a_mask_are_of_the_level_or_coarser(system):
     level = DEPTHS[system.name][-1]
     cells = every(system, level)
     some = [*system.format(cells[:2]), *system.format(system.parents(cells[-1:], level - 1))]
-    mask = Mask.of_codes(system, level, some, "an example")
+    mask = CellMask.of_codes(system, level, some, "an example")
     found = select_cells(system, level, [], mask.start)
     siblings = cells[system.parents(cells, level - 1) == system.parents(cells[-1:], level - 1)]
     assert np.array_equal(found, np.unique(np.append(cells[:2], siblings)))
@@ -141,7 +141,7 @@ def test_codes_of_a_mask_are_of_the_level_or_coarser(system):
         ("x", "no cell"),
     ):
         with pytest.raises(CodeError, match=words) as caught:
-            Mask.of_codes(system, level, [some[0], bad], "an example")
+            CellMask.of_codes(system, level, [some[0], bad], "an example")
         assert caught.value.position == 1
 
 

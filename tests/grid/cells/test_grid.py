@@ -12,7 +12,7 @@ import pytest
 
 import geodp
 from geodp.errors import CodeError, UsageError
-from geodp.grid.cells.area import MOST_CELLS, Mask
+from geodp.grid.cells.area import MOST_CELLS, CellMask
 from geodp.grid.cells.choose import cells_of, find_cells
 from geodp.grid.cells.grid import grid_of_cells
 from tests.command import geodp as command
@@ -151,7 +151,7 @@ def test_tokens_of_digits_alone_are_no_ids():
 def test_a_list_of_cells_needs_no_bounds(spec):
     system, level = find_cells(spec)
     whole = grid_of_cells(spec, BOX).hierarchy.codes[-1]
-    mask = Mask.of_codes(system, level, whole[:9], "an example")
+    mask = CellMask.of_codes(system, level, whole[:9], "an example")
     grid = grid_of_cells(spec, mask=mask)
     assert sorted(grid.hierarchy.codes[-1]) == sorted(whole[:9])
     assert grid.hierarchy.source.endswith(", in the mask of an example")

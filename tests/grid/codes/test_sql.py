@@ -8,7 +8,7 @@ import pytest
 
 from geodp.cli.commands import sql as command
 from geodp.errors import UsageError
-from geodp.grid.codes.sql import ENGINES, RECORDS, Query
+from geodp.grid.codes.sql import ENGINES, RECORDS, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.table import read_table
@@ -63,7 +63,7 @@ def count(table, query):
 def query_of(spec, bounds, **more):
     place = Grid.mesh(spec, bounds=bounds).places[0]
     extent = (place.row0, place.col0, place.rows, place.cols)
-    return Query(system=place.system, extent=extent, table="records", x="x", y="y", **more)
+    return SqlQuery(system=place.system, extent=extent, table="records", x="x", y="y", **more)
 
 
 def expected(table):

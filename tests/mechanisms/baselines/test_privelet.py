@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 
 from geodp.grid.grid import Grid
-from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.read.mesh import read_mesh
 from geodp.mechanisms.baselines.privelet import (
@@ -28,8 +27,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.terms import Terms
-from geodp.table import haar
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import domain_of, masked
 from tests.reference import privelet as reference
 from tests.strategies import secrets, shaped_tables
 
@@ -47,11 +46,6 @@ def spent(method, grid, epsilon=Fraction(1, 10), neighbours=NEIGHBOURS[0]):
     )
 
 
-def masked(shape, inside):
-    grid = Grid.regular(shape)
-    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "drawn for a test"))
-
-
 def matrix_of(method, grid):
     """The measurements, and the key of every column."""
     if isinstance(method, Privelet):
@@ -59,10 +53,6 @@ def matrix_of(method, grid):
     shape = [1 << bits for bits in axis_bits(grid)]
     index = np.indices(shape).reshape(len(shape), -1)
     return reference.standard(axis_bits(grid)), grid.order.encode(index).astype(int)
-
-
-def domain_of(grid):
-    return grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
 
 
 def dense(released):
@@ -86,11 +76,8 @@ GRIDS = [
 @pytest.mark.parametrize("bits", range(8))
 def test_the_transform_is_the_integer_haar_transform(bits):
     counts = np.random.default_rng(bits).integers(0, 1000, 1 << bits)
-    total, detail = haar.forward_dense(counts)
     found = forward(counts)
     assert found.dtype == np.int64
-    assert found[0] == total
-    assert (found[1:] == detail[1:]).all()
     assert (found == reference.haar(bits) @ counts).all()
     back = inverse(found)
     assert back.dtype == np.float64

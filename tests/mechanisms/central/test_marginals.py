@@ -20,14 +20,6 @@ GRID = PLACES.with_attribute("sex", ["f", "m"]).with_attribute("age", ["child", 
 BOTH = Parts(marginals="sex,age")
 
 
-@pytest.fixture(scope="module")
-def people():
-    rng = np.random.default_rng(1)
-    size = rng.gamma(0.4, 400, PLACES.shape) * (rng.random(PLACES.shape) < 0.5)
-    shares = np.outer([0.49, 0.51], [0.2, 0.75, 0.05])
-    return rng.poisson(size[:, :, None, None] * shares)
-
-
 def published(people, grid=GRID, **given):
     terms = {"epsilon": "1/2", "contribution": 1, "key": geodp.NoiseKey(bytes(range(32)))}
     return geodp.publish(

@@ -14,25 +14,10 @@ from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.identity import release_digest
 from tests.golden.releases import grids, table_of
-from tests.keys import keep
 from tests.ledgers import small_ledger
 
 PLACES = geodp.Grid.regular((32, 32))
 GRID = PLACES.with_attribute("sex", ["f", "m"]).with_attribute("age", ["child", "adult", "old"])
-
-
-@pytest.fixture(scope="module")
-def people():
-    """A town: many adults, few old people, and nobody in half of the cells."""
-    rng = np.random.default_rng(1)
-    size = rng.gamma(0.4, 400, PLACES.shape) * (rng.random(PLACES.shape) < 0.5)
-    shares = np.outer([0.49, 0.51], [0.2, 0.75, 0.05])
-    return rng.poisson(size[:, :, None, None] * shares)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def made(people, grid=GRID):

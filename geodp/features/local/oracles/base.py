@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,11 +78,6 @@ class Oracle(ABC):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "cells", whole(self.cells, "cells", 2, self.most_cells, self.name))
 
-    @classmethod
-    def of_settings(cls, given: Mapping[str, Any]) -> Self:
-        """Return the oracle of fields as :attr:`settings` has them."""
-        return cls(**given)
-
     @property
     @abstractmethod
     def report_type(self) -> np.dtype[Any]:
@@ -137,10 +131,7 @@ class Oracle(ABC):
 
     @property
     def settings(self) -> dict[str, Plain]:
-        """All that decides what a report means, as plain values for a public file.
-
-        :func:`geodp.features.local.oracles.read_oracle` makes the same oracle of them.
-        """
+        """All that decides what a report means, as plain values for a public file."""
         plain: dict[str, Plain] = {
             "oracle": self.name,
             "version": self.version,

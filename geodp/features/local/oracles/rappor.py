@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,16 +118,6 @@ class Rappor(Oracle):
                 raise UsageError("Several hashes or cohorts of rappor need bits of a Bloom filter.")
         elif whole(self.bits, "bits", self.hashes + 1, FEW, self.name) * self.cohorts > MOST_SUMS:
             raise UsageError(f"rappor has at most {MOST_SUMS:,} bits in all cohorts together.")
-
-    @classmethod
-    def of_settings(cls, given: Mapping[str, Any]) -> Self:
-        """Return the oracle of f, p and q; epsilon follows from them, or was rounded to them."""
-        found = cls(**{**given, "epsilon": Fraction(0)})
-        stated = rational(given["epsilon"])
-        if stated < found.epsilon:
-            raise UsageError("f, p and q of rappor have a larger epsilon than is stated.")
-        object.__setattr__(found, "epsilon", stated)
-        return found
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:

@@ -158,7 +158,6 @@ def _resume(
     from geodp.io.folder.kept import read_kept, unreadable
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
-    from geodp.table.plain import read_plain
 
     place = {"overwrite": options["overwrite"], "resume": True}
     ledger = open_ledger(options)
@@ -169,7 +168,7 @@ def _resume(
         except VerificationError:
             raise unreadable(staged.folder) from None
         charge = find_charge(ledger, kept.dataset, kept.fingerprint)
-        card = card.with_budget(read_plain(StatedCharge, charge.describe(), "budget"))
+        card = card.with_budget(StatedCharge.of(charge))
         return card, staged.write(card, dict(kept.run))
 
 

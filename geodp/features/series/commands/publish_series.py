@@ -150,7 +150,7 @@ COMMAND = publish_series
 
 
 @dataclass(frozen=True)
-class _Start:
+class _SeriesStart:
     """Grid, times and request of a run, opened before anything is read."""
 
     grid: Grid
@@ -183,7 +183,7 @@ def _publish(options: dict[str, Any]) -> str:
     return _write(options, start, prepared, inferred=inferred)
 
 
-def _start(options: dict[str, Any]) -> _Start:
+def _start(options: dict[str, Any]) -> _SeriesStart:
     """Open and check what a run goes by: whatever can be refused without the data is."""
     from geodp.features.series.periods import Periods
     from geodp.features.series.publish import SeriesOptions
@@ -205,7 +205,7 @@ def _start(options: dict[str, Any]) -> _Start:
         smooth=options["smooth"],
         cycles=options["cycle"],
     )
-    return _Start(grid, periods, request, asked)
+    return _SeriesStart(grid, periods, request, asked)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
     return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
-def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
+def _prepare(options: dict[str, Any], start: _SeriesStart) -> PreparedSeries:
     """Read every snapshot, and settle all that can be before the charge."""
     from geodp.features.series.publish import prepare_series
 
@@ -225,7 +225,7 @@ def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
 
 
 def _write(
-    options: dict[str, Any], start: _Start, prepared: PreparedSeries | None, *, inferred: bool
+    options: dict[str, Any], start: _SeriesStart, prepared: PreparedSeries | None, *, inferred: bool
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.series.files import stage_series
@@ -270,7 +270,7 @@ def _release(
 
 
 def _resume(
-    place: StagedSeries, start: _Start, options: dict[str, Any]
+    place: StagedSeries, start: _SeriesStart, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.features.series.publish import restore_series

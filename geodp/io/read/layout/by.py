@@ -23,7 +23,7 @@ from geodp.io.read.layout.labels import read_lists
 from geodp.io.read.layout.named import STAR, Named, has_pattern
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
-from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
+from geodp.io.read.rows.columns import WELL_KNOWN, InputTable, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
@@ -65,7 +65,7 @@ class Resolved:
         return grid
 
 
-def resolve(table: Table, named: Named) -> Resolved:
+def resolve(table: InputTable, named: Named) -> Resolved:
     """Return the attributes of a table by its header.
 
     Raises
@@ -109,12 +109,12 @@ def resolve(table: Table, named: Named) -> Resolved:
     return _resolve_long(table, named, names, preset, [*parts])
 
 
-def _headers(table: Table) -> list[str]:
+def _headers(table: InputTable) -> list[str]:
     """Return names of columns, and labels of a second header row."""
     return [*table.columns, *(label for label in getattr(table, "labels", ()) if label.strip())]
 
 
-def _fitting(table: Table, names: Sequence[str]) -> Preset | None:
+def _fitting(table: InputTable, names: Sequence[str]) -> Preset | None:
     """Return the preset of the package that fits; UsageError for several that know an attribute."""
     found = presets.find_fitting(Path(table.name), table.columns)
     knowing = [one for one in found if any({*part.names} & {*names} for part in one.attributes)]
@@ -129,7 +129,7 @@ def _fitting(table: Table, names: Sequence[str]) -> Preset | None:
 
 
 def _resolve_long(
-    table: Table,
+    table: InputTable,
     named: Named,
     names: Sequence[str],
     preset: Preset | None,
@@ -167,7 +167,7 @@ def _resolve_long(
 
 
 def _find_column(
-    table: Table, named: Named, name: str, preset: Preset | None, parts: Sequence[str]
+    table: InputTable, named: Named, name: str, preset: Preset | None, parts: Sequence[str]
 ) -> tuple[str, KnownBy]:
     """Return the one column of an attribute, and who says so."""
     if name in named.columns:
@@ -329,7 +329,7 @@ def _of_pairs(
 
 
 def _meet(
-    table: Table, named: Named, headers: Sequence[str]
+    table: InputTable, named: Named, headers: Sequence[str]
 ) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
     """Return the columns that meet a pattern: what is matched, and what its stars may stand for.
 
@@ -365,7 +365,7 @@ def _meet(
     return found
 
 
-def _require_header(table: Table, named: Named, met: Sequence[str]) -> None:
+def _require_header(table: InputTable, named: Named, met: Sequence[str]) -> None:
     """Raise InputError where the columns that meet a pattern may be values of a first row of data.
 
     Messages and the command that is shown quote them.
@@ -381,7 +381,7 @@ def _require_header(table: Table, named: Named, met: Sequence[str]) -> None:
         )
 
 
-def _labels(table: Table) -> Sequence[str]:
+def _labels(table: InputTable) -> Sequence[str]:
     return getattr(table, "labels", ()) or ("",) * len(table.columns)
 
 
@@ -422,7 +422,7 @@ def _split(pieces: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
 class _Wide:
     """Columns that meet a pattern."""
 
-    table: Table
+    table: InputTable
     named: Named
     names: Sequence[str]
     met: Mapping[str, tuple[str, list[tuple[str, ...]]]]

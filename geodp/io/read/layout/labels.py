@@ -14,7 +14,7 @@ from geodp.io.opening import parse_json
 from geodp.io.read.layout.code_lists import of_json, read_xml
 from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
-from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
+from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
@@ -142,7 +142,7 @@ def _of_document(said: Any, path: Path) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _of_table(table: Table, path: Path) -> dict[str, tuple[str, ...]]:
+def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     """Return the lists of a table: with a header, or one label a line."""
     folded = [fold(name) for name in table.columns]
     at = [_position(folded, names) for names in (ATTRIBUTES, CODES, LABELS)]

@@ -87,7 +87,7 @@ OF_COLUMNS = ("code", "x", "y", "value", "person")
 
 
 @dataclass(frozen=True)
-class Attribute:
+class LabelColumns:
     """Columns side by side, each of which counts the people of one label.
 
     Attributes
@@ -111,7 +111,7 @@ class Attribute:
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def make(cls, said: Mapping[str, Any]) -> Attribute:
+    def make(cls, said: Mapping[str, Any]) -> LabelColumns:
         """Return a checked entry of ``[[attributes]]``."""
         return cls(said["name"], tuple(said["columns"]), tuple(map(tuple, _lists(said))))
 
@@ -165,7 +165,7 @@ class Preset:
     files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[LabelColumns, ...] = ()
     labelled: tuple[LabelledColumn, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
@@ -218,7 +218,7 @@ class Preset:
     def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
         long, wide = _split_entries(said)
-        lists["attributes"] = tuple(map(Attribute.make, wide))
+        lists["attributes"] = tuple(map(LabelColumns.make, wide))
         return cls(name, **{**said, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
@@ -229,19 +229,19 @@ class Preset:
         """
         return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
-    def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
+    def find_attributes(self, names: Sequence[str]) -> dict[str, LabelColumns]:
         """Return the attributes whose columns a table all has, by their names.
 
         Their patterns are replaced by the names that they meet, and they have labels, which are
         the names of the columns, as the publisher spells them, where the preset states none.
         """
-        found: dict[str, Attribute] = {}
+        found: dict[str, LabelColumns] = {}
         for one in self.attributes:
             met = [match(pattern, names) for pattern in one.columns]
             columns = tuple(some[0] for some in met if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
-                found.setdefault(one.name, Attribute(one.name, columns, labels))
+                found.setdefault(one.name, LabelColumns(one.name, columns, labels))
         return found
 
 
@@ -254,7 +254,7 @@ def _require_attribute(where: str, said: Any) -> None:
     if missing := [name for name in ("name", "columns") if name not in said]:
         raise UsageError(f"{where} has no {missing[0]}.")
     _require_lists(where, said)
-    found = Attribute.make(said)
+    found = LabelColumns.make(said)
     for texts in (found.columns, found.names, *found.labels):
         if len({*texts}) < len(texts):
             raise UsageError(f"{where} has columns, names and labels, each of them once.")

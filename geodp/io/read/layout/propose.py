@@ -23,7 +23,7 @@ from geodp.io.read.layout.inspect import Known, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
     OF_FILE,
-    Attribute,
+    LabelColumns,
     Preset,
     RefusedLayoutError,
     choose_fitting,
@@ -245,7 +245,7 @@ def _whose(
     return ""
 
 
-def _describe(one: Attribute) -> tuple[Fact, ...]:
+def _describe(one: LabelColumns) -> tuple[Fact, ...]:
     """Return which label each column of a layout's attribute is for."""
     pairs = zip(one.columns, product(*one.labels), strict=True)
     return tuple(Fact(f"label of column {n}", ",".join(own), "layout") for n, own in pairs)
@@ -287,13 +287,13 @@ def _system_of(grid: Any) -> str | None:
         return ""
 
 
-def _written(one: Attribute) -> tuple[str, ...]:
+def _written(one: LabelColumns) -> tuple[str, ...]:
     """Labels of an attribute; of a joint table every combination: "men 0-4"."""
     return tuple(" ".join(labels) for labels in product(*one.labels))
 
 
 def _divided(
-    preset: Preset | None, parts: Mapping[str, Attribute], given: Mapping[str, Any]
+    preset: Preset | None, parts: Mapping[str, LabelColumns], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the columns of the attribute that is asked for without naming any."""
     stated = {} if preset is None else preset.options
@@ -316,7 +316,7 @@ def _divided(
     return found
 
 
-def _columns_of(one: Attribute) -> dict[str, Any]:
+def _columns_of(one: LabelColumns) -> dict[str, Any]:
     """Return the columns of an attribute, each with its label where it has another name."""
     if one.labels == (one.columns,):
         return {"value": [*one.columns]}

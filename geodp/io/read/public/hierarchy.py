@@ -18,7 +18,7 @@ from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read.public.tables import open_public
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table, batches, find_column
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
@@ -119,7 +119,7 @@ _BLANK = "the region is blank; every cell that is listed lies in one of every le
 class _Parts:
     """What the rows of a table say, until all are read."""
 
-    def __init__(self, table: Table, place: Lattice) -> None:
+    def __init__(self, table: InputTable, place: Lattice) -> None:
         self.table, self.place = table, place
         self.labels: dict[str, list[NDArray[Any]]] = {}
         self._rows: list[Rows] = []

@@ -479,10 +479,3 @@ def half_degrees() -> NDArray[np.bool_]:
     packed = lzma.decompress(Path(__file__).with_name("land-half-degree.xz").read_bytes())
     bits = np.unpackbits(np.frombuffer(packed, np.uint8))
     return np.asarray(bits.reshape(360, 720).astype(np.bool_), np.bool_)
-
-
-def draw_half_degrees() -> bytes:
-    """Return the file of :func:`half_degrees`, from the coastline."""
-    world = Grid.regular((360, 720), crs="EPSG:4326", transform=(0.5, 0, -180, 0, 0.5, -90))
-    inside = cut_to_land(world, "land:world:1km").domain.to_dense()
-    return lzma.compress(np.packbits(inside).tobytes())

@@ -39,7 +39,7 @@ from geodp.io.read.rows.input_files import (
 from geodp.io.read.rows.names import fold, list_names, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
-from geodp.io.read.rows.selecting import Selection, Term, describe_form
+from geodp.io.read.rows.selecting import RowFilter, Term, describe_form
 from geodp.io.read.rows.span import Span
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
@@ -60,7 +60,7 @@ WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lo
 """Names that tell a header from a row of data."""
 
 
-class Table(Protocol):
+class InputTable(Protocol):
     """Columns of one input file, or of a table in memory."""
 
     @property
@@ -86,7 +86,7 @@ class Table(Protocol):
 class Rows:
     """Where the rows of a batch stand in their file."""
 
-    table: Table
+    table: InputTable
     first: int
     kept: NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -131,7 +131,7 @@ def open_tables(
     last_row: int | None = None,
     member: str | None = None,
     scratch: FilePath | None = None,
-) -> Generator[Table]:
+) -> Generator[InputTable]:
     """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
 
     Parameters
@@ -212,7 +212,7 @@ def _open_text(
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
-def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
+def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
     """Open what is no text; errors call it by its name, also where it lies in another place."""
     try:
         return _open(file, encoding, layer, span)
@@ -223,7 +223,7 @@ def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: 
     raise InputError(rule, file=file.name, row=row)
 
 
-def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
+def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
     """Open what is no text."""
     if span.is_named and file.kind not in WORKBOOKS:
         raise UsageError(NO_OTHER_ROWS)
@@ -243,7 +243,7 @@ def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) 
 
 
 def batches(
-    table: Table,
+    table: InputTable,
     chosen: Sequence[int],
     where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
@@ -268,7 +268,7 @@ def batches(
             for _ in _arrays(table, [], stated):
                 pass
             return
-    selection, first = Selection([*terms.values()]), 0
+    selection, first = RowFilter([*terms.values()]), 0
     for arrays in _arrays(table, [*chosen, *terms], stated):
         rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
         if not first:
@@ -292,7 +292,7 @@ def batches(
 
 
 def _arrays(
-    table: Table, chosen: Sequence[int], stated: Mapping[int, Term]
+    table: InputTable, chosen: Sequence[int], stated: Mapping[int, Term]
 ) -> Iterator[list[pa.Array]]:
     """Batches of chosen columns of a table, in whose rows are the values that its folders state.
 
@@ -330,19 +330,19 @@ def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bo
     return not unmet
 
 
-def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
+def _types(table: InputTable, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
     """Yield the type that each chosen column is stored in."""
     for column, array in zip(chosen, arrays, strict=True):
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
-def own_columns(table: Table) -> tuple[str, ...]:
+def own_columns(table: InputTable) -> tuple[str, ...]:
     """Return the names of a table's own columns, without those that its folders stand for."""
     return table.names if isinstance(table, FileTable) else table.columns
 
 
-def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
+def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> int:
     """Return the position of a column: by its exact name, or by one that is spelt otherwise.
 
     Other spellings differ in case, width, spaces, dashes and composition alone:
@@ -365,12 +365,12 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 
-def _header_row(table: Table) -> int:
+def _header_row(table: InputTable) -> int:
     """Return the row of the names: 1 where a table is no text and no sheet."""
     return int(getattr(table, "header_row", 1))
 
 
-def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
+def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
     """Return what else a table has, and what to do."""
     there = {fold(name) for name in table.columns}
     known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
@@ -398,7 +398,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
     return f"there are {names}.{remedy}"
 
 
-def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
+def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
     """Return another row that has all names which are wanted, where one of texts or sheets has."""
     names = {fold(name) for name in wanted}
 
@@ -412,7 +412,7 @@ def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
     return None
 
 
-def guess_header_of(table: Table) -> tuple[int, int] | None:
+def guess_header_of(table: InputTable) -> tuple[int, int] | None:
     """Return another row of a text or sheet that looks like its header; None where none does.
 
     Beside it that with which its table seems to begin.

@@ -16,14 +16,14 @@ from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
 """How far, in cells, a coordinate may lie from the centre or corner that it states."""
 
 
-Check: TypeAlias = Callable[[Table, pa.Array, pa.Array], str]
+Check: TypeAlias = Callable[[InputTable, pa.Array, pa.Array], str]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.rows.arrow import largest_byte
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.names import fold
@@ -48,7 +48,7 @@ HIDDEN = (
 )
 
 
-def is_official(table: Table, grid: Grid, code: str | None) -> bool:
+def is_official(table: InputTable, grid: Grid, code: str | None) -> bool:
     """Whether a table is a text with a column KEY_CODE that locates its rows in meshes of Japan.
 
     ``code``: the column that locates rows; None where no option names one.
@@ -58,7 +58,7 @@ def is_official(table: Table, grid: Grid, code: str | None) -> bool:
     return key_of(table, grid) is not None
 
 
-def key_of(table: Table, grid: Grid) -> str | None:
+def key_of(table: InputTable, grid: Grid) -> str | None:
     """Return the name of the one column KEY_CODE, on a grid of meshes; None where there is none."""
     found = [name for name in table.columns if fold(name) == fold(KEY)]
     return found[0] if is_of_meshes(grid) and len(found) == 1 else None
@@ -178,7 +178,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     )
 
 
-def title_of(table: Table, column: int) -> str:
+def title_of(table: InputTable, column: int) -> str:
     """Return the label of a column, or its name where it has none."""
     label = table.labels[column] if isinstance(table, TextTable) else ""
     return label or table.columns[column].strip()

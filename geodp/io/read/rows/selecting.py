@@ -555,7 +555,7 @@ def _is_text(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-class Selection:
+class RowFilter:
     """The terms of one file, while its rows are read.
 
     Parameters

@@ -13,7 +13,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
 from geodp.io.read.rows.arrow import numbers_of_digits
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.input_files import FilePath
@@ -107,7 +107,7 @@ class Tally:
         self._of_file = share, scratch
         self._whole = Runs(share, scratch, recorded=duplicates == "error")
         self._parts: Runs | None = None
-        self._tables: list[Table] = []
+        self._tables: list[InputTable] = []
         self._starts: list[int] = []
         self._next = 0
 

@@ -30,7 +30,7 @@ TRIED = 5
 
 
 @dataclass(frozen=True)
-class Level:
+class Squares:
     """Squares of cells.
 
     Attributes
@@ -65,7 +65,7 @@ class Level:
         }
 
 
-def list_levels(release: Release, card: Card) -> list[Level]:
+def list_levels(release: Release, card: Card) -> list[Squares]:
     """Return the levels of a map, cells first: what the order of its cells nests, and areas."""
     grid = release.grid
     sides = _nested_sides(grid)
@@ -77,7 +77,7 @@ def list_levels(release: Release, card: Card) -> list[Level]:
             place = grid.places[0]
             offset = place.row0 % side, place.col0 % side
         margins = _margins_of(release, card, side, offset)
-        found.append(Level(side, offset, areas.get(side), nested, margins))
+        found.append(Squares(side, offset, areas.get(side), nested, margins))
     return found
 
 

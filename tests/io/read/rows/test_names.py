@@ -211,5 +211,5 @@ def test_labels_of_mesh_files_are_found_under_every_spelling(tmp_path):
 )
 def test_names_are_compared_without_case_and_width(pattern, names, met):
     assert match(pattern, names) == met
-    exactly = {pattern} if match(pattern, names, exactly=True) else set()
+    exactly = {pattern} & {*names}
     assert find_met([pattern], names) == (exactly, {pattern} if met else set())

@@ -59,7 +59,7 @@ class DbaseHeader:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ShapefileParts:
     """The files of one shapefile, in a folder or an archive.
 
     Attributes
@@ -96,17 +96,17 @@ def beside(path: str | os.PathLike[str], ending: str) -> Path:
     return capital if not small.exists() and capital.exists() else small
 
 
-def parts_of_files(path: str | os.PathLike[str]) -> Parts:
+def parts_of_files(path: str | os.PathLike[str]) -> ShapefileParts:
     """Return the parts that stand beside a .shp or .dbf."""
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
         one = beside(path, ending)
         return (one.open("rb"), one.stat().st_size) if one.is_file() else None
 
-    return Parts(os.fspath(path), opens)
+    return ShapefileParts(os.fspath(path), opens)
 
 
-def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
+def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> ShapefileParts:
     """Return the parts beside a .shp in an archive; each raises at its end for a bad checksum."""
     members = {info.filename: info for info in archive.infolist()}
 
@@ -117,10 +117,10 @@ def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
                 return archive.open(members[one]), members[one].file_size
         return None
 
-    return Parts(name, opens)
+    return ShapefileParts(name, opens)
 
 
-def check_shapefile(parts: Parts) -> DbaseHeader:
+def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
     """Compare the headers of a shapefile with its parts, which are read to their ends.
 
     Raises
@@ -151,7 +151,7 @@ def check_shapefile(parts: Parts) -> DbaseHeader:
     return records
 
 
-def check_dbf(parts: Parts) -> DbaseHeader:
+def check_dbf(parts: ShapefileParts) -> DbaseHeader:
     """Compare the header of a table of dBASE with its records.
 
     Raises InputError where records are missing, more are there than the header says, or one begins
@@ -180,7 +180,7 @@ def check_dbf(parts: Parts) -> DbaseHeader:
     return DbaseHeader(declared, deleted)
 
 
-def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> None:
+def check_numbers(parts: ShapefileParts, names: Sequence[str], chosen: Iterable[str]) -> None:
     """Refuse numbers of a table of dBASE that GDAL would read in part, or as 0.
 
     Parameters
@@ -239,6 +239,6 @@ def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
     return good
 
 
-def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:
+def _check_length(parts: ShapefileParts, ending: str, head: bytes, size: int) -> None:
     if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
         raise incomplete(parts.name, SHORT.format(part=ending))

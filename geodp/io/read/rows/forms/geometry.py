@@ -17,7 +17,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.arrow import NATIVE, ArrowTable
-from geodp.io.read.rows.columns import Table, own_columns
+from geodp.io.read.rows.columns import InputTable, own_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
@@ -42,7 +42,7 @@ class Geometry:
     crs: str | None
 
 
-def find_geometry(table: Table) -> Geometry:
+def find_geometry(table: InputTable) -> Geometry:
     """Return the column of geometries of a table; UsageError where there is none."""
     found: tuple[str, str | None] | None = None
     if isinstance(table, VectorTable | JsonTable | ArrowTable):
@@ -54,7 +54,7 @@ def find_geometry(table: Table) -> Geometry:
     return Geometry(*found)
 
 
-def plain_columns(table: Table) -> dict[int, str]:
+def plain_columns(table: InputTable) -> dict[int, str]:
     """Return positions and names of a table's own columns, without its geometries.
 
     Tables of areas often have these beside their codes; codes alone say what an area is.
