@@ -2,7 +2,7 @@
 
 At a node, ``approx`` is left + right and ``detail`` is left - right. Level ``l`` of the tree has
 ``2**l`` nodes; its details belong to the nodes, not to their children. Terada et al. (2015),
-equations (13) and (14), times ``2**i`` for a node that covers ``2**i`` cells.
+equations (13) and (14) and appendix A.1, times ``2**i`` for a node that covers ``2**i`` cells.
 """
 
 from __future__ import annotations
@@ -44,6 +44,61 @@ def inverse_dense(detail: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     for node in range(1, detail.size):
         sums[2 * node] = (sums[node] + detail[node]) >> 1
         sums[2 * node + 1] = (sums[node] - detail[node]) >> 1
+
+
+@kernel
+def forward_level(
+    node: NDArray[np.uint64],
+    approx: NDArray[np.int64],
+    out_node: NDArray[np.uint64],
+    out_approx: NDArray[np.int64],
+    out_detail: NDArray[np.int64],
+) -> int:
+    """One level up from a sorted list of nodes with their sums; returns the parents' number.
+
+    Parameters
+    ----------
+    node : uint64[m]
+        Prefixes, sorted.
+    approx : int64[m]
+    out_node : uint64[m], out_approx, out_detail : int64[m], written
+        The parents. A detail may be 0.
+    """
+    written = 0
+    for i in range(node.size):
+        parent = node[i] >> np.uint64(1)
+        if written == 0 or out_node[written - 1] != parent:
+            out_node[written] = parent
+            out_approx[written] = 0
+            out_detail[written] = 0
+            written += 1
+        out_approx[written - 1] += approx[i]
+        out_detail[written - 1] += -approx[i] if node[i] & np.uint64(1) else approx[i]
+    return written
+
+
+@kernel
+def inverse_level(
+    node: NDArray[np.uint64],
+    approx: NDArray[np.int64],
+    detail: NDArray[np.int64],
+    out_node: NDArray[np.uint64],
+    out_approx: NDArray[np.int64],
+) -> int:
+    """One level down: the children whose sum is not 0; returns their number."""
+    written = 0
+    for i in range(node.size):
+        left = (approx[i] + detail[i]) >> 1
+        right = (approx[i] - detail[i]) >> 1
+        if left != 0:
+            out_node[written] = node[i] << np.uint64(1)
+            out_approx[written] = left
+            written += 1
+        if right != 0:
+            out_node[written] = (node[i] << np.uint64(1)) | np.uint64(1)
+            out_approx[written] = right
+            written += 1
+    return written
 
 
 @kernel

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.grid.grid import Grid
-from geodp.kernels import haar
-from geodp.mechanisms.baselines.privelet import forward
+from geodp.table import haar
 from geodp.table.counts import CountTable
+from tests.strategies import binary_tables
 
 
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 5)), max_size=40))
@@ -33,18 +33,26 @@ def naive_details(leaves):
     return sums[1], details
 
 
-@pytest.mark.parametrize("bits", range(11))
-def test_the_dense_transform_equals_the_definition_and_inverts(bits):
-    leaves = np.random.default_rng(bits).integers(0, 1000, 1 << bits)
-    sums, detail = np.append(np.zeros_like(leaves), leaves), np.zeros_like(leaves)
-    haar.forward_dense(sums, detail)
+@given(binary_tables(most_bits=8))
+def test_haar_sparse_and_dense_equal_the_definition_and_invert(table):
+    bits = table.grid.bits
+    leaves = table.to_dense()
     total, details = naive_details(leaves)
-    assert sums[1] == total
+    approx, detail = haar.forward_dense(leaves)
+    assert approx == total
     assert detail.tolist() == [0, *(details[node] for node in range(1, 1 << bits))]
-    again = np.zeros_like(sums)
-    again[1] = total
-    haar.inverse_dense(detail, again)
-    assert (again[1 << bits :] == leaves).all()
+    assert (haar.inverse_dense(approx, detail) == leaves).all()
+    root, levels = haar.forward(table.key, table.count, bits)
+    assert root == total
+    sparse = {
+        (1 << level) + int(prefix): int(value)
+        for level, (prefixes, values) in enumerate(levels)
+        for prefix, value in zip(prefixes, values, strict=True)
+    }
+    assert sparse == {node: value for node, value in details.items() if value}
+    key, count = haar.inverse(root, levels)
+    assert key.tolist() == table.key.tolist()
+    assert count.tolist() == table.count.tolist()
 
 
 @pytest.mark.parametrize("bits", range(1, 11))
@@ -52,7 +60,17 @@ def test_haar_is_that_of_pywavelets_but_for_its_scale(bits):
     """Theirs is orthonormal: a node of ``2**i`` cells is divided by ``2**(i/2)``."""
     leaves = np.random.default_rng(bits).integers(0, 1000, 1 << bits)
     top, *levels = pywt.wavedec(leaves.astype(float), "haar", level=bits)
-    found = forward(leaves)
-    assert top == pytest.approx([found[0] / 2 ** (bits / 2)])
+    total, detail = haar.forward_dense(leaves)
+    assert top == pytest.approx([total / 2 ** (bits / 2)])
     for level, theirs in enumerate(levels):
-        assert theirs * 2 ** ((bits - level) / 2) == pytest.approx(found[1 << level : 2 << level])
+        ours = detail[1 << level : 2 << level]
+        assert theirs * 2 ** ((bits - level) / 2) == pytest.approx(ours)
+
+
+@given(binary_tables(most_bits=62))
+def test_haar_sparse_inverts_on_huge_domains(table):
+    root, levels = haar.forward(table.key, table.count, table.grid.bits)
+    assert all(prefixes.size <= table.key.size for prefixes, _ in levels)
+    key, count = haar.inverse(root, levels)
+    assert key.tolist() == table.key.tolist()
+    assert count.tolist() == table.count.tolist()

@@ -202,7 +202,7 @@ def forward(values: NDArray[np.int64]) -> NDArray[np.int64]:
     -------
     int64, of the same shape
         Along that axis the total, then the differences left - right of all nodes from the root
-        down, as :func:`geodp.kernels.haar.forward_dense` has them.
+        down, as :func:`geodp.table.haar.forward_dense` has them.
 
     Examples
     --------
