@@ -143,4 +143,6 @@ def _ask_raster(folder: Path, card: Card, table: ReleasedTable, intervals: Inter
 
 def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
     """Return whether numbers are the same but for the digits that are not written."""
+    if np.array_equal(found, expected.astype(found.dtype), equal_nan=True):  # at a tenth the cost
+        return True
     return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))
