@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
+from rasterio import Env
 from rasterio.errors import RasterioError
 
 from geodp.errors import GeodpError, VerificationError
@@ -161,7 +162,7 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
     if card.in_parts:
         yield read_tileset(path, card.listed)
         return
-    with geotiff.quiet(), open_raster(path) as raster:
+    with geotiff.quiet(), Env(GDAL_CACHEMAX=geotiff.CACHE), open_raster(path) as raster:
         yield raster
 
 
