@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
+from rasterio import Env
 from rasterio.errors import RasterioError
 
 from geodp.errors import GeodpError, VerificationError
@@ -161,7 +162,7 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
     if card.in_parts:
         yield read_tileset(path, card.listed)
         return
-    with geotiff.quiet(), open_raster(path) as raster:
+    with geotiff.quiet(), Env(GDAL_CACHEMAX=geotiff.CACHE), open_raster(path) as raster:
         yield raster
 
 
@@ -178,12 +179,32 @@ def parquet_files(folder: Path, card: Card) -> list[Path]:
 
 def parquet_rows(folder: Path, card: Card, columns: Iterable[str] | None = None) -> Any:
     """Return the table of the Parquet file or its parts: these columns, or all but geometry."""
-    if columns is None:
-        columns = tables.column_names(grid_of(card.domain), card.name, beside_of(card))
-    names, files = list(columns), parquet_files(folder, card)
+    names, files = list(columns or _columns(card)), parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=names) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
+
+
+def parquet_pieces(folder: Path, card: Card) -> Iterator[Any]:
+    """Yield the rows in key order, up to a row group at a time: all columns but geometry."""
+    names = list(_columns(card))
+    for path in parquet_files(folder, card):
+        file = open_parquet(path)
+        for number in range(file.num_row_groups):
+            rows = file.read_row_group(number, columns=names)
+            for start in range(0, rows.num_rows, tables.ROW_GROUP):
+                yield rows.slice(start, tables.ROW_GROUP).combine_chunks()
+
+
+def parquet_schema(folder: Path, card: Card) -> Any:
+    """Return the Arrow schema of `parquet_pieces`."""
+    found = open_parquet(parquet_files(folder, card)[0]).schema_arrow
+    return pa.schema([found.field(name) for name in _columns(card)])
+
+
+def _columns(card: Card) -> tuple[str, ...]:
+    """Return the names of the columns of a release's tables, but for geometry."""
+    return tables.column_names(grid_of(card.domain), card.name, beside_of(card))
 
 
 def counts_of(rows: Any, card: Card) -> CountArray:
