@@ -120,6 +120,46 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
 
 
 @kernel
+def has_all(edges: Edges, level: int, prefix: int, stride: int) -> bool:
+    """Whether all keys of a node of a level, of ``stride`` keys, are cells."""
+    at = np.empty(edges.limit.shape[1], np.int64)
+    _locate(edges, level, prefix, at)
+    for a in range(at.size):
+        after = at[a] + edges.level[level, 2 + a]
+        if at[a] < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
+            return False
+    for a in range(edges.number.shape[0]):
+        after = at[a] + edges.level[level, 2 + a]
+        cells = _before(edges.number[a], after) - _before(edges.number[a], at[a])
+        if cells < after - at[a]:
+            return False
+    if not edges.ranges.shape[0]:
+        return True
+    first = np.uint64(prefix) * np.uint64(stride)
+    r = range_after(edges.ranges, first)
+    if r == edges.ranges.shape[0] or edges.ranges[r, 0] > first:
+        return False
+    return bool(edges.ranges[r, 1] >= first + np.uint64(stride))
+
+
+@kernel
+def count_children(edges: Edges, level: int, prefix: int, fanout: int, stride: int) -> int:
+    """Count the children of a node that hold a cell; they are of a level and of ``stride`` keys."""
+    at, many, found = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0], 0
+    _locate(edges, level - 1, prefix, at)
+    first = np.uint64(prefix) * np.uint64(fanout) * np.uint64(stride)
+    r = range_after(edges.ranges, first)
+    for j in range(fanout):
+        after = first + np.uint64(stride)
+        while r < many and edges.ranges[r, 1] <= first:
+            r += 1
+        meets = not many or (r < many and edges.ranges[r, 0] < after)
+        found += meets and _part_of(edges, level, j, at) != NOTHING
+        first = after
+    return found
+
+
+@kernel
 def cut(
     edges: Edges,
     level: int,
