@@ -238,10 +238,12 @@ class ClampedIntervals:
             own = key[part]
             full = np.empty(0 if self.grid is None else own.size, np.int64)
             if full.size:
-                cell_paths.find_full(own, walk.steps, walk.edges, full)
+                at = np.empty(walk.edges.limit.shape[1], np.int64)
+                cell_paths.find_full(own, walk.steps, walk.edges, at, full)
             paths = cell_paths.Paths(
                 np.empty(own.size, np.int64),
                 np.empty((3, own.size)),
+                np.empty((2, own.size), np.uint64),
                 np.zeros((2, own.size if self.tree.drops else 0)),
                 np.empty((4, own.size), np.int64),
             )

@@ -8,12 +8,13 @@ it first has company.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, kernel, part
 from geodp.kernels.pyramid.edges import Edges, count_children, has_all
 
 PLAIN, OUTER, INNER = range(3)
@@ -23,11 +24,7 @@ SHARE, VARIANCE, FOURTH = range(3)
 """What a state holds of each of these."""
 
 LOSING, GAINING = range(2)
-"""Bits of the levels of a state, the lowest that of the cells' parents."""
-
-WEAK, HELD, ZEROS, EMPTY = 1, 2, 4, 8
-"""Marks of a node: may hold nobody; its parent holds people, has other children released as 0; and
-it was itself released as 0."""
+"""Rows of levels at which a clamp may have been, by bits: the lowest is that of the cells' parents."""
 
 FEW, MORE = 3.69, 1.9
 """So many of a rare kind are expected at most, with 97.5 %, where none is there; and so many times
@@ -111,6 +108,8 @@ class Paths(NamedTuple):
         Number of each cell's state at the root.
     count : float64[3, n]
         Released sums of each cell, of its outer and its inner approximation.
+    clamped : uint64[2, n]
+        Levels at which a clamp may have been, ``LOSING`` and ``GAINING``.
     moved : float64[2, n]
         People whom a threshold can have moved out of the cell, and into it; n = 0: none.
     around : int64[4, n]
@@ -120,6 +119,7 @@ class Paths(NamedTuple):
 
     state: NDArray[np.int64]
     count: NDArray[np.float64]
+    clamped: NDArray[np.uint64]
     moved: NDArray[np.float64]
     around: NDArray[np.int64]
 
@@ -135,14 +135,11 @@ class States(NamedTuple):
     ----------
     value : float64[m, 3, 3]
         ``SHARE, VARIANCE, FOURTH`` of ``PLAIN, OUTER, INNER``.
-    level : uint64[m, 2]
-        Levels at which a clamp may have been, ``LOSING`` and ``GAINING``.
     whole : bool[m]
         Whether the cell is all that its node holds of the domain.
     """
 
     value: NDArray[np.float64]
-    level: NDArray[np.uint64]
     whole: NDArray[np.bool_]
 
 
@@ -168,11 +165,14 @@ class Memo(NamedTuple):
 MADE, PLACES = range(2)
 """Entries of ``size``."""
 
+LOSSES = 1 << 12
+"""Sums of what a clamp takes that are kept: a power of 2."""
+
 FIRST_PLACES = 1 << 8
 """Of a table of hashes."""
 
 
-@inline
+@bare_inline
 def _lower(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
     """Return how many keys are smaller, of which the first ``at`` are: near there it is quick."""
     n, step = key.size, 1
@@ -192,7 +192,7 @@ def _lower(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
     return high
 
 
-@inline
+@bare_inline
 def _upper(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
     """Return how many keys are smaller; those from ``at`` on are not."""
     if at == 0 or key[at - 1] < wanted:
@@ -211,13 +211,13 @@ def _upper(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
     return high
 
 
-@inline
+@bare_inline
 def _sum(layer: Layer, start: int, stop: int) -> float:
     """Return the people of some nodes of a layer."""
     return float(layer.sums[stop] - layer.sums[start])
 
 
-@kernel
+@part
 def find_meeting(one: np.uint64, other: np.uint64, stride: NDArray[np.int64]) -> int:
     """Return the lowest level with a node that holds both of two keys."""
     low, high = -1, stride.size - 1
@@ -231,9 +231,13 @@ def find_meeting(one: np.uint64, other: np.uint64, stride: NDArray[np.int64]) ->
     return high
 
 
-@kernel
+@bare
 def find_full(
-    key: NDArray[np.uint64], steps: Steps, edges: Edges, full: NDArray[np.int64]
+    key: NDArray[np.uint64],
+    steps: Steps,
+    edges: Edges,
+    at: NDArray[np.int64],
+    full: NDArray[np.int64],
 ) -> None:
     """Write the highest level at which a cell's node holds cells of the domain only.
 
@@ -242,6 +246,8 @@ def find_full(
     key : uint64[n]
         Of cells of the domain, strictly increasing.
     steps, edges
+    at : int64[a], overwritten
+        Of the domain's axes.
     full : int64[n], written
     """
     top = steps.fanout.size
@@ -255,13 +261,13 @@ def find_full(
             level = meeting - 1
         while level > 0:
             node = np.int64(key[i] // np.uint64(steps.stride[level]))
-            if has_all(edges, top - level, node, steps.stride[level]):
+            if has_all(edges, top - level, node, steps.stride[level], at):
                 break
             level -= 1
         full[i] = level
 
 
-@kernel
+@part
 def find_company(
     key: NDArray[np.uint64],
     steps: Steps,
@@ -307,30 +313,31 @@ def find_company(
         alone[i] = min(level - 1, full[i]) if full.size else level - 1
 
 
-@inline
+@part
 def _settle(
     now: States,
     state: int,
     then: States,
     made: int,
     level: int,
-    pattern: tuple[int, int, int],
+    around: tuple[int, int, bool],
     steps: Steps,
 ) -> None:
     """Write what follows from a state at a node: see :func:`geodp.accuracy.reach.reach`.
 
-    ``pattern``: children of the parent in the domain; others that may hold nobody; marks.
+    ``around``: children of the parent in the domain; others that may hold nobody; whether the node
+    may.
     """
-    possible, weak, marks = float(pattern[0]), float(pattern[1]), pattern[2]
+    possible, weak, is_weak = float(around[0]), float(around[1]), around[2]
     own, tail = steps.own[level], steps.tail[level]
-    is_cut = pattern[0] > 1 or not now.whole[state]
+    is_cut = around[0] > 1 or not now.whole[state]
     for row in range(3):
         part, added = now.value[state, row, SHARE], 0.0
         if row == OUTER:
             added = weak
-            if marks & WEAK:
+            if is_weak:
                 part = 1.0
-        elif row == INNER and marks & WEAK:
+        elif row == INNER and is_weak:
             part = 0.0
         variance, fourth = now.value[state, row, VARIANCE], now.value[state, row, FOURTH]
         if is_cut:
@@ -346,18 +353,10 @@ def _settle(
             part = 1.0
         then.value[made, row, SHARE] = part
         then.value[made, row, VARIANCE], then.value[made, row, FOURTH] = variance, fourth
-    then.level[made, LOSING] = now.level[state, LOSING]
-    then.level[made, GAINING] = now.level[state, GAINING]
     then.whole[made] = not is_cut
-    if is_cut and marks & HELD:
-        bit = np.uint64(1) << np.uint64(level)
-        if marks & ZEROS:
-            then.level[made, LOSING] |= bit
-        if marks & EMPTY:
-            then.level[made, GAINING] |= bit
 
 
-@inline
+@bare_inline
 def _find_place(memo: Memo, state: int, pattern: int) -> int:
     """Return the place of a state that follows from another, or an empty one."""
     mark = np.uint64(state) * SPREAD ^ np.uint64(pattern) * MIX
@@ -371,7 +370,7 @@ def _find_place(memo: Memo, state: int, pattern: int) -> int:
     return place
 
 
-@kernel
+@part
 def _widen(memo: Memo) -> None:
     """Double the places in use."""
     memo.size[PLACES] *= 2
@@ -380,21 +379,21 @@ def _widen(memo: Memo) -> None:
         memo.place[_find_place(memo, memo.state[made], memo.pattern[made])] = made + 1
 
 
-@kernel
+@part
 def _follow(
     now: States,
     then: States,
     memo: Memo,
     state: int,
     level: int,
-    around: tuple[int, int, int],
+    around: tuple[int, int, bool],
     steps: Steps,
 ) -> int:
     """Return the number of the state that follows from one at a node; make it where it is new.
 
-    ``around``: children of the parent in the domain; others that may hold nobody; marks.
+    ``around``: as for :func:`_settle`.
     """
-    pattern = (around[0] * (steps.fanout[level] + 1) + around[1]) * 16 + around[2]
+    pattern = 2 * (around[0] * (steps.fanout[level] + 1) + around[1]) + around[2]
     place = _find_place(memo, state, pattern)
     if memo.place[place]:
         return int(memo.place[place] - 1)
@@ -407,29 +406,29 @@ def _follow(
     return int(made)
 
 
-@kernel
+@part
 def _start_level(memo: Memo) -> None:
     """Forget the states of a level."""
     memo.size[MADE], memo.size[PLACES] = 0, FIRST_PLACES
     memo.place[:FIRST_PLACES] = 0
 
 
-@inline
-def _most(drop: NDArray[np.float64], children: float, kept: float) -> float:
+@bare_inline
+def _most(drop: tuple[float, float], children: float, kept: float) -> float:
     """Return how many people dropped children hold: see :class:`geodp.accuracy.dropped.Drop`."""
     chance = (kept + FEW + MORE * np.sqrt(kept)) / max(children, 1.0)
     lifted = drop[1] * np.log(0.5 / min(chance, 0.5))
     return max(drop[0] - lifted, 0.0)
 
 
-@kernel
+@part
 def _move(
     whole: bool,
     here: float,
     held: float,
     possible: float,
     zeros: float,
-    drop: NDArray[np.float64],
+    drop: tuple[float, float],
 ) -> tuple[float, float]:
     """Return people moved out of and into a node: :func:`geodp.accuracy.dropped.find_moved`."""
     zero = 1.0 if here == 0 else 0.0
@@ -465,7 +464,7 @@ class Nodes(NamedTuple):
     stop: NDArray[np.int64]
 
 
-@inline
+@kernel
 def _room(n: int) -> Nodes:
     return Nodes(
         np.empty(n, np.uint64),
@@ -476,7 +475,7 @@ def _room(n: int) -> Nodes:
     )
 
 
-@kernel
+@part
 def _wake(
     nodes: Nodes,
     size: int,
@@ -512,7 +511,7 @@ def _wake(
     return written
 
 
-@inline
+@part
 def _look(
     nodes: Nodes, i: int, j: int, start: int, stop: int, layer: Layer, stride: int, least: float
 ) -> tuple[int, int, float]:
@@ -546,7 +545,7 @@ def _look(
     return listed, weak, people
 
 
-@kernel
+@part
 def _pass_node(
     cells: tuple[int, int],
     here: float,
@@ -563,40 +562,40 @@ def _pass_node(
     """
     held, beside, possible, weak, zeros = around
     now, then, memo = states
-    marks = 0
-    if here < steps.least[level]:
-        marks |= WEAK
+    first, end, is_weak = cells[0], cells[1], here < steps.least[level]
+    losing = gaining = np.uint64(0)
     if held > 0:
-        marks |= HELD
-    if zeros > 0:
-        marks |= ZEROS
-    if here == 0:
-        marks |= EMPTY
-    last, after, first, end = -1, -1, cells[0], cells[1]
-    if steps.drops and marks & HELD:
-        for c in range(first, end):
-            whole = now.whole[paths.state[c]]
-            if possible > 1 or not whole:
-                out, into = _move(whole, here, held, float(possible), float(zeros), steps.drop[level])
-                paths.moved[0, c] += out
-                paths.moved[1, c] += into
-    if marks & WEAK:
+        losing = np.uint64(zeros > 0) << np.uint64(level)
+        gaining = np.uint64(here == 0) << np.uint64(level)
+        if steps.drops:
+            drop, many = (steps.drop[level, 0], steps.drop[level, 1]), float(possible)
+            for c in range(first, end):
+                whole = now.whole[paths.state[c]]
+                if possible > 1 or not whole:
+                    out, into = _move(whole, here, held, many, float(zeros), drop)
+                    paths.moved[0, c] += out
+                    paths.moved[1, c] += into
+    if is_weak:
         for c in range(first, end):
             paths.count[OUTER, c], paths.count[INNER, c] = here, 0.0
     if beside != 0:
         for c in range(first, end):
             paths.count[OUTER, c] += beside
+    last, after = -1, -1
     for c in range(first, end):
         state = paths.state[c]
         if state != last:
             last = state
-            after = _follow(now, then, memo, state, level, (possible, weak, marks), steps)
+            after = _follow(now, then, memo, state, level, (possible, weak, is_weak), steps)
         paths.state[c] = after
         if then.whole[after]:
             paths.count[OUTER, c] = paths.count[INNER, c] = held
+        else:
+            paths.clamped[LOSING, c] |= losing
+            paths.clamped[GAINING, c] |= gaining
 
 
-@kernel
+@part
 def _climb_level(
     level: int,
     nodes: Nodes,
@@ -606,12 +605,13 @@ def _climb_level(
     edges: Edges,
     full: NDArray[np.int64],
     around: Around,
+    index: NDArray[np.int64],
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> int:
     """Make nodes their parents, and take their cells there; return how many parents there are.
 
-    ``layers``: of the nodes, of the parents, and of the cells.
+    ``layers``: of the nodes, of the parents, and of the cells. ``index``: overwritten.
     """
     layer, above, listed_cells = layers
     fanout, stride = steps.fanout[level], steps.stride[level]
@@ -634,7 +634,7 @@ def _climb_level(
         held, possible = _sum(above, begin, end), fanout
         cell, after = nodes.first[i], nodes.last[j - 1]
         if full.size and full[cell] <= level:
-            possible = count_children(edges, top - level, np.int64(prefix), fanout, stride)
+            possible = count_children(edges, top - level, np.int64(prefix), fanout, stride, index)
         for k in range(i, j):
             here = _sum(layer, nodes.start[k], nodes.stop[k])
             is_weak, own = here < steps.least[level], (nodes.first[k], nodes.last[k])
@@ -646,7 +646,7 @@ def _climb_level(
             for c in range(cell, after):
                 paths.around[CHILDREN, c] = possible
         if level + 1 == around.level:
-            _look_around(cell, after, prefix, (start, stop), layer, listed_cells, full, around, paths)
+            _look_around(cell, after, prefix, (start, stop), layer, listed_cells, full, around, index, paths)
         nodes.prefix[written], nodes.first[written] = prefix, cell
         nodes.last[written], nodes.start[written], nodes.stop[written] = after, begin, end
         written += 1
@@ -654,7 +654,7 @@ def _climb_level(
     return written
 
 
-@inline
+@part
 def _look_around(
     first: int,
     last: int,
@@ -664,6 +664,7 @@ def _look_around(
     cells: Layer,
     full: NDArray[np.int64],
     around: Around,
+    index: NDArray[np.int64],
     paths: Paths,
 ) -> None:
     """Count what tells the class of some cells, all those of a node."""
@@ -677,7 +678,7 @@ def _look_around(
         sure += _sum(cells, i, i + 1) >= around.least
     possible = around.span
     if full.size and full[first] < around.level:
-        possible = count_children(around.edges, 1, np.int64(prefix), around.span, 1)
+        possible = count_children(around.edges, 1, np.int64(prefix), around.span, 1, index)
     for c in range(first, last):
         paths.around[CELLS, c], paths.around[LISTED, c] = possible, stop - start
         paths.around[SURE, c] = sure
@@ -685,16 +686,10 @@ def _look_around(
 
 @kernel
 def _states(n: int) -> States:
-    return States(np.empty((n, 3, 3)), np.empty((n, 2), np.uint64), np.empty(n, np.bool_))
+    return States(np.empty((n, 3, 3)), np.empty(n, np.bool_))
 
 
-@inline
-def _layer_of(stride: int, near: Layer, far: Layer) -> Layer:
-    """Return where nodes of so many keys are listed."""
-    return far if far.stride and stride >= far.stride else near
-
-
-@kernel
+@part
 def _prepare(
     key: NDArray[np.uint64], steps: Steps, near: Layer, start: NDArray[np.int64], paths: Paths,
     around: Around,
@@ -704,7 +699,8 @@ def _prepare(
         at = start[i]
         is_listed = at < near.key.size and near.key[at] == key[i]
         count = _sum(near, at, at + 1) if is_listed else 0.0
-        paths.count[:, i] = count
+        paths.count[PLAIN, i] = paths.count[OUTER, i] = paths.count[INNER, i] = count
+        paths.clamped[LOSING, i] = paths.clamped[GAINING, i] = np.uint64(0)
         paths.state[i] = 0
         paths.around[CELLS, i] = around.span
         paths.around[CHILDREN, i] = steps.fanout[0] if steps.fanout.size else 1
@@ -778,18 +774,19 @@ def climb(
         np.zeros(2, np.int64),
     )
     now.value[0, :, SHARE], now.value[0, :, VARIANCE], now.value[0, :, FOURTH] = 1.0, 0.0, 0.0
-    now.level[0, :], now.whole[0] = np.uint64(0), True
+    now.whole[0] = True
     # Cells that are alone differ in the levels at which they may be nobody.
     limit = np.sort(steps.least)
     chain, is_weak = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.bool_)
-    nodes, other = _room(n), _room(n)
-    size, visited = 0, 0
+    nodes, other, index = _room(n), _room(n), np.empty(edges.limit.shape[1], np.int64)
+    size, visited, lost = 0, 0, np.uint64(0)
     for level in range(top + 1):
         waking = cell[first[level] : first[level + 1]]
         for c in waking:
             kind = np.searchsorted(limit, paths.count[PLAIN, c], "right")
             if level:
                 paths.state[c] = chain[kind]
+                paths.clamped[LOSING, c] = lost
                 if is_weak[kind]:
                     paths.count[INNER, c] = 0.0
         if level == top:
@@ -801,18 +798,19 @@ def climb(
         _start_level(memo)
         fanout = steps.fanout[level]
         for kind in range(top + 1):
-            marks = HELD | ZEROS if fanout > 1 else HELD
-            if kind < top and steps.least[level] >= limit[kind]:
-                marks |= WEAK
-            pattern = (fanout, fanout - 1, marks)
-            chain[kind] = _follow(now, then, memo, chain[kind], level, pattern, steps)
-            is_weak[kind] = (is_weak[kind] or marks & WEAK != 0) and not then.whole[chain[kind]]
-        layer = _layer_of(steps.stride[level], near, far)
-        above = _layer_of(steps.stride[level + 1], near, far)
+            weak = kind < top and steps.least[level] >= limit[kind]
+            chain[kind] = _follow(
+                now, then, memo, chain[kind], level, (fanout, fanout - 1, weak), steps
+            )
+            whole = then.whole[chain[kind]]
+            is_weak[kind] = (is_weak[kind] or weak) and not whole
+            lost |= np.uint64(not whole and fanout > 1) << np.uint64(level)
+        layer = far if far.stride and steps.stride[level] >= far.stride else near
+        above = far if far.stride and steps.stride[level + 1] >= far.stride else near
         visited += size
         size = _climb_level(
             level, nodes, size, steps, (layer, above, near), edges, full, around,
-            (now, then, memo), paths,
+            index, (now, then, memo), paths,
         )
         now, then = then, now
     return now, visited
@@ -851,18 +849,53 @@ class Rule(NamedTuple):
     is_empty: bool
 
 
-@inline
-def _lost(level: np.uint64, losses: NDArray[np.float64]) -> tuple[float, float]:
-    """Return mean and variance of what a clamp takes at some levels."""
-    mean, variance = 0.0, 0.0
-    for i in range(losses.shape[0]):  # from the root
-        if level >> np.uint64(losses.shape[0] - 1 - i) & np.uint64(1):
-            mean += losses[i, 0]
-            variance += losses[i, 1] * losses[i, 1]
-    return mean, variance
+@part
+def _loss_of(
+    level: np.uint64,
+    losses: NDArray[np.float64],
+    known: NDArray[np.uint64],
+    loss: NDArray[np.float64],
+) -> int:
+    """Return where mean and standard deviation stand of what a clamp takes at some levels."""
+    mark = level * SPREAD
+    place = np.int64((mark >> np.uint64(32)) & np.uint64(LOSSES - 1))
+    if known[place] != level:
+        mean, variance, h = 0.0, 0.0, losses.shape[0]
+        for i in range(h):  # from the root
+            if level >> np.uint64(h - 1 - i) & np.uint64(1):
+                mean += losses[i, 0]
+                variance += losses[i, 1] * losses[i, 1]
+        known[place], loss[place, 0], loss[place, 1] = level, mean, np.sqrt(variance)
+    return place
 
 
-@inline
+@part
+def _margins(
+    states: States,
+    state: int,
+    root: tuple[float, float],
+    nobody: bool,
+    z: tuple[float, float],
+    margin: NDArray[np.float64],
+) -> float:
+    """Write half the intervals of a state, where nothing is clamped; return its standard error."""
+    error = 0.0
+    for row in range(3):
+        part = states.value[state, row, SHARE]
+        if row == OUTER and nobody:
+            part = 1.0
+        square = part * part
+        variance = states.value[state, row, VARIANCE] + root[0] * square
+        fourth = states.value[state, row, FOURTH] + root[1] * (square * square)
+        if row == PLAIN:
+            error = np.sqrt(max(variance, 0.0))
+        variance = max(variance, 1e-12)
+        excess = min(max(fourth / (variance * variance) / 3, 0.0), 1.0)
+        margin[state, row] = (z[0] + (z[1] - z[0]) * excess) * np.sqrt(variance)
+    return error
+
+
+@bare_inline
 def _class_of(paths: Paths, i: int, least: float, rule: Rule) -> int:
     """Return the class of a cell: see :func:`geodp.accuracy.margins.find_classes`."""
     own = paths.count[PLAIN, i]
@@ -870,9 +903,12 @@ def _class_of(paths: Paths, i: int, least: float, rule: Rule) -> int:
     others, zeros = float(cells - 1), float(cells - listed - (own == 0))
     if paths.around[SURE, i] <= (own >= least) or zeros >= others:
         return -1
-    share = np.searchsorted(rule.shares, zeros / max(others, 1.0))
-    group = np.searchsorted(rule.children, paths.around[CHILDREN, i])
-    return int(group * rule.shares.size + share)
+    share, group, most = 0, 0, zeros / max(others, 1.0)
+    while share < rule.shares.size and rule.shares[share] < most:
+        share += 1
+    while group < rule.children.size and rule.children[group] < paths.around[CHILDREN, i]:
+        group += 1
+    return group * rule.shares.size + share
 
 
 @kernel
@@ -904,44 +940,34 @@ def find_ends(
     low, high : float64[n], written
     """
     m, h = states.whole.size, rule.losses.shape[0]
-    margin, lost, error = np.empty((m, 3)), np.empty((m, 2, 2)), np.empty(m)
-    seen = np.zeros(m, np.bool_)
+    margin, error, seen = np.empty((m, 3)), np.empty(m), np.zeros(m, np.bool_)
+    known, loss = np.zeros(LOSSES, np.uint64), np.zeros((LOSSES, 2))
     gauss, laplace, skewed = rule.z
     for i in range(low.size):
         state = paths.state[i]
         if not seen[state]:
             seen[state] = True
-            for row in range(3):
-                part = states.value[state, row, SHARE]
-                if row == OUTER and rule.is_empty and not states.whole[state]:
-                    part = 1.0
-                square = part * part
-                variance = states.value[state, row, VARIANCE] + root[0] * square
-                fourth = states.value[state, row, FOURTH] + root[1] * (square * square)
-                if row == PLAIN:
-                    error[state] = np.sqrt(max(variance, 0.0))
-                variance = max(variance, 1e-12)
-                excess = min(max(fourth / (variance * variance) / 3, 0.0), 1.0)
-                margin[state, row] = (gauss + (laplace - gauss) * excess) * np.sqrt(variance)
-            for side in range(2):
-                mean, spread = _lost(states.level[state, side], rule.losses)
-                lost[state, side, 0], lost[state, side, 1] = mean, np.sqrt(spread) * skewed
+            nobody = rule.is_empty and not states.whole[state]
+            error[state] = _margins(states, state, root, nobody, (gauss, laplace), margin)
         nobody = rule.is_empty and not states.whole[state]
         count, outer, inner = paths.count[PLAIN, i], paths.count[OUTER, i], paths.count[INNER, i]
         own = np.spacing(count)
         plain = margin[state, PLAIN] + own
         bottom, top = count - plain, count + plain
-        if states.level[state, GAINING]:
+        gaining, losing = paths.clamped[GAINING, i], paths.clamped[LOSING, i]
+        if gaining:
             down = np.inf
             if h and not nobody:
-                down = lost[state, GAINING, 0] + np.hypot(plain, lost[state, GAINING, 1])
+                place = _loss_of(gaining, rule.losses, known, loss)
+                down = loss[place, 0] + math.hypot(plain, loss[place, 1] * skewed)
             bottom = max(inner - (margin[state, INNER] + np.spacing(inner)), count - down)
-        if states.level[state, LOSING] or nobody:
+        if losing or nobody:
             up = np.inf
             if rule.isolated.size:
                 up = max(plain, skewed * rule.isolated[1]) - rule.isolated[0]
             if h and not nobody:
-                up = min(up, lost[state, LOSING, 0] + np.hypot(plain, lost[state, LOSING, 1]))
+                place = _loss_of(losing, rule.losses, known, loss)
+                up = min(up, loss[place, 0] + math.hypot(plain, loss[place, 1] * skewed))
             top = min(outer + (margin[state, OUTER] + np.spacing(outer)), count + up)
         if paths.moved.size:
             bottom -= paths.moved[1, i]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare_inline, inline, kernel
+from geodp.kernels.jit import bare_inline, inline, kernel, part
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
@@ -119,10 +119,9 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
     return found
 
 
-@kernel
-def has_all(edges: Edges, level: int, prefix: int, stride: int) -> bool:
-    """Whether all keys of a node of a level, of ``stride`` keys, are cells."""
-    at = np.empty(edges.limit.shape[1], np.int64)
+@part
+def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.int64]) -> bool:
+    """Whether all keys of a node of a level, of ``stride`` keys, are cells; ``at``: int64[a]."""
     _locate(edges, level, prefix, at)
     for a in range(at.size):
         after = at[a] + edges.level[level, 2 + a]
@@ -142,10 +141,15 @@ def has_all(edges: Edges, level: int, prefix: int, stride: int) -> bool:
     return bool(edges.ranges[r, 1] >= first + np.uint64(stride))
 
 
-@kernel
-def count_children(edges: Edges, level: int, prefix: int, fanout: int, stride: int) -> int:
-    """Count the children of a node that hold a cell; they are of a level and of ``stride`` keys."""
-    at, many, found = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0], 0
+@part
+def count_children(
+    edges: Edges, level: int, prefix: int, fanout: int, stride: int, at: NDArray[np.int64]
+) -> int:
+    """Count the children of a node that hold a cell; they are of a level and of ``stride`` keys.
+
+    ``at``: int64[a], overwritten.
+    """
+    many, found = edges.ranges.shape[0], 0
     _locate(edges, level - 1, prefix, at)
     first = np.uint64(prefix) * np.uint64(fanout) * np.uint64(stride)
     r = range_after(edges.ranges, first)
