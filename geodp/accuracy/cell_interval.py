@@ -266,12 +266,14 @@ class ClampedIntervals:
         """Return what walks of this release have in common."""
         tree, h = self.tree, len(self.tree.fanouts)
         strides = tuple(accumulate(tree.fanouts[::-1], mul, initial=1))
+        shifts = [stride.bit_length() - 1 for stride in strides]
         first = RegionKeys.of([np.zeros(1, np.uint64)])  # as many nodes as of any cell
         own = np.array(tree.variances[::-1])
         drops = [[drop.least, drop.scale] for drop in tree.drops[::-1]]
         steps = cell_paths.Steps(
             np.array(tree.fanouts[::-1], np.int64),
             np.array(strides, np.int64),
+            np.array(shifts if [1 << one for one in shifts] == [*strides] else [], np.int64),
             own,
             np.array(tree.fourths[::-1] or [0.0] * (h + 1)),
             float(strength(tree, first, self.gaussian)[0]) * np.sqrt(own[:h]),

@@ -43,6 +43,8 @@ class Steps(NamedTuple):
         Children of a node above the level.
     stride : int64[h + 1]
         Keys of a node of the level; at last of the root.
+    shift : int64[h + 1] or int64[0]
+        Their bits, where all of them are powers of 2.
     own, tail : float64[h + 1]
         Variance and fourth cumulant of what is estimated of a node; at last of the root.
     least : float64[h]
@@ -55,6 +57,7 @@ class Steps(NamedTuple):
 
     fanout: NDArray[np.int64]
     stride: NDArray[np.int64]
+    shift: NDArray[np.int64]
     own: NDArray[np.float64]
     tail: NDArray[np.float64]
     least: NDArray[np.float64]
@@ -152,18 +155,27 @@ class Memo(NamedTuple):
         Number of a state, and 1; 0: empty. c is a power of 2, of which a smaller one is in use.
     state, pattern : int64[m]
         Of each state: the one before, and what its node was like.
-    size : int64[2]
-        States that there are, and places in use.
+    row : int64[r]
+        Patterns that have a row in ``then``.
+    then : int32[t]
+        By row and state before, the state that follows, and 1; 0: not known.
+    size : int64[4]
+        States that there are, places in use, rows, and states before.
     """
 
     place: NDArray[np.int64]
     state: NDArray[np.int64]
     pattern: NDArray[np.int64]
+    row: NDArray[np.int64]
+    then: NDArray[np.int32]
     size: NDArray[np.int64]
 
 
-MADE, PLACES = range(2)
+MADE, PLACES, ROWS, BEFORE = range(4)
 """Entries of ``size``."""
+
+MOST_ROWS, THEN = 64, 1 << 16
+"""Patterns that are looked up, and entries of their rows."""
 
 LOSSES = 1 << 12
 """Sums of what a clamp takes that are kept: a power of 2."""
@@ -212,19 +224,37 @@ def _upper(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
 
 
 @bare_inline
+def _above(prefix: np.uint64, level: int, steps: Steps) -> np.uint64:
+    """Return the parent of a node."""
+    if steps.shift.size:
+        return prefix >> np.uint64(steps.shift[level + 1] - steps.shift[level])
+    return prefix // np.uint64(steps.fanout[level])
+
+
+@bare_inline
+def _listed_as(key: np.uint64, layer: Layer) -> np.uint64:
+    """Return the layer's node that begins with a key."""
+    return key if layer.stride == 1 else key // np.uint64(layer.stride)
+
+
+@bare_inline
 def _sum(layer: Layer, start: int, stop: int) -> float:
     """Return the people of some nodes of a layer."""
     return float(layer.sums[stop] - layer.sums[start])
 
 
 @part
-def find_meeting(one: np.uint64, other: np.uint64, stride: NDArray[np.int64]) -> int:
+def _find_meeting(one: np.uint64, other: np.uint64, steps: Steps) -> int:
     """Return the lowest level with a node that holds both of two keys."""
-    low, high = -1, stride.size - 1
+    low, high, apart = -1, steps.fanout.size, one ^ other
     while high - low > 1:
         middle = (low + high) // 2
-        size = np.uint64(stride[middle])
-        if one // size == other // size:
+        if steps.shift.size:
+            is_one = apart >> np.uint64(steps.shift[middle]) == 0
+        else:
+            size = np.uint64(steps.stride[middle])
+            is_one = one // size == other // size
+        if is_one:
             high = middle
         else:
             low = middle
@@ -254,7 +284,7 @@ def find_full(
     for i in range(key.size):
         level = top
         if i:
-            meeting, before = find_meeting(key[i - 1], key[i], steps.stride), full[i - 1]
+            meeting, before = _find_meeting(key[i - 1], key[i], steps), full[i - 1]
             if meeting <= before:
                 full[i] = before
                 continue
@@ -295,21 +325,19 @@ def find_company(
         top -= 1
     if steps.drops:
         top = 0
-    at = 0
+    at, met, listed = 0, 0, near.key
     for i in range(key.size):
-        at = _lower(near.key, key[i], at)
-        start[i], alone[i] = at, 0
-        if at == near.key.size or near.key[at] != key[i]:
-            continue
-        level = top + 1
-        if at:
-            level = min(level, find_meeting(near.key[at - 1], key[i], steps.stride))
-        if at + 1 < near.key.size:
-            level = min(level, find_meeting(near.key[at + 1], key[i], steps.stride))
-        if i:
-            level = min(level, find_meeting(key[i - 1], key[i], steps.stride))
+        at = _lower(listed, key[i], at)
+        start[i], alone[i], before, met = at, 0, met, top + 1
         if i + 1 < key.size:
-            level = min(level, find_meeting(key[i + 1], key[i], steps.stride))
+            met = min(met, _find_meeting(key[i], key[i + 1], steps))
+        if at == listed.size or listed[at] != key[i]:
+            continue
+        level = min(before, met) if i else met
+        if at and (not i or listed[at - 1] != key[i - 1]):
+            level = min(level, _find_meeting(listed[at - 1], key[i], steps))
+        if at + 1 < listed.size and (i + 1 == key.size or listed[at + 1] != key[i + 1]):
+            level = min(level, _find_meeting(key[i], listed[at + 1], steps))
         alone[i] = min(level - 1, full[i]) if full.size else level - 1
 
 
@@ -386,14 +414,14 @@ def _follow(
     memo: Memo,
     state: int,
     level: int,
+    pattern: int,
     around: tuple[int, int, bool],
     steps: Steps,
 ) -> int:
     """Return the number of the state that follows from one at a node; make it where it is new.
 
-    ``around``: as for :func:`_settle`.
+    ``around``: as for :func:`_settle`, and all of it as a number in ``pattern``.
     """
-    pattern = 2 * (around[0] * (steps.fanout[level] + 1) + around[1]) + around[2]
     place = _find_place(memo, state, pattern)
     if memo.place[place]:
         return int(memo.place[place] - 1)
@@ -406,9 +434,31 @@ def _follow(
     return int(made)
 
 
+@bare_inline
+def _pattern_of(around: tuple[int, int, bool], fanout: int) -> int:
+    """Return what a state's follower depends on as a number."""
+    return 2 * (around[0] * (fanout + 1) + around[1]) + around[2]
+
+
+@part
+def _find_row(memo: Memo, pattern: int) -> int:
+    """Return where the row of a pattern begins, made where there is none; -1: there is no room."""
+    rows, before = memo.size[ROWS], memo.size[BEFORE]
+    for row in range(rows):
+        if memo.row[row] == pattern:
+            return row * before
+    if rows == MOST_ROWS or (rows + 1) * before > THEN:
+        return -1
+    memo.row[rows] = pattern
+    memo.size[ROWS] += 1
+    memo.then[rows * before : (rows + 1) * before] = 0
+    return int(rows * before)
+
+
 @part
 def _start_level(memo: Memo) -> None:
     """Forget the states of a level."""
+    memo.size[BEFORE], memo.size[ROWS] = max(memo.size[MADE], 1), 0
     memo.size[MADE], memo.size[PLACES] = 0, FIRST_PLACES
     memo.place[:FIRST_PLACES] = 0
 
@@ -581,17 +631,30 @@ def _pass_node(
     if beside != 0:
         for c in range(first, end):
             paths.count[OUTER, c] += beside
-    last, after = -1, -1
+    known = (possible, weak, is_weak)
+    pattern, row, after = _pattern_of(known, steps.fanout[level]), -1, 0
+    if end > first + 1:
+        row = _find_row(memo, pattern)
     for c in range(first, end):
         state = paths.state[c]
-        if state != last:
-            last = state
-            after = _follow(now, then, memo, state, level, (possible, weak, is_weak), steps)
-        paths.state[c] = after
-        if then.whole[after]:
-            paths.count[OUTER, c] = paths.count[INNER, c] = held
+        if row >= 0:
+            after = memo.then[row + state] - 1
+            if after < 0:
+                after = _follow(now, then, memo, state, level, pattern, known, steps)
+                memo.then[row + state] = after + 1
         else:
+            after = _follow(now, then, memo, state, level, pattern, known, steps)
+        paths.state[c] = after
+    if possible == 1:
+        for c in range(first, end):
+            if then.whole[paths.state[c]]:
+                paths.count[OUTER, c] = paths.count[INNER, c] = held
+                losing = gaining = np.uint64(0)  # one cell is all that the node holds
+    if losing:
+        for c in range(first, end):
             paths.clamped[LOSING, c] |= losing
+    if gaining:
+        for c in range(first, end):
             paths.clamped[GAINING, c] |= gaining
 
 
@@ -615,22 +678,22 @@ def _climb_level(
     """
     layer, above, listed_cells = layers
     fanout, stride = steps.fanout[level], steps.stride[level]
-    many, written, i, at = np.uint64(fanout), 0, 0, 0
-    span, top = np.uint64(stride) * many, steps.fanout.size
+    written, i, at = 0, 0, 0
+    span, top = np.uint64(steps.stride[level + 1]), steps.fanout.size
     while i < size:
-        prefix, j = nodes.prefix[i] // many, i + 1
-        while j < size and nodes.prefix[j] // many == prefix:
+        prefix, j = _above(nodes.prefix[i], level, steps), i + 1
+        while j < size and _above(nodes.prefix[j], level, steps) == prefix:
             j += 1
-        first = prefix * span // np.uint64(layer.stride)
-        start = _upper(layer.key, first, nodes.start[i])
-        stop = _lower(layer.key, first + span // np.uint64(layer.stride), nodes.stop[j - 1])
+        first, after_last = prefix * span, (prefix + np.uint64(1)) * span
+        start = _upper(layer.key, _listed_as(first, layer), nodes.start[i])
+        stop = _lower(layer.key, _listed_as(after_last, layer), nodes.stop[j - 1])
         listed, weak, people = _look(
             nodes, i, j, start, stop, layer, stride, steps.least[level]
         )
         begin, end = start, stop
         if above.stride != layer.stride:
-            at = begin = _lower(above.key, prefix * span // np.uint64(above.stride), at)
-            end = _lower(above.key, (prefix + np.uint64(1)) * span // np.uint64(above.stride), at)
+            at = begin = _lower(above.key, _listed_as(first, above), at)
+            end = _lower(above.key, _listed_as(after_last, above), at)
         held, possible = _sum(above, begin, end), fanout
         cell, after = nodes.first[i], nodes.last[j - 1]
         if full.size and full[cell] <= level:
@@ -771,7 +834,9 @@ def climb(
         np.empty(places, np.int64),
         np.empty(most, np.int64),
         np.empty(most, np.int64),
-        np.zeros(2, np.int64),
+        np.empty(MOST_ROWS, np.int64),
+        np.empty(THEN, np.int32),
+        np.zeros(4, np.int64),
     )
     now.value[0, :, SHARE], now.value[0, :, VARIANCE], now.value[0, :, FOURTH] = 1.0, 0.0, 0.0
     now.whole[0] = True
@@ -799,9 +864,9 @@ def climb(
         fanout = steps.fanout[level]
         for kind in range(top + 1):
             weak = kind < top and steps.least[level] >= limit[kind]
-            chain[kind] = _follow(
-                now, then, memo, chain[kind], level, (fanout, fanout - 1, weak), steps
-            )
+            known = (fanout, fanout - 1, weak)
+            pattern = _pattern_of(known, fanout)
+            chain[kind] = _follow(now, then, memo, chain[kind], level, pattern, known, steps)
             whole = then.whole[chain[kind]]
             is_weak[kind] = (is_weak[kind] or weak) and not whole
             lost |= np.uint64(not whole and fanout > 1) << np.uint64(level)
