@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import Variances, cell_errors
-from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, NodeSums, Reach, Tops, Z, round_out, spread_of
+from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, NodeSums, Reach, Tops, Z, freeze, round_out, spread_of
 from geodp.accuracy.lone import FEW, find_depths
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
@@ -235,7 +235,7 @@ class ClampedIntervals:
         walk = self._walk
         for start in range(0, key.size, AT_ONCE):
             part = slice(start, min(start + AT_ONCE, key.size))
-            own = key[part]
+            own = freeze(key[part])
             full = np.empty(0 if self.grid is None else own.size, np.int64)
             if full.size:
                 at = np.empty(walk.edges.limit.shape[1], np.int64)

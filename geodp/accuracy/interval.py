@@ -156,6 +156,13 @@ class Reach:
         return found
 
 
+def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return keys that are read only, as kernels are compiled for one kind of them."""
+    found = np.ascontiguousarray(key).view()
+    found.flags.writeable = False
+    return found
+
+
 def spread_of(isolated: dict[str, float]) -> float:
     """Return the standard deviation of an isolated cell, of its bias and its error."""
     return sqrt(max(isolated["rmse"] ** 2 - isolated["bias"] ** 2, 0.0))
@@ -196,7 +203,7 @@ class NodeSums:
 
     def layers(self) -> tuple[Layer, Layer]:
         """Return the listed cells, and the tops, as kernels take them; of stride 0: none."""
-        near, *far = self._layers
+        near, *far = ((freeze(key), sums) for key, sums in self._layers)
         if self._from == 1:
             return (Layer(*far[0], 1),) * 2
         own = near[1].dtype
