@@ -21,7 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import Variances, cell_errors
-from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, NodeSums, Reach, Tops, Z, freeze, round_out, spread_of
+from geodp.accuracy.interval import (
+    LAPLACE_Z,
+    SKEWED_Z,
+    NodeSums,
+    Reach,
+    Tops,
+    Z,
+    freeze,
+    round_out,
+    spread_of,
+)
 from geodp.accuracy.lone import FEW, find_depths
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
@@ -292,7 +302,8 @@ class ClampedIntervals:
     @cached_property
     def _rule(self) -> cell_paths.Rule:
         """Return how ends follow from what lies around."""
-        isolated = [] if self.isolated is None else [self.isolated["bias"], spread_of(self.isolated)]
+        alone = self.isolated
+        isolated = [] if alone is None else [alone["bias"], spread_of(alone)]
         down, up = (
             np.append(side.reshape(-1), inf) for side in (self.margins.down, self.margins.up)
         )

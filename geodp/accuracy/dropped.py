@@ -19,6 +19,7 @@ from geodp.typing import FloatArray, IntArray
 WHOLE, CUT, OUTSIDE = range(3)
 """Children: those wholly in a region, in part, and not at all."""
 
+
 @dataclass(frozen=True)
 class Drop:
     """What is dropped on a level.

@@ -24,7 +24,7 @@ SHARE, VARIANCE, FOURTH = range(3)
 """What a state holds of each of these."""
 
 LOSING, GAINING = range(2)
-"""Rows of levels at which a clamp may have been, by bits: the lowest is that of the cells' parents."""
+"""Rows of levels at which a clamp may have been, as bits: the lowest is the cells' parents'."""
 
 FEW, MORE = 3.69, 1.9
 """So many of a rare kind are expected at most, with 97.5 %, where none is there; and so many times
@@ -371,7 +371,11 @@ def _settle(
         if is_cut:
             mean = (part + added) / possible
             squares = part * part + added - mean * mean * possible
-            apart, rest, square = (part - mean) * (part - mean), (1 - mean) * (1 - mean), mean * mean
+            apart, rest, square = (
+                (part - mean) * (part - mean),
+                (1 - mean) * (1 - mean),
+                mean * mean,
+            )
             powers = apart * apart + added * (rest * rest)
             powers += (possible - 1 - added) * (square * square)
             variance += own * squares
@@ -596,6 +600,50 @@ def _look(
 
 
 @part
+def _move_people(
+    cells: tuple[int, int],
+    here: float,
+    around: tuple[float, float, int, int, int],
+    drop: tuple[float, float],
+    now: States,
+    paths: Paths,
+) -> None:
+    """Add what a threshold can have moved out of cells of a node, and into them."""
+    held, possible, zeros = around[0], around[2], float(around[4])
+    for c in range(cells[0], cells[1]):
+        whole = now.whole[paths.state[c]]
+        if possible > 1 or not whole:
+            out, into = _move(whole, here, held, float(possible), zeros, drop)
+            paths.moved[0, c] += out
+            paths.moved[1, c] += into
+
+
+@part
+def _pass_states(
+    cells: tuple[int, int],
+    level: int,
+    around: tuple[int, int, bool],
+    steps: Steps,
+    states: tuple[States, States, Memo],
+    paths: Paths,
+) -> None:
+    """Give cells of a node the states that follow; ``around``: as for :func:`_settle`."""
+    now, then, memo = states
+    pattern, row = _pattern_of(around, steps.fanout[level]), -1
+    if cells[1] > cells[0] + 1:
+        row = _find_row(memo, pattern)
+    for c in range(cells[0], cells[1]):
+        state, after = paths.state[c], -1
+        if row >= 0:
+            after = memo.then[row + state] - 1
+        if after < 0:
+            after = _follow(now, then, memo, state, level, pattern, around, steps)
+            if row >= 0:
+                memo.then[row + state] = after + 1
+        paths.state[c] = after
+
+
+@part
 def _pass_node(
     cells: tuple[int, int],
     here: float,
@@ -611,45 +659,22 @@ def _pass_node(
     domain; how many others may hold nobody; how many others were released as 0.
     """
     held, beside, possible, weak, zeros = around
-    now, then, memo = states
-    first, end, is_weak = cells[0], cells[1], here < steps.least[level]
-    losing = gaining = np.uint64(0)
-    if held > 0:
-        losing = np.uint64(zeros > 0) << np.uint64(level)
-        gaining = np.uint64(here == 0) << np.uint64(level)
-        if steps.drops:
-            drop, many = (steps.drop[level, 0], steps.drop[level, 1]), float(possible)
-            for c in range(first, end):
-                whole = now.whole[paths.state[c]]
-                if possible > 1 or not whole:
-                    out, into = _move(whole, here, held, many, float(zeros), drop)
-                    paths.moved[0, c] += out
-                    paths.moved[1, c] += into
+    is_weak, first, end = here < steps.least[level], cells[0], cells[1]
+    if steps.drops and held > 0:
+        drop = (steps.drop[level, 0], steps.drop[level, 1])
+        _move_people(cells, here, around, drop, states[0], paths)
     if is_weak:
         for c in range(first, end):
             paths.count[OUTER, c], paths.count[INNER, c] = here, 0.0
     if beside != 0:
         for c in range(first, end):
             paths.count[OUTER, c] += beside
-    known = (possible, weak, is_weak)
-    pattern, row, after = _pattern_of(known, steps.fanout[level]), -1, 0
-    if end > first + 1:
-        row = _find_row(memo, pattern)
-    for c in range(first, end):
-        state = paths.state[c]
-        if row >= 0:
-            after = memo.then[row + state] - 1
-            if after < 0:
-                after = _follow(now, then, memo, state, level, pattern, known, steps)
-                memo.then[row + state] = after + 1
-        else:
-            after = _follow(now, then, memo, state, level, pattern, known, steps)
-        paths.state[c] = after
-    if possible == 1:
-        for c in range(first, end):
-            if then.whole[paths.state[c]]:
-                paths.count[OUTER, c] = paths.count[INNER, c] = held
-                losing = gaining = np.uint64(0)  # one cell is all that the node holds
+    _pass_states(cells, level, (possible, weak, is_weak), steps, states, paths)
+    if possible == 1 and states[1].whole[paths.state[first]]:  # one cell is all that a node holds
+        paths.count[OUTER, first] = paths.count[INNER, first] = held
+        return
+    losing = np.uint64(held > 0 and zeros > 0) << np.uint64(level)
+    gaining = np.uint64(held > 0 and here == 0) << np.uint64(level)
     if losing:
         for c in range(first, end):
             paths.clamped[LOSING, c] |= losing
@@ -687,9 +712,7 @@ def _climb_level(
         first, after_last = prefix * span, (prefix + np.uint64(1)) * span
         start = _upper(layer.key, _listed_as(first, layer), nodes.start[i])
         stop = _lower(layer.key, _listed_as(after_last, layer), nodes.stop[j - 1])
-        listed, weak, people = _look(
-            nodes, i, j, start, stop, layer, stride, steps.least[level]
-        )
+        listed, weak, people = _look(nodes, i, j, start, stop, layer, stride, steps.least[level])
         begin, end = start, stop
         if above.stride != layer.stride:
             at = begin = _lower(above.key, _listed_as(first, above), at)
@@ -709,7 +732,9 @@ def _climb_level(
             for c in range(cell, after):
                 paths.around[CHILDREN, c] = possible
         if level + 1 == around.level:
-            _look_around(cell, after, prefix, (start, stop), layer, listed_cells, full, around, index, paths)
+            _look_around(
+                cell, after, prefix, (start, stop), layer, listed_cells, full, around, index, paths
+            )
         nodes.prefix[written], nodes.first[written] = prefix, cell
         nodes.last[written], nodes.start[written], nodes.stop[written] = after, begin, end
         written += 1
@@ -719,26 +744,28 @@ def _climb_level(
 
 @part
 def _look_around(
-    first: int,
-    last: int,
+    cells: tuple[int, int],
     prefix: np.uint64,
     listed: tuple[int, int],
     layer: Layer,
-    cells: Layer,
     full: NDArray[np.int64],
     around: Around,
     index: NDArray[np.int64],
     paths: Paths,
 ) -> None:
-    """Count what tells the class of some cells, all those of a node."""
+    """Count what tells the class of some cells, all those of a node.
+
+    ``listed``: where its cells are listed in ``layer``; -1: not known.
+    """
+    first, last = cells
     start, stop = listed
-    span = np.uint64(around.span)
-    if layer.stride != cells.stride:
-        start = _lower(cells.key, prefix * span, 0)
-        stop = _lower(cells.key, (prefix + np.uint64(1)) * span, start)
+    if start < 0:
+        span = np.uint64(around.span)
+        start = _lower(layer.key, prefix * span, 0)
+        stop = _lower(layer.key, (prefix + np.uint64(1)) * span, start)
     sure = 0
     for i in range(start, stop):
-        sure += _sum(cells, i, i + 1) >= around.least
+        sure += _sum(layer, i, i + 1) >= around.least
     possible = around.span
     if full.size and full[first] < around.level:
         possible = count_children(around.edges, 1, np.int64(prefix), around.span, 1, index)
@@ -754,7 +781,11 @@ def _states(n: int) -> States:
 
 @part
 def _prepare(
-    key: NDArray[np.uint64], steps: Steps, near: Layer, start: NDArray[np.int64], paths: Paths,
+    key: NDArray[np.uint64],
+    steps: Steps,
+    near: Layer,
+    start: NDArray[np.int64],
+    paths: Paths,
     around: Around,
 ) -> None:
     """Write what is known of cells before the first level."""
@@ -874,8 +905,17 @@ def climb(
         above = far if far.stride and steps.stride[level + 1] >= far.stride else near
         visited += size
         size = _climb_level(
-            level, nodes, size, steps, (layer, above, near), edges, full, around,
-            index, (now, then, memo), paths,
+            level,
+            nodes,
+            size,
+            steps,
+            (layer, above, near),
+            edges,
+            full,
+            around,
+            index,
+            (now, then, memo),
+            paths,
         )
         now, then = then, now
     return now, visited
