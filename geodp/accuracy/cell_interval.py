@@ -206,7 +206,7 @@ class ClampedIntervals:
         once, back = _sort(key)
         low, high = np.empty(once.size), np.empty(once.size)
         root = (self.tree.variances[0], self.tree.fourths[0] if self.tree.fourths else 0.0)
-        for part, paths, states in self._climb(once):
+        for part, paths, states, _ in self.walk(once):
             ends = low[part], high[part]
             cell_paths.find_ends(paths, states, root, self._walk.around, self._rule, *ends)
             if self.margins.alone:
@@ -218,7 +218,7 @@ class ClampedIntervals:
         :func:`geodp.accuracy.margins.find_classes`: int64[n]."""
         once, back = _sort(key)
         found = np.empty(once.size, np.int64)
-        for part, paths, _ in self._climb(once):
+        for part, paths, _, _ in self.walk(once):
             cell_paths.find_classes(paths, self._walk.around, self._rule, found[part])
         return found if back is None else found[back]
 
@@ -240,8 +240,23 @@ class ClampedIntervals:
         beside = min(far, float(known.max()) * error) if known.size else far
         return 0.0, beside, min(far, max(self.margins.alone, default=far))
 
-    def _climb(self, key: KeyArray) -> Iterator[tuple[slice, cell_paths.Paths, cell_paths.States]]:
-        """Walk the paths of cells, strictly increasing, some at a time."""
+    def walk(
+        self, key: KeyArray
+    ) -> Iterator[tuple[slice, cell_paths.Paths, cell_paths.States, int]]:
+        """Walk the paths of cells, some at a time.
+
+        Parameters
+        ----------
+        key : uint64[n]
+            Strictly increasing.
+
+        Yields
+        ------
+        slice
+            Which cells.
+        paths, states, visited
+            As of :func:`geodp.kernels.cell_paths.climb`.
+        """
         walk = self._walk
         for start in range(0, key.size, AT_ONCE):
             part = slice(start, min(start + AT_ONCE, key.size))
@@ -257,8 +272,8 @@ class ClampedIntervals:
                 np.zeros((2, own.size if self.tree.drops else 0)),
                 np.empty((4, own.size), np.int64),
             )
-            states, _ = cell_paths.climb(own, *walk, full, paths)
-            yield part, paths, states
+            states, visited = cell_paths.climb(own, *walk, full, paths)
+            yield part, paths, states, visited
 
     def _bound_isolated(self, key: KeyArray, paths: cell_paths.Paths, high: FloatArray) -> None:
         """Bound the ends of cells that stand alone by what such a cell can have lost."""

@@ -732,9 +732,9 @@ def _climb_level(
             for c in range(cell, after):
                 paths.around[CHILDREN, c] = possible
         if level + 1 == around.level:
-            _look_around(
-                cell, after, prefix, (start, stop), layer, listed_cells, full, around, index, paths
-            )
+            known_here = (start, stop) if layer.stride == listed_cells.stride else (-1, -1)
+            own = (cell, after)
+            _look_around(own, prefix, known_here, listed_cells, full, around, index, paths)
         nodes.prefix[written], nodes.first[written] = prefix, cell
         nodes.last[written], nodes.start[written], nodes.stop[written] = after, begin, end
         written += 1
