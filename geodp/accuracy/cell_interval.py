@@ -283,7 +283,7 @@ class ClampedIntervals:
         depth = find_depths(self.tree, self.sums, key[alone])
         lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
         lost = lost + (paths.moved[0][alone] if self.tree.drops else 0.0)
-        count = paths.count[PLAIN, alone]
+        count = paths.people[PLAIN, alone]
         high[alone] = np.minimum(high[alone], count + round_out(lost, count))
 
     @cached_property
@@ -344,11 +344,8 @@ class _Walk(NamedTuple):
     around: cell_paths.Around
 
 
-NO_EDGES = Edges(
-    *(np.empty((0, 0), np.int64) for _ in range(4)),
-    np.empty((0, 2), np.uint64),
-    np.empty((0, 0), np.int64),
-)
+NOTHING = np.empty((0, 0), np.int64)
+NO_EDGES = Edges(NOTHING, NOTHING, NOTHING, NOTHING, np.empty((0, 2), np.uint64), NOTHING)
 """Of a tree all of whose keys are cells."""
 
 

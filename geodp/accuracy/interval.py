@@ -203,12 +203,12 @@ class NodeSums:
 
     def layers(self) -> tuple[Layer, Layer]:
         """Return the listed cells, and the tops, as kernels take them; of stride 0: none."""
-        near, *far = ((freeze(key), sums) for key, sums in self._layers)
-        if self._from == 1:
-            return (Layer(*far[0], 1),) * 2
-        own = near[1].dtype
-        tops = (far[0][0], far[0][1].astype(own)) if far else (near[0][:0], np.zeros(1, own))
-        return Layer(*near, 1), Layer(*tops, self._from)
+        (key, sums), *tops = self._layers
+        near = Layer(freeze(key), sums, 1)
+        if not tops:
+            return near, Layer(near.key[:0], sums[:1], 0)
+        far = Layer(freeze(tops[0][0]), tops[0][1].astype(sums.dtype), self._from)
+        return (far, far) if self._from == 1 else (near, far)
 
     @property
     def is_empty(self) -> bool:

@@ -9,7 +9,7 @@ it first has company.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class Paths(NamedTuple):
     ----------
     state : int64[n]
         Number of each cell's state at the root.
-    count : float64[3, n]
+    people : float64[3, n]
         Released sums of each cell, of its outer and its inner approximation.
     clamped : uint64[2, n]
         Levels at which a clamp may have been, ``LOSING`` and ``GAINING``.
@@ -121,7 +121,7 @@ class Paths(NamedTuple):
     """
 
     state: NDArray[np.int64]
-    count: NDArray[np.float64]
+    people: NDArray[np.float64]
     clamped: NDArray[np.uint64]
     moved: NDArray[np.float64]
     around: NDArray[np.int64]
@@ -290,7 +290,7 @@ def find_full(
                 continue
             level = meeting - 1
         while level > 0:
-            node = np.int64(key[i] // np.uint64(steps.stride[level]))
+            node: Any = np.int64(key[i] // np.uint64(steps.stride[level]))
             if has_all(edges, top - level, node, steps.stride[level], at):
                 break
             level -= 1
@@ -399,7 +399,7 @@ def _find_place(memo: Memo, state: int, pattern: int) -> int:
         if memo.state[made] == state and memo.pattern[made] == pattern:
             break
         place = (place + 1) & last
-    return place
+    return int(place)
 
 
 @part
@@ -450,7 +450,7 @@ def _find_row(memo: Memo, pattern: int) -> int:
     rows, before = memo.size[ROWS], memo.size[BEFORE]
     for row in range(rows):
         if memo.row[row] == pattern:
-            return row * before
+            return int(row * before)
     if rows == MOST_ROWS or (rows + 1) * before > THEN:
         return -1
     memo.row[rows] = pattern
@@ -472,7 +472,7 @@ def _most(drop: tuple[float, float], children: float, kept: float) -> float:
     """Return how many people dropped children hold: see :class:`geodp.accuracy.dropped.Drop`."""
     chance = (kept + FEW + MORE * np.sqrt(kept)) / max(children, 1.0)
     lifted = drop[1] * np.log(0.5 / min(chance, 0.5))
-    return max(drop[0] - lifted, 0.0)
+    return float(max(drop[0] - lifted, 0.0))
 
 
 @part
@@ -665,13 +665,13 @@ def _pass_node(
         _move_people(cells, here, around, drop, states[0], paths)
     if is_weak:
         for c in range(first, end):
-            paths.count[OUTER, c], paths.count[INNER, c] = here, 0.0
+            paths.people[OUTER, c], paths.people[INNER, c] = here, 0.0
     if beside != 0:
         for c in range(first, end):
-            paths.count[OUTER, c] += beside
+            paths.people[OUTER, c] += beside
     _pass_states(cells, level, (possible, weak, is_weak), steps, states, paths)
     if possible == 1 and states[1].whole[paths.state[first]]:  # one cell is all that a node holds
-        paths.count[OUTER, first] = paths.count[INNER, first] = held
+        paths.people[OUTER, first] = paths.people[INNER, first] = held
         return
     losing = np.uint64(held > 0 and zeros > 0) << np.uint64(level)
     gaining = np.uint64(held > 0 and here == 0) << np.uint64(level)
@@ -720,7 +720,8 @@ def _climb_level(
         held, possible = _sum(above, begin, end), fanout
         cell, after = nodes.first[i], nodes.last[j - 1]
         if full.size and full[cell] <= level:
-            possible = count_children(edges, top - level, np.int64(prefix), fanout, stride, index)
+            node: Any = np.int64(prefix)
+            possible = count_children(edges, top - level, node, fanout, stride, index)
         for k in range(i, j):
             here = _sum(layer, nodes.start[k], nodes.stop[k])
             is_weak, own = here < steps.least[level], (nodes.first[k], nodes.last[k])
@@ -768,7 +769,8 @@ def _look_around(
         sure += _sum(layer, i, i + 1) >= around.least
     possible = around.span
     if full.size and full[first] < around.level:
-        possible = count_children(around.edges, 1, np.int64(prefix), around.span, 1, index)
+        node: Any = np.int64(prefix)
+        possible = count_children(around.edges, 1, node, around.span, 1, index)
     for c in range(first, last):
         paths.around[CELLS, c], paths.around[LISTED, c] = possible, stop - start
         paths.around[SURE, c] = sure
@@ -793,7 +795,7 @@ def _prepare(
         at = start[i]
         is_listed = at < near.key.size and near.key[at] == key[i]
         count = _sum(near, at, at + 1) if is_listed else 0.0
-        paths.count[PLAIN, i] = paths.count[OUTER, i] = paths.count[INNER, i] = count
+        paths.people[PLAIN, i] = paths.people[OUTER, i] = paths.people[INNER, i] = count
         paths.clamped[LOSING, i] = paths.clamped[GAINING, i] = np.uint64(0)
         paths.state[i] = 0
         paths.around[CELLS, i] = around.span
@@ -879,17 +881,17 @@ def climb(
     for level in range(top + 1):
         waking = cell[first[level] : first[level + 1]]
         for c in waking:
-            kind = np.searchsorted(limit, paths.count[PLAIN, c], "right")
+            kind = np.searchsorted(limit, paths.people[PLAIN, c], "right")
             if level:
                 paths.state[c] = chain[kind]
                 paths.clamped[LOSING, c] = lost
                 if is_weak[kind]:
-                    paths.count[INNER, c] = 0.0
+                    paths.people[INNER, c] = 0.0
         if level == top:
             break
         if waking.size:
             stride = steps.stride[level]
-            size = _wake(nodes, size, waking, key, start, paths.count[PLAIN], stride, other)
+            size = _wake(nodes, size, waking, key, start, paths.people[PLAIN], stride, other)
             nodes, other = other, nodes
         _start_level(memo)
         fanout = steps.fanout[level]
@@ -971,7 +973,7 @@ def _loss_of(
                 mean += losses[i, 0]
                 variance += losses[i, 1] * losses[i, 1]
         known[place], loss[place, 0], loss[place, 1] = level, mean, np.sqrt(variance)
-    return place
+    return int(place)
 
 
 @part
@@ -1003,7 +1005,7 @@ def _margins(
 @bare_inline
 def _class_of(paths: Paths, i: int, least: float, rule: Rule) -> int:
     """Return the class of a cell: see :func:`geodp.accuracy.margins.find_classes`."""
-    own = paths.count[PLAIN, i]
+    own = paths.people[PLAIN, i]
     cells, listed = paths.around[CELLS, i], paths.around[LISTED, i]
     others, zeros = float(cells - 1), float(cells - listed - (own == 0))
     if paths.around[SURE, i] <= (own >= least) or zeros >= others:
@@ -1055,7 +1057,7 @@ def find_ends(
             nobody = rule.is_empty and not states.whole[state]
             error[state] = _margins(states, state, root, nobody, (gauss, laplace), margin)
         nobody = rule.is_empty and not states.whole[state]
-        count, outer, inner = paths.count[PLAIN, i], paths.count[OUTER, i], paths.count[INNER, i]
+        count, outer, inner = paths.people[PLAIN, i], paths.people[OUTER, i], paths.people[INNER, i]
         own = np.spacing(count)
         plain = margin[state, PLAIN] + own
         bottom, top = count - plain, count + plain
