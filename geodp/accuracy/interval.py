@@ -203,11 +203,13 @@ class NodeSums:
 
     def layers(self) -> tuple[Layer, Layer]:
         """Return the listed cells, and the tops, as kernels take them; of stride 0: none."""
-        (key, sums), *tops = self._layers
+        key, sums = self._layers[0]
+        tops = self._layers[1:]
         near = Layer(freeze(key), sums, 1)
         if not tops:
             return near, Layer(near.key[:0], sums[:1], 0)
-        far = Layer(freeze(tops[0][0]), tops[0][1].astype(sums.dtype), self._from)
+        above: Any = tops[0][1].astype(sums.dtype)
+        far = Layer(freeze(tops[0][0]), above, self._from)
         return (far, far) if self._from == 1 else (near, far)
 
     @property
