@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import WHOLE, find_moved
-from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach
+from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
+from geodp.kernels.cell_paths import INNER, OUTER
 from geodp.typing import FloatArray, IntArray
 
 RISK = 0.1

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
-from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, round_out
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
+from geodp.kernels.cell_paths import PLAIN
 from geodp.release.described import Described
 
 AT_ONCE = 1 << 20

@@ -15,7 +15,8 @@ from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
-from geodp.io.write.tables import arrow_columns, name_of_counts
+from geodp.io.write.tables import name_of_counts
+from geodp.io.write.view import View
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
@@ -54,10 +55,7 @@ class InMemory:
 
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
-        table = self.table
-        index = table.grid.decode(table.key)
-        rows = slice(0, table.key.size)
-        return arrow_columns(table, rows, index, name or self.name, self.errors())
+        return View(self.table, name or self.name, self.errors()).to_arrow()
 
     def to_pandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.

@@ -25,6 +25,7 @@ from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
+from geodp.io.write.view import View
 from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 from geodp.table.released import ReleasedTable
@@ -67,7 +68,7 @@ def write_part(
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
+        write_parquet(View(table, name, errors), beside, metadata=metadata)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:

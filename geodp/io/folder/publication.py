@@ -16,6 +16,7 @@ from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format, Released
+from geodp.io.write.view import keep_rows
 from geodp.privacy.access import tell_unchecked
 from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
@@ -39,6 +40,12 @@ def write_public(released: Released, folder: Path) -> None:
     OutputError
         A format wrote other files than those that it lists.
     """
+    with keep_rows(released.view, folder.parent) as view:
+        _write_formats(replace(released, kept=view), folder)
+
+
+def _write_formats(released: Released, folder: Path) -> None:
+    """Write the formats and the card."""
     files: list[File] = []
     left_out: list[LeftOut] = []
     name = released.card.name

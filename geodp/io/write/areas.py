@@ -20,6 +20,7 @@ from geodp.io.write.csv import types_entry, write_csv, write_rows
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
+from geodp.io.write.view import View
 
 
 class AreaTables(Format):
@@ -106,8 +107,9 @@ def write_areas(
     errors = None if areas.standard_error is None else Errors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
-        write_csv(table, rows_path, name=name, errors=errors)
-        parquet.write_parquet(table, columns_path, name=name, errors=errors, metadata=metadata)
+        view = View(table, name, errors)
+        write_csv(view, rows_path)
+        parquet.write_parquet(view, columns_path, metadata=metadata)
         columns = tables.column_names(table.grid, name, names_of(errors))
         return list(columns), has_geometry(table.grid)
     rows = columns_of_regions(areas, name)
@@ -129,7 +131,7 @@ def columns_of_regions(areas: Areas, name: str) -> Any:
 def area_rows(areas: Areas, name: str) -> Any:
     """Names and counts of areas, as an Arrow table."""
     if areas.table is not None:
-        return tables.rows_of(areas.table, name)
+        return View(areas.table, name, None).to_arrow()
     arrays = [pa.array(text, pa.string()) for text in areas.texts.values()]
     return pa.table([*arrays, pa.array(areas.count)], names=[*areas.texts, name])
 

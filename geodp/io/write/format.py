@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
 from geodp.io.write.uncertainty import Errors
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
@@ -34,6 +35,8 @@ class Released:
         What was measured before any clamp, where it is published.
     totals : PublicTotals or None
         That the counts meet exactly.
+    kept : View or None
+        Whose rows are made once for all formats.
     """
 
     table: ReleasedTable
@@ -42,6 +45,12 @@ class Released:
     areas: Callable[[], Iterable[Areas]] = tuple
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
+    kept: View | None = None
+
+    @property
+    def view(self) -> View:
+        """The rows of the table."""
+        return self.kept or View(self.table, self.card.name, self.errors)
 
 
 @dataclass(frozen=True)

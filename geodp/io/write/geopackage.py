@@ -29,18 +29,14 @@ from geodp.io.write.parquet import describe_release
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
 from geodp.io.write.tables import (
-    arrow_columns,
     column_names,
     columns_in_words,
-    count_chunks,
     name_of_counts,
-    no_rows,
-    require_released,
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import Errors, names_of
-from geodp.table.released import ReleasedTable
+from geodp.io.write.uncertainty import names_of
+from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
@@ -142,7 +138,7 @@ class GeoPackage(Format):
         about = describe_release(table.event, card.schema, card.name, card.release_id)
         kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
         style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
-        write_geopackage(table, path, layer=GeoPackageLayer(card.name, style, about), errors=errors)
+        write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, style, about))
         what = OUTLINES[table.grid.maps.geometry]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
@@ -191,31 +187,23 @@ def define_crs(crs: str) -> str | None:
     return found
 
 
-def write_geopackage(
-    table: ReleasedTable, path: Path, *, layer: GeoPackageLayer, errors: Errors | None
-) -> None:
+def write_geopackage(view: View, path: Path, *, layer: GeoPackageLayer) -> None:
     """Write a GeoPackage of one layer, in key order.
 
     Parameters
     ----------
-    table : ReleasedTable
-        On a grid of which `why_no_geopackage` says nothing.
+    view : View
+        Of a grid of which `why_no_geopackage` says nothing.
     path : Path
     layer : Layer
-    errors : Errors or None
-        None leaves their columns out.
 
     Raises
     ------
-    UsageError
-        The table is no ReleasedTable.
     OSError
         The file system refuses.
     """
-    require_released(table)
-    grid = table.grid
-    empty = arrow_columns(table, *no_rows(table), layer.name, errors)
-    fid = name_of_number(empty.schema.names)
+    grid, schema = view.table.grid, view.empty.columns.schema
+    fid = name_of_number(schema.names)
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as base:
             for pragma in (
@@ -229,8 +217,8 @@ def write_geopackage(
                 base.execute(statement)
             srs = _write_crs(base, grid.places[0].crs)
             _write_contents(base, grid, layer, srs)
-            base.execute(create_table(layer.name, fid, empty.schema))
-            _write_rows(base, table, layer.name, errors, srs)
+            base.execute(create_table(layer.name, fid, schema))
+            _write_rows(base, view, layer.name, srs)
             for statement in _triggers(layer.name, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
@@ -325,16 +313,13 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     )
 
 
-def _write_rows(
-    base: sqlite3.Connection, table: ReleasedTable, name: str, errors: Errors | None, srs: int
-) -> None:
+def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> None:
     """Write the rows and the index of their outlines."""
     first, tree = 1, PackedTree(base, f"rtree_{name}_{SHAPE}")
-    for part, index, _ in count_chunks(table, "Writing the GeoPackage"):
-        rows = arrow_columns(table, part, index, name, errors)
-        for start in range(0, rows.num_rows, AT_ONCE):
-            some = rows.slice(start, AT_ONCE)
-            shapes, box = shapes_of(table.grid, index[:, start : start + AT_ONCE], srs)
+    for rows in view.rows("Writing the GeoPackage"):
+        for start in range(0, rows.columns.num_rows, AT_ONCE):
+            some = rows.columns.slice(start, AT_ONCE)
+            shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
             statement = f"INSERT INTO {quote(name)} VALUES ({', '.join('?' * len(columns))})"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
@@ -42,14 +40,6 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
     for start in range(0, table.key.size, CHUNK):
         part = slice(start, start + CHUNK)
         yield part, table.grid.decode(table.key[part]), table.count[part]
-
-
-def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntArray, CountArray]]:
-    """`chunks`, counted for the operator's eyes."""
-    progress.begin(what, table.key.size)
-    for part, index, count in chunks(table):
-        yield part, index, count
-        progress.advance(count.size)
 
 
 def centre_columns(grid: Grid) -> tuple[str, ...]:
@@ -105,16 +95,6 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
             "for the attribute."
         )
     return (*names, *beside)
-
-
-def rows_of(table: ReleasedTable, name: str) -> Any:
-    """All rows of a small table without standard errors, as an Arrow table."""
-    return arrow_columns(table, slice(None), table.grid.decode(table.key), name, None)
-
-
-def no_rows(table: ReleasedTable) -> tuple[slice, IntArray]:
-    """No rows, and the indices of no cell."""
-    return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
 
 def arrow_columns(

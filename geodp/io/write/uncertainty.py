@@ -73,9 +73,10 @@ class Errors:
             Which they are in the table.
         """
         error = self.standard_error
-        each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
+        once = np.array([error]) if isinstance(error, float) else error[rows]
+        each = np.broadcast_to(six_digits(once), key.shape)
         ends = () if self.intervals is None else widen(*self.intervals.of(key))
-        return [six_digits(each), *ends]
+        return [each, *ends]
 
 
 def beside_of(card: Card) -> tuple[str, ...]:

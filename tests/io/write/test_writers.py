@@ -22,6 +22,7 @@ from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import drop_written
 from geodp.table.counts import Cells, CountTable
@@ -118,8 +119,8 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: csv_format.write_csv(table, path, name="p", errors=None),
-        "parquet": lambda: parquet.write_parquet(table, path, name="p", errors=None, metadata={}),
+        "csv": lambda: csv_format.write_csv(View(table, "p", None), path),
+        "parquet": lambda: parquet.write_parquet(View(table, "p", None), path, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: path.write_bytes(picture.draw_map(table, None)),
     }
