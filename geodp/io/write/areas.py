@@ -36,7 +36,7 @@ class AreaTables(Format):
         """Write the levels one by one, the coarsest first."""
         card, grid = released.card, released.table.grid
         for areas in released.areas():
-            progress.begin(f"Writing {areas.level}")
+            progress.begin(f"Writing {areas.level}", public=True)
             stem = file_names(grid, card.name)[areas.level]
             about = parquet.describe_release(areas.event, card.schema, card.name, card.release_id)
             columns, located = write_areas(

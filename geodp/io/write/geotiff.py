@@ -141,8 +141,8 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
 
 
 def _count_windows(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
-    """`windows`, counted for the operator's eyes."""
-    progress.begin(what, -(-place.rows // BLOCK))
+    """`windows`, counted for those who wait."""
+    progress.begin(what, -(-place.rows // BLOCK), public=True)
     for number, window in windows(place):
         yield number, window
         progress.advance()
@@ -271,7 +271,7 @@ def _pack(draft: Path, path: Path) -> None:
         with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
             rasterio.shutil.copy(draft, path, **COPY)
 
-    progress.begin("Packing the raster")
+    progress.begin("Packing the raster", public=True)
     pool = ThreadPoolExecutor(1)
     try:
         pool.submit(copy).result()

@@ -45,8 +45,8 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
 
 
 def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntArray, CountArray]]:
-    """`chunks`, counted for the operator's eyes."""
-    progress.begin(what, table.key.size)
+    """`chunks`, counted for those who wait."""
+    progress.begin(what, table.key.size, public=True)
     for part, index, count in chunks(table):
         yield part, index, count
         progress.advance(count.size)
