@@ -35,6 +35,7 @@ from geodp.accuracy.margins import MARGINS, Margins, find_classes, margins_of, s
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -185,6 +186,8 @@ class ClampedIntervals:
     margins : Margins
         Beyond which a cell's count is not off where it has company.
     """
+
+    __repr__ = one_line
 
     tree: TreeVariance
     sums: NodeSums

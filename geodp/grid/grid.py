@@ -30,6 +30,7 @@ from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import KINDS, Maps
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
+from geodp.reprs import few
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,21 @@ class Grid:
             self.require_map(refusal)
             if self.order != self._morton():
                 raise UsageError(refusal)
+
+    def __repr__(self) -> str:
+        if self.hierarchy is not None:
+            what = [f"regions={few(self.areas.levels)}"]
+        else:
+            what = [one.words for one in self.places[:1] if one.words]
+        if self.places[1:]:
+            what.append("pairs")
+        if self.attributes:
+            what.append(f"attributes={few([one.name for one in self.attributes])}")
+        if self.mask is not None:
+            what.append("masked")
+        if self.hierarchy is None and self.areas.nested:
+            what.append("official order")
+        return f"Grid({', '.join([*what, f'shape={self.shape}'])})"
 
     @classmethod
     def regular(

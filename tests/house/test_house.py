@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress registry typing"
+GROUND = "errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -30,6 +30,7 @@ FLOORS = {
     "errors": "",
     "progress": "",
     "registry": "",
+    "reprs": "",
     "typing": "",
     "kernels": "",
     "grid": "kernels",

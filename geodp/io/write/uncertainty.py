@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.reprs import one_line
 from geodp.table.card import Card
 
 ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
@@ -51,6 +52,8 @@ class Errors:
     intervals : Intervals, optional
         None for areas.
     """
+
+    __repr__ = one_line
 
     standard_error: float | NDArray[np.float64] = field(repr=False)
     intervals: Intervals | None = field(default=None, repr=False)
