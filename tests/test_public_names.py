@@ -75,6 +75,7 @@ INTERNAL = {
         "geodp.features.plan.simulation.Simulated",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
+        "geodp.io.read.rows.input_files.LabelledArray",
         "geodp.release.described.Described",
         "geodp.table.counts.Cells",
     ),

@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, Given
+from geodp.io.read.rows.input_files import ArrowStream, Given, LabelledArray
 from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
@@ -43,7 +43,7 @@ from geodp.table.totals import WholeTable
 NO_TABLE = (
     "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
-    "becomes a table by geodp.CountTable.from_dense(array, grid), or from_xarray."
+    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid)."
 )
 NO_GRID = (
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
@@ -89,16 +89,17 @@ def publish(
     Parameters
     ----------
     table : CountTable, or a frame or files
-        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, or
-        the path of a file, which :func:`geodp.read` reads with the next seven. Read it by that
-        function first to say more of it.
+        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, an
+        array of xarray, or the path of a file, which :func:`geodp.read` reads with the next seven.
+        Read it by that function first to say more of it.
     grid : Grid or str
         Of a frame or file: the public grid, or the name of a code system, whose whole extent it is.
     value : str, sequence of str, or mapping
         Of a frame or file: the column of counts. Default: the only one, or that of its layout.
     code, x, y : str
-        Of a frame or file: the column of cells' codes, or those of coordinates. Default: as their
-        names or the form of their values tell, or the geometries.
+        Of a frame or file: the column of cells' codes, or those of coordinates; of an array ``x``
+        and ``y`` are the dimensions of columns and rows. Default: as their names or the form of
+        their values tell, or the geometries.
     person : str
         Of a frame or file with a row for each record: the column that says whose it is.
     columns : mapping
@@ -252,7 +253,7 @@ def _read(
             given = [*(["grid"] if grid is not None else []), *named]
             raise UsageError(READ_ALREADY.format(", ".join(given)))
         return table
-    if not isinstance(table, str | PathLike | list | tuple | ArrowStream):
+    if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
         raise UsageError(NO_TABLE)
     if grid is None:
         raise UsageError(NO_GRID)

@@ -15,7 +15,6 @@ from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
 from geodp.kernels.searching import find
 from geodp.privacy.assumption import ContributionBound
-from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
@@ -116,7 +115,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTable(Cells, FromFrames):
+class CountTable(Cells):
     """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.

@@ -119,7 +119,7 @@ OUTSIDE = {
     "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read features release/frames table/memory"),
+    "shapely": ("", "grid io/read features release/frames"),
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "

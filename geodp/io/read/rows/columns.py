@@ -33,6 +33,7 @@ from geodp.io.read.rows.input_files import (
     FilePath,
     Given,
     InputFile,
+    LabelledArray,
     input_files,
     list_paths,
 )
@@ -175,6 +176,8 @@ def open_tables(
                 "encoding=)."
             )
     span = Span(header_row, last_row, first_row)
+    if isinstance(paths, LabelledArray):
+        raise UsageError("An array of xarray is a raster: geodp.read(array, grid), or read_raster.")
     if isinstance(paths, ArrowStream):
         if span.is_named:
             raise UsageError(NO_OTHER_ROWS)
