@@ -94,9 +94,11 @@ def _read(
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.settle import settle
+    from geodp.io.read.rows.arrow import convert_once
 
-    settled, facts = settle(made, paths)
-    table = settled.read(paths)
+    given = convert_once(paths)
+    settled, facts = settle(made, given)
+    table = settled.read(given)
     if not facts or table.reading is None:
         return table
     return replace(table, reading=table.reading.restate(facts))
