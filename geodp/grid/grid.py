@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.advice import by_names
 from geodp.errors import CodeError, UsageError
 from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
@@ -67,6 +68,11 @@ class Grid:
     order: Order = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if isinstance(self.places, str):
+            raise UsageError(
+                "The grid of published cells is made by Grid.mesh('jis:half'), one of equal cells "
+                "by Grid.regular((rows, columns))."
+            )
         if self.places[len(KINDS) - 1 :]:
             raise UsageError("A grid has at most two places, an origin and a destination.")
         if self.order is None:
@@ -128,6 +134,7 @@ class Grid:
         return cls((), extents=sizes)
 
     @classmethod
+    @by_names(bbox="bounds", extent="bounds", name="system")
     def mesh(
         cls,
         system: str | CodeSystem,

@@ -6,10 +6,11 @@ import base64
 import html
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from geodp.advice import no_attribute
 from geodp.errors import UsageError
 from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
@@ -22,6 +23,27 @@ if TYPE_CHECKING:
     from geodp.io.write.uncertainty import Errors
     from geodp.table.card import Card
     from geodp.table.released import ReleasedTable
+
+INSTEAD = {
+    "save dump to_file to_csv to_parquet to_excel to_json to_feather": (
+        "write(folder) writes all files of it, and to_pandas() or to_geopandas() has its rows alone"
+    ),
+    "head tail columns index iloc loc values describe groupby query sum mean sort_values items "
+    "to_frame to_df to_dict dtypes": "its rows are to_pandas(), to_polars() or to_arrow()",
+    "to_numpy to_array": "all cells as an array are table.to_dense(), or to_xarray()",
+    "to_gdf to_geodataframe geometry": "its cells with their outlines are to_geopandas()",
+    "show explore map": "plot() draws it, and a notebook shows it as it is",
+    "epsilon delta rho budget guarantee": "card().guarantee states it, and event has its numbers",
+    "crs bounds transform": "its cells are grid.places[0]",
+    "shape size": "grid has it",
+    "total count counts": "table.total is the sum, and table.count has the counts of its rows",
+}
+"""What a release has, by the names that people try who know frames."""
+
+ITEMS = (
+    "A release has no items: the count of an area or a cell is estimate(code), and its rows are "
+    "to_pandas()."
+)
 
 SMALL = 240
 """Pixels that the longer side of a notebook's map is enlarged towards."""
@@ -51,6 +73,24 @@ class InMemory:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.table.summary})"
+
+    def __len__(self) -> int:
+        """How many cells are listed: those that are not 0."""
+        return len(self.table)
+
+    def __bool__(self) -> bool:
+        """Whether there is a release: also where it lists no cell."""
+        return True
+
+    def __getitem__(self, item: object) -> NoReturn:
+        """Say what is meant by an item, as there is none; iteration asks for one, too."""
+        raise TypeError(ITEMS)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames have."""
+            raise no_attribute(self, "A release", name, INSTEAD)
 
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from geodp.accuracy.margins import UNKNOWN
+from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
@@ -45,6 +46,8 @@ NO_TABLE = (
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
     "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid)."
 )
+READY = "A release is published already: write(folder) writes it, to_pandas() has its rows."
+LAZY = "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...)."
 NO_GRID = (
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
     "Grid.mesh('jis:half', bounds=...)."
@@ -54,6 +57,18 @@ READ_ALREADY = (
 )
 
 
+@by_names(
+    eps="epsilon",
+    privacy_budget="epsilon",
+    sensitivity="contribution",
+    column="value",
+    count="value",
+    values="value",
+    mesh="grid",
+    system="grid",
+    id="person",
+    seed="key",
+)
 def publish(
     table: CountTable | Given,
     *,
@@ -235,7 +250,7 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_of(prepared.outline)
+    warn_of(prepared.outline, between=1)  # that of by_names
     release = prepared.release()
     if not simulate:
         return release
@@ -254,7 +269,8 @@ def _read(
             raise UsageError(READ_ALREADY.format(", ".join(given)))
         return table
     if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
-        raise UsageError(NO_TABLE)
+        released = isinstance(table, Release | ReleasedTable)
+        raise UsageError(READY if released else LAZY if hasattr(table, "collect") else NO_TABLE)
     if grid is None:
         raise UsageError(NO_GRID)
     return read(table, grid, **named)

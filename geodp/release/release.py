@@ -149,7 +149,11 @@ class Release(InMemory):
             No such region, a frame without a CRS, a method without a closed form for it, or one
             that cannot be simulated.
         """
-        if hasattr(region, "to_crs") and hasattr(region, "columns"):
+        if hasattr(region, "to_crs"):
+            if not hasattr(region, "columns"):
+                raise UsageError(
+                    "Give a frame of the polygons: estimate(series.to_frame('geometry'))."
+                )
             if method != CLOSED_FORM:
                 raise UsageError("A frame has closed forms; give its polygons to estimate_all.")
             return estimate_frame(self, region, labels)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.advice import no_attribute
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
@@ -20,6 +21,18 @@ from geodp.table.reading import Reading
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
+
+INSTEAD = {
+    "to_pandas to_geopandas to_polars to_arrow to_xarray to_csv to_file save write plot": (
+        "it is confidential, and the release that geodp.publish(table, ...) makes of it has it"
+    ),
+    "head columns index iloc loc values describe rows": (
+        "it is confidential; key and count are its arrays, and grid.decode(key) has the cells"
+    ),
+    "shape size bounds crs": "grid has it",
+    "total sum": "count.sum() is its sum, which is confidential",
+}
+"""What a table has, by the names that people try who know frames and releases."""
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""
@@ -245,6 +258,12 @@ class CountTable(Cells):
     def rows(self) -> int:
         """Rows of the files that are counted; of a table from arrays, its occupied cells."""
         return self.key.size if self.reading is None else self.reading.inside
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames and releases have."""
+            raise no_attribute(self, "A table of counts", name, INSTEAD)
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"

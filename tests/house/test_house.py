@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress registry reprs typing"
+GROUND = "advice errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -27,6 +27,7 @@ costs; a selection is explained as other releases are. Only their commands know 
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
+    "advice": "",
     "errors": "",
     "progress": "",
     "registry": "",

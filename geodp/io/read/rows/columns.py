@@ -368,9 +368,9 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 
-def _header_row(table: Table) -> int:
-    """Return the row of the names: 1 where a table is no text and no sheet."""
-    return int(getattr(table, "header_row", 1))
+def _header_row(table: Table) -> int | None:
+    """Return the row of the names: 1 where a table is no text and no sheet, none in memory."""
+    return None if isinstance(table, ArrowTable) else int(getattr(table, "header_row", 1))
 
 
 def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
@@ -391,6 +391,11 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
         return (
             "the header has one column only, so that the delimiter may be another "
             f"(--delimiter, delimiter=).{remedy}"
+        )
+    if not known and isinstance(table, ArrowTable):
+        return (
+            "nor is any other of the frame known, so that they may be data and are not shown; "
+            "correct the name that is asked for, or rename the frame's columns."
         )
     if not known:
         return (
