@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_table as read_table
-    from geodp.io.write.uncertainty import Errors as Errors
     from geodp.io.write.uncertainty import Intervals as Intervals
+    from geodp.io.write.uncertainty import RowErrors as RowErrors
     from geodp.mechanisms import METHODS as METHODS
     from geodp.mechanisms.base import Mechanism as Mechanism
     from geodp.mechanisms.base import Method as Method
@@ -120,7 +120,6 @@ _HOME = {
     "ContributionBound": "geodp.privacy.assumption",
     "CountTable": "geodp.table.counts",
     "Domain": "geodp.grid.domain",
-    "Errors": "geodp.io.write.uncertainty",
     "Estimate": "geodp.accuracy.interval",
     "Evaluation": "geodp.features.evaluate.result",
     "Event": "geodp.privacy.event",
@@ -156,6 +155,7 @@ _HOME = {
     "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
+    "RowErrors": "geodp.io.write.uncertainty",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.features.series.series",
     "SeriesCard": "geodp.features.series.card",

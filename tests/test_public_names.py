@@ -216,6 +216,12 @@ def test_every_error_and_warning_is_public():
     assert errors - {*geodp.__all__} == set()
 
 
+def test_no_name_is_that_of_the_module_of_errors_but_for_its_case():
+    assert [name for name in geodp.__all__ if name.casefold() == "errors"] == []
+    with pytest.raises(AttributeError, match="no 'Errors'"):
+        geodp.Errors  # noqa: B018
+
+
 def test_checkers_of_types_see_the_names_of_the_table():
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     block = next(n for n in tree.body if isinstance(n, ast.If) and "TYPE" in ast.unparse(n.test))

@@ -78,7 +78,7 @@ def cell_intervals(
 
     Parameters
     ----------
-    method : Errors
+    method : RowErrors
         With a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional

@@ -20,7 +20,7 @@ from geodp.io.write.tables import arrow_columns, name_of_counts
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
-    from geodp.io.write.uncertainty import Errors
+    from geodp.io.write.uncertainty import RowErrors
     from geodp.table.card import Card
     from geodp.table.released import ReleasedTable
 
@@ -60,7 +60,7 @@ class InMemory:
 
     if TYPE_CHECKING:
 
-        def errors(self) -> Errors | None:
+        def errors(self) -> RowErrors | None:
             """As :class:`geodp.release.release.Release` has it."""
 
         def card(self) -> Card:

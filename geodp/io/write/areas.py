@@ -19,7 +19,7 @@ from geodp.io.write import csv, parquet, tables
 from geodp.io.write.csv import types_entry, write_csv, write_rows
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of, six_digits
 
 
 class AreaTables(Format):
@@ -103,7 +103,7 @@ def write_areas(
         Whether the Parquet file has geometries too.
     """
     rows_path, columns_path = (stem.parent / f"{stem.name}.{e}" for e in ("csv", "parquet"))
-    errors = None if areas.standard_error is None else Errors(areas.standard_error)
+    errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
         write_csv(table, rows_path, name=name, errors=errors)

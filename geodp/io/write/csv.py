@@ -26,7 +26,7 @@ from geodp.io.write.tables import (
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import Errors, names_of
+from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "text/csv; charset=utf-8; header=present"
@@ -119,7 +119,7 @@ def _csvt_type(field: Any, wide: set[str]) -> str:
     return "integer" if pa.types.is_integer(field.type) and field.name not in wide else "real"
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | None) -> None:
+def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: RowErrors | None) -> None:
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
     The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
@@ -133,7 +133,7 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
         Ends in ``.csv``.
     name : str
         Of the count's column.
-    errors : Errors or None
+    errors : RowErrors or None
         None leaves their columns out.
 
     Raises

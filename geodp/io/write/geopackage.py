@@ -37,7 +37,7 @@ from geodp.io.write.tables import (
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import Errors, names_of
+from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
@@ -200,7 +200,7 @@ def define_crs(crs: str) -> str | None:
 
 
 def write_geopackage(
-    table: ReleasedTable, path: Path, *, layer: GeoPackageLayer, errors: Errors | None
+    table: ReleasedTable, path: Path, *, layer: GeoPackageLayer, errors: RowErrors | None
 ) -> None:
     """Write a GeoPackage of one layer, in key order.
 
@@ -210,7 +210,7 @@ def write_geopackage(
         On a grid of which `why_no_geopackage` says nothing.
     path : Path
     layer : Layer
-    errors : Errors or None
+    errors : RowErrors or None
         None leaves their columns out.
 
     Raises
@@ -340,7 +340,7 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
 
 
 def _write_rows(
-    base: sqlite3.Connection, table: ReleasedTable, name: str, errors: Errors | None, srs: int
+    base: sqlite3.Connection, table: ReleasedTable, name: str, errors: RowErrors | None, srs: int
 ) -> None:
     """Write the rows and the index of their outlines."""
     first, index_name = 1, _quote(f"rtree_{name}_{SHAPE}")

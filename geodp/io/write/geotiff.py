@@ -27,7 +27,7 @@ from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released, values_in_words
-from geodp.io.write.uncertainty import ERROR, Errors, names_of
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -167,7 +167,7 @@ def write_cog(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     tags: dict[str, str],
 ) -> None:
     """Write a Cloud Optimized GeoTIFF, north up, window by window.
@@ -185,7 +185,7 @@ def write_cog(
     path : Path
     name : str
         Of the count: the first words of every band's description.
-    errors : Errors or None
+    errors : RowErrors or None
         With one standard error for all cells; None leaves the bands out.
     tags : dict of str
         TIFF tags and metadata of the file.
@@ -323,7 +323,7 @@ def georeference(place: Lattice) -> dict[str, Any]:
 
 
 def _fill(
-    draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: Errors | None
+    draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: RowErrors | None
 ) -> None:
     bands, dtype = band_count(grid), draw.dtypes[0]
     for number, window in _count_windows(grid.places[0], "Writing the raster"):

@@ -27,7 +27,7 @@ from geodp.io.write.tables import (
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -97,7 +97,7 @@ def write_parquet(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     metadata: dict[str, Any],
     compression: str = "zstd",
 ) -> None:
@@ -113,7 +113,7 @@ def write_parquet(
     path : Path
     name : str
         Of the count's column.
-    errors : Errors or None
+    errors : RowErrors or None
         None leaves their columns out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
@@ -148,7 +148,7 @@ def _with_geometry(
     part: slice,
     index: NDArray[np.int64],
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
 ) -> Any:
     """Return the Parquet file's columns of some rows, as an Arrow table."""
     grid, rows = table.grid, arrow_columns(table, part, index, name, errors)

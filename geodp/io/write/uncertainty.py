@@ -42,7 +42,7 @@ class Intervals(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class RowErrors:
     """What is said of the errors of a table.
 
     Attributes
@@ -87,7 +87,7 @@ def beside_of(card: Card) -> tuple[str, ...]:
     return () if error.blocks is None and not error.has_parts else BESIDE
 
 
-def names_of(errors: Errors | None) -> tuple[str, ...]:
+def names_of(errors: RowErrors | None) -> tuple[str, ...]:
     """Names of the columns beside the count."""
     return () if errors is None else errors.names
 
