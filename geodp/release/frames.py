@@ -48,6 +48,13 @@ ITEMS = (
 SMALL = 240
 """Pixels that the longer side of a notebook's map is enlarged towards."""
 
+SHARP = 144
+"""Dots per inch of it: it is shown at half the size, so that fine screens show it sharply."""
+
+BESIDE = "display: flex; flex-wrap: wrap; align-items: center"
+WORDS = "flex: 1; min-width: 18em; max-width: 40em"
+"""The words stand beside the map, or below it where there is no room."""
+
 
 class InMemory:
     """What a release is to those who work with frames: one row for every cell that is not 0.
@@ -239,10 +246,14 @@ class InMemory:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(card, self.table))
         picture = ""
         if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=72)
+            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=SHARP)
             data = base64.b64encode(drawn).decode("ascii")
-            picture = f'<img alt="map of the release" src="data:image/png;base64,{data}">'
-        return f"<div>{picture}<ul>{lines}</ul></div>"
+            width = int.from_bytes(drawn[16:20]) // 2  # as the header of a PNG says it
+            picture = (
+                f'<img alt="map of the release" width="{width}" style="max-width: 100%" '
+                f'src="data:image/png;base64,{data}">'
+            )
+        return f'<div style="{BESIDE}">{picture}<ul style="{WORDS}">{lines}</ul></div>'
 
 
 def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
@@ -256,4 +267,4 @@ def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest
     if error is not None:
-        yield f"standard error of one cell {error:g}, {card.expected_error.holds}"
+        yield f"standard error of one cell {error:.3g}, {card.expected_error.holds}"
