@@ -8,9 +8,10 @@ Who may see what: the person at a terminal is the operator, and sees shares and 
 steps. What goes elsewhere may end in a log that others read, as may what is logged. There a step of
 confidential data is its name alone, since how quickly its share grows depends on them. Only a step
 that works on what is public (``public=True``), such as a release that is written, tells what is
-left of it. Totals are public everywhere: bytes of the files given, runs of subtrees, and what is
-released. Lines come at full ten seconds of the whole run, so that when a step began is told no
-more exactly; where even a run's duration is to tell nothing (``--pad-time``), none come.
+left of it. That something is compiled is told there, and not what: which kernels a run needs may
+depend on its data. Totals are public everywhere: bytes of the files given, runs of subtrees, and
+what is released. Lines come at full ten seconds of the whole run, so that when a step began is told
+no more exactly; where even a run's duration is to tell nothing (``--pad-time``), none come.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Bar:
         return (now - self.begun) * (1 - share) / share
 
     def name(self) -> str:
-        """Return what is done just now.
+        """Return what is done just now, for the operator.
 
         >>> Bar("Reading", compiling=["sort"]).name()
         'Compiling sort'
@@ -109,8 +110,9 @@ class Bar:
         >>> Bar("Writing the CSV", 200, public=True, done=50, begun=0.0).line(20.0, 10.0)
         '[20 s] Writing the CSV, about 30 s left'
         """
+        what = "Compiling" if self.compiling else self.what
         rest = in_words(self.left(now)) if self.public else ""
-        return f"[{run:.0f} s] {', '.join(filter(None, (self.name(), rest)))}"
+        return f"[{run:.0f} s] {', '.join(filter(None, (what, rest)))}"
 
 
 _bar: Bar | None = None

@@ -174,6 +174,7 @@ def test_a_pipe_is_told_every_ten_seconds_what_is_done_and_of_public_steps_how_l
     def compile_one():
         progress.compile_begins("sort")
 
+    monkeypatch.setattr(progress, "EVERY", 10.0)
     turns = Turns(lambda: None, read, compile_one, progress.compile_ends, at(40, write))
     stream, before = io.StringIO(), threading.active_count()
     with progress.show(None) as bar:
@@ -182,7 +183,7 @@ def test_a_pipe_is_told_every_ten_seconds_what_is_done_and_of_public_steps_how_l
     assert stream.getvalue().splitlines() == [
         "[10 s] Starting",
         "[20 s] Reading",
-        "[30 s] Compiling sort",
+        "[30 s] Compiling",
         "[40 s] Reading",
         "[50 s] Writing the CSV, about 20 s left",
     ]
