@@ -17,6 +17,7 @@ from geodp.cli.running import (
     time_phase,
 )
 from geodp.kernels import jit
+from tests import command
 
 
 def test_phases_are_timed_by_name():
@@ -66,3 +67,21 @@ def test_whoever_wants_quiet_is_told_nothing(words, shown, monkeypatch):
         del geodp.commands["test-quiet"]
     assert done.exit_code == 0, done.output
     assert found == shown
+
+
+def test_a_run_whose_duration_tells_nothing_tells_no_step_on_a_pipe(tmp_path, monkeypatch):
+    found = []
+
+    @contextmanager
+    def show(_stream, _at_compiling, *, lines):
+        found.append(lines)
+        yield
+
+    monkeypatch.setattr(progress, "show", show)
+    (tmp_path / "a.csv").write_text("code,n\n533946113,30\n")
+    call = ["publish", tmp_path / "a.csv", "--grid", "jis:half", "--primary", 5339, "--check"]
+    call += ["--code", "code", "--value", "n", "--contribution", 1]
+    for number, padding in enumerate(([], ["--pad-time", 0.001])):
+        done = command.geodp(*call, *padding, "--output", tmp_path / str(number))
+        assert done.returncode == 0, done.stderr
+    assert found == [True, False]
