@@ -46,7 +46,9 @@ NO_TABLE = (
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
     "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid)."
 )
-READY = "A release is published already: write(folder) writes it, to_pandas() has its rows."
+READY = (
+    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows."
+)
 LAZY = "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...)."
 NO_GRID = (
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
