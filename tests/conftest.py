@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from geodp import progress
+
+progress.EVERY = 3600.0  # what commands say here does not depend on how busy the machine is
 os.environ["MPLBACKEND"] = "Agg"
 os.environ["LANGUAGE"] = "C"  # of messages, whose language tests compare
 # Matrices here are small, and processes run side by side: threads would only wait for each other.

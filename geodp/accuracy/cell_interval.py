@@ -41,6 +41,7 @@ from geodp.grid.tree import edges_of
 from geodp.kernels import cell_paths
 from geodp.kernels.cell_paths import PLAIN
 from geodp.kernels.pyramid.edges import Edges
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -83,7 +84,7 @@ def cell_intervals(
 
     Parameters
     ----------
-    method : Errors
+    method : RowErrors
         With a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional
@@ -191,6 +192,8 @@ class ClampedIntervals:
     margins : Margins
         Beyond which a cell's count is not off where it has company.
     """
+
+    __repr__ = one_line
 
     tree: TreeVariance
     sums: NodeSums

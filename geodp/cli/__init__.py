@@ -42,7 +42,14 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 @click.group(cls=Steps, context_settings={**HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="geodp")
-def geodp() -> None:
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Tell nothing of how far a command is: no live line on a terminal, and no line every ten "
+    "seconds elsewhere.",
+)
+def geodp(**_options: bool) -> None:
     """Publish sparse geospatial counts with differential privacy.
 
     \b

@@ -6,7 +6,6 @@ Readers are looked for when a command that reads is asked for its options, not b
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +28,7 @@ from geodp.cli.inputs import (
     read_named,
 )
 from geodp.cli.options import GridCommand
+from geodp.cli.running import tell_steps
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -88,7 +88,6 @@ def _fetched(context: click.Context) -> Iterator[None]:
     if not any(isinstance(one, str) for one in options["inputs"]):
         yield
         return
-    from geodp import progress
     from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
@@ -96,7 +95,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
         raise UsageError("Workers of a cluster read no URLs: fetch the file, and give its path.")
     require_scratch(options["scratch"])
     with ExitStack() as held:
-        with progress.show(sys.stderr):
+        with tell_steps(lines=not options.get("pad_time")):
             fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
         options["inputs"] = fetched
         yield

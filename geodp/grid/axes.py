@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError, is_utf8
+from geodp.reprs import one_line
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """Beginnings of texts that spreadsheets run as formulas when they open a CSV."""
@@ -27,6 +28,8 @@ JOINT = "*"
 @dataclass(frozen=True)
 class Attribute:
     """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
+
+    __repr__ = one_line
 
     name: str
     labels: tuple[str, ...]
@@ -59,6 +62,8 @@ class Mask:
         Where the mask comes from, in words; published with every release. By naming it you vouch
         that the mask is public and was not made from the data. Blank: UsageError.
     """
+
+    __repr__ = one_line
 
     ranges: NDArray[np.uint64] = field(repr=False)
     cells: int

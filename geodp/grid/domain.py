@@ -23,6 +23,7 @@ from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
 from geodp.kernels.searching import find
+from geodp.reprs import one_line
 
 OUTSIDE = (
     "The cell lies outside the public domain; choose a domain that holds all cells, "
@@ -198,6 +199,8 @@ class Rectangular(Domain):
     (15, [15, 6, 2, 1])
     """
 
+    __repr__ = one_line
+
     is_box: ClassVar[bool] = True
     kind: ClassVar[str] = ""
 
@@ -236,6 +239,8 @@ class Masked(Domain):
 
     The mask's places are numbered in key order, and the attributes of each in index order.
     """
+
+    __repr__ = one_line
 
     mask: Mask
 
@@ -356,6 +361,8 @@ class Hierarchical(Domain):
 
     Cells of each map are numbered as the regions are, and the attributes of each in index order.
     """
+
+    __repr__ = one_line
 
     order: HierarchyOrder | PairOrder
 

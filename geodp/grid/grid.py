@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.advice import by_names
 from geodp.errors import CodeError, UsageError
 from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
@@ -30,6 +31,7 @@ from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import KINDS, Maps
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
+from geodp.reprs import few
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,11 @@ class Grid:
     order: Order = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if isinstance(self.places, str):
+            raise UsageError(
+                "The grid of published cells is made by Grid.mesh('jis:half'), one of equal cells "
+                "by Grid.regular((rows, columns))."
+            )
         if self.places[len(KINDS) - 1 :]:
             raise UsageError("A grid has at most two places, an origin and a destination.")
         if self.order is None:
@@ -78,6 +85,21 @@ class Grid:
             self.require_map(refusal)
             if self.order != self._morton():
                 raise UsageError(refusal)
+
+    def __repr__(self) -> str:
+        if self.hierarchy is not None:
+            what = [f"regions={few(self.areas.levels)}"]
+        else:
+            what = [one.words for one in self.places[:1] if one.words]
+        if self.places[1:]:
+            what.append("pairs")
+        if self.attributes:
+            what.append(f"attributes={few([one.name for one in self.attributes])}")
+        if self.mask is not None:
+            what.append("masked")
+        if self.hierarchy is None and self.areas.nested:
+            what.append("official order")
+        return f"Grid({', '.join([*what, f'shape={self.shape}'])})"
 
     @classmethod
     def regular(
@@ -112,6 +134,7 @@ class Grid:
         return cls((), extents=sizes)
 
     @classmethod
+    @by_names(bbox="bounds", extent="bounds", name="system")
     def mesh(
         cls,
         system: str | CodeSystem,

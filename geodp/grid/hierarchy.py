@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
+from geodp.reprs import one_line
 
 WIDEST = 4096
 """Most parts of a region on one level; more are split into levels that are no regions."""
@@ -62,6 +63,8 @@ class Hierarchy:
     >>> table.steps
     (('prefecture', 1), ('city', 1), ('cell', 1))
     """
+
+    __repr__ = one_line
 
     levels: tuple[str, ...]
     codes: tuple[tuple[str, ...], ...] = field(repr=False)
@@ -275,6 +278,8 @@ class TableOrder(Order):
     ----------
     hierarchy : Hierarchy
     """
+
+    __repr__ = one_line
 
     hierarchy: Hierarchy = field(kw_only=True)
 

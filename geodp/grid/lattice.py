@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
-from geodp.grid.crs import name_crs
+from geodp.grid.crs import MOST_OF_A_NAME, name_crs
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
@@ -60,6 +60,18 @@ class Lattice:
                 raise UsageError(
                     "The transform must be finite, without rotation, with columns eastwards."
                 )
+
+    @property
+    def words(self) -> str:
+        """The name of the code system, or else the CRS, in a few words; empty without either."""
+        if self.system is not None:
+            return self.system.name
+        crs = self.crs or ""
+        return crs if len(crs) <= MOST_OF_A_NAME else f"{crs[:MOST_OF_A_NAME]}..."
+
+    def __repr__(self) -> str:
+        where = [self.words] if self.words else []
+        return f"Lattice({', '.join([*where, f'rows={self.rows}', f'cols={self.cols}'])})"
 
     @classmethod
     def of_system(

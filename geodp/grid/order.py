@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.kernels import morton
+from geodp.reprs import one_line
 
 KEY_BITS = 62
 """Keys have at most this many bits: what is simulated for a grid, and the number of its cells, fit
@@ -70,6 +71,8 @@ class Order:
     >>> order.encode(np.array([[3], [1]]))
     array([7], dtype=uint64)
     """
+
+    __repr__ = one_line
 
     axes: tuple[int, ...]
     radices: tuple[int, ...]

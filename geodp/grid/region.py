@@ -49,6 +49,9 @@ class Region:
     grid: Grid
     key: NDArray[np.uint64] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return f"Region({self.cells:,} of {self.grid.size:,} cells)"
+
     @property
     def cells(self) -> int:
         """Number of its cells."""

@@ -7,8 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -20,6 +19,8 @@ import platformdirs
 from llvmlite import ir
 from numba import extending, types
 from numba.core import event
+
+from geodp import progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -222,25 +223,20 @@ def count_compiled() -> tuple[int, int]:
     return made, sum(sum(one.cache_hits.values()) for one in stats)
 
 
-@contextmanager
-def watch_compiling(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call ``tell`` with the name of every kernel that must be compiled, before it is."""
-    listener = _Listener(tell)
-    event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        event.unregister("numba:compile", listener)
-
-
 class _Listener(event.Listener):  # type: ignore[misc]
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    """Tells of every kernel that must be compiled, and of none of Numba's own functions."""
 
     def on_start(self, event: Any) -> None:
-        dispatcher = event.data["dispatcher"]
-        if any(dispatcher is kernel for kernel in _kernels):  # and none of Numba's own functions
-            self._tell(dispatcher.py_func.__name__)
+        if _is_kernel(event):
+            progress.compile_begins(event.data["dispatcher"].py_func.__name__)
 
     def on_end(self, event: Any) -> None:
-        pass
+        if _is_kernel(event):
+            progress.compile_ends()
+
+
+def _is_kernel(event: Any) -> bool:
+    return any(event.data["dispatcher"] is kernel for kernel in _kernels)
+
+
+event.register("numba:compile", _Listener())

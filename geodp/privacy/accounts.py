@@ -15,6 +15,7 @@ from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder,
 from geodp.privacy.names import canonical_name, look_alike
 from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
+from geodp.reprs import one_line
 
 CENTRAL, LOCAL = "central", "local"
 
@@ -47,6 +48,8 @@ class Charge:
     replay : bool
         It had been charged before and cost nothing now.
     """
+
+    __repr__ = one_line
 
     ledger: str
     sequence: int
@@ -98,6 +101,8 @@ class Account:
     entered : int
         Number of the ledger's entry that opened it.
     """
+
+    __repr__ = one_line
 
     name: str
     unit: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from geodp.errors import UsageError
+from geodp.reprs import one_line
 
 StatedBy = Literal["operator", "geodp", "layout", "device"]
 """Who answers for an assumption: the operator in this call; geodp, which enforces it on the
@@ -38,6 +39,8 @@ class ContributionBound:
     layout : str
         Name and title of the layout, where one states it.
     """
+
+    __repr__ = one_line
 
     value: int
     stated_by: StatedBy = "operator"
@@ -78,6 +81,8 @@ class Assumption:
     source : str or None
         In the operator's words, where a public table comes from; of a layout its name and title.
     """
+
+    __repr__ = one_line
 
     kind: str
     statement: str

@@ -9,6 +9,7 @@ from typing import Any
 from geodp.errors import UsageError
 from geodp.privacy.event import Event
 from geodp.privacy.loss import Loss, compose
+from geodp.reprs import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Composed(Event):
     >>> Composed(tables).loss
     PureDP(epsilon=Fraction(5, 6))
     """
+
+    __repr__ = one_line
 
     events: Sequence[Event]
     neighbours: str = field(init=False)

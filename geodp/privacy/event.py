@@ -43,6 +43,7 @@ from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import LARGEST_SCALE, Law, check_parameter
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 PURE = "pure epsilon-differential privacy"
 CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
@@ -61,6 +62,8 @@ class Guarantee:
     source : str
         Where it is proved.
     """
+
+    __repr__ = one_line
 
     variant: str
     precondition: str
@@ -200,6 +203,8 @@ class Measurement(Spent):
         Name and title of the layout that states the contribution; empty where none does. Unless
         geodp or a layout answers for the contribution, the operator does.
     """
+
+    __repr__ = one_line
 
     mechanism: str
     epsilon: Fraction | None

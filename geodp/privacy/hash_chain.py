@@ -57,6 +57,7 @@ from geodp.privacy.chain.slots import (
     read_opening,
     recognise,
 )
+from geodp.reprs import one_line
 
 RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
 
@@ -79,6 +80,8 @@ class Head:
     start, end : int
         Where that entry lies in the file.
     """
+
+    __repr__ = one_line
 
     ledger: str
     sequence: int

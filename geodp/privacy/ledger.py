@@ -102,6 +102,9 @@ class Ledger:
         self._chain = chain
         self._seen: Head | None = None
 
+    def __repr__(self) -> str:
+        return f"Ledger({self.path.name!r})"
+
     @property
     def path(self) -> Path:
         """Absolute path of the file."""

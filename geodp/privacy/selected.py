@@ -13,6 +13,7 @@ from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_chang
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 
 def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
@@ -74,6 +75,8 @@ class Selection(Event):
     layout : str
         As of a :class:`geodp.Measurement`.
     """
+
+    __repr__ = one_line
 
     mechanism: str
     epsilon: Fraction

@@ -16,6 +16,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
+from geodp.reprs import one_line
 
 NAMES = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
 """Keyword arguments of :meth:`Terms.of`, of every front door and of plan files."""
@@ -52,6 +53,8 @@ class Terms:
     UsageError
         A value that makes no sense.
     """
+
+    __repr__ = one_line
 
     loss: Loss
     neighbours: str = ADD_REMOVE

@@ -6,10 +6,11 @@ import base64
 import html
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from geodp.advice import no_attribute
 from geodp.errors import UsageError
 from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
@@ -20,12 +21,40 @@ from geodp.io.write.view import View
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
-    from geodp.io.write.uncertainty import Errors
+    from geodp.io.write.uncertainty import RowErrors
     from geodp.table.card import Card
     from geodp.table.released import ReleasedTable
 
+INSTEAD = {
+    "save dump to_file to_csv to_parquet to_excel to_json to_feather": (
+        "write(folder) writes all files of it, and to_pandas() or to_geopandas() has its rows alone"
+    ),
+    "head tail columns index iloc loc values describe groupby query sum mean sort_values items "
+    "to_frame to_df to_dict dtypes": "its rows are to_pandas(), to_polars() or to_arrow()",
+    "to_numpy to_array": "all cells as an array are table.to_dense(), or to_xarray()",
+    "to_gdf to_geodataframe geometry": "its cells with their outlines are to_geopandas()",
+    "show explore map": "plot() draws it, and a notebook shows it as it is",
+    "epsilon delta rho budget guarantee": "card().guarantee states it, and event has its numbers",
+    "crs bounds transform": "its cells are grid.places[0]",
+    "shape size": "grid has it",
+    "total count counts": "table.total is the sum, and table.count has the counts of its rows",
+}
+"""What a release has, by the names that people try who know frames."""
+
+ITEMS = (
+    "A release has no items: the count of an area or a cell is estimate(code), and its rows are "
+    "to_pandas()."
+)
+
 SMALL = 240
 """Pixels that the longer side of a notebook's map is enlarged towards."""
+
+SHARP = 144
+"""Dots per inch of it: it is shown at half the size, so that fine screens show it sharply."""
+
+BESIDE = "display: flex; flex-wrap: wrap; align-items: center"
+WORDS = "flex: 1; min-width: 18em; max-width: 40em"
+"""The words stand beside the map, or below it where there is no room."""
 
 
 class InMemory:
@@ -39,7 +68,7 @@ class InMemory:
 
     if TYPE_CHECKING:
 
-        def errors(self) -> Errors | None:
+        def errors(self) -> RowErrors | None:
             """As :class:`geodp.release.release.Release` has it."""
 
         def card(self) -> Card:
@@ -52,6 +81,24 @@ class InMemory:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.table.summary})"
+
+    def __len__(self) -> int:
+        """How many cells are listed: those that are not 0."""
+        return len(self.table)
+
+    def __bool__(self) -> bool:
+        """Whether there is a release: also where it lists no cell."""
+        return True
+
+    def __getitem__(self, item: object) -> NoReturn:
+        """Say what is meant by an item, as there is none; iteration asks for one, too."""
+        raise TypeError(ITEMS)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames have."""
+            raise no_attribute(self, "A release", name, INSTEAD)
 
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
@@ -197,10 +244,14 @@ class InMemory:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(card, self.table))
         picture = ""
         if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=72)
+            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=SHARP)
             data = base64.b64encode(drawn).decode("ascii")
-            picture = f'<img alt="map of the release" src="data:image/png;base64,{data}">'
-        return f"<div>{picture}<ul>{lines}</ul></div>"
+            width = int.from_bytes(drawn[16:20]) // 2  # as the header of a PNG says it
+            picture = (
+                f'<img alt="map of the release" width="{width}" style="max-width: 100%" '
+                f'src="data:image/png;base64,{data}">'
+            )
+        return f'<div style="{BESIDE}">{picture}<ul style="{WORDS}">{lines}</ul></div>'
 
 
 def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
@@ -214,4 +265,4 @@ def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest
     if error is not None:
-        yield f"standard error of one cell {error:g}, {card.expected_error.holds}"
+        yield f"standard error of one cell {error:.3g}, {card.expected_error.holds}"

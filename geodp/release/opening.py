@@ -18,14 +18,14 @@ from geodp.io.verify.readback import index_of, parquet_rows, read_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.export.sheet import ExportSheet
-from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
+from geodp.io.write.uncertainty import BESIDE, Intervals, RowErrors, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
 from geodp.table.stated.error import StatedCells
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenErrors(Errors):
+class WrittenErrors(RowErrors):
     """Errors of a table as its files have them.
 
     Attributes
@@ -103,7 +103,7 @@ class WrittenRelease(Release):
         """Return the card as it was read."""
         return self.written
 
-    def errors(self, tops: Tops | None = None) -> Errors | None:
+    def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return what the files say of the errors of cells."""
         return self.stored
 
@@ -120,7 +120,7 @@ class WrittenRelease(Release):
         found = [ExportSheet(self.table, self.written, self.stored)]
         for areas in self.areas():
             error = areas.standard_error
-            errors = None if error is None else Errors(error)
+            errors = None if error is None else RowErrors(error)
             if areas.table is not None:
                 found.append(ExportSheet(areas.table, self.written, errors, areas.level))
             else:

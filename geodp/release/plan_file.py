@@ -17,6 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.opening import require_regular
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import NAMES, Terms
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 
 FORMAT = 1
@@ -40,6 +41,8 @@ class Settings:
     grid_sha256 : str
         Of the grid's identity, hexadecimal.
     """
+
+    __repr__ = one_line
 
     method: str
     terms: Terms

@@ -10,11 +10,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from geodp.accuracy.margins import UNKNOWN
+from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, Given
+from geodp.io.read.rows.input_files import ArrowStream, Given, LabelledArray
 from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
@@ -43,8 +44,12 @@ from geodp.table.totals import WholeTable
 NO_TABLE = (
     "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
-    "becomes a table by geodp.CountTable.from_dense(array, grid), or from_xarray."
+    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid)."
 )
+READY = (
+    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows."
+)
+LAZY = "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...)."
 NO_GRID = (
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
     "Grid.mesh('jis:half', bounds=...)."
@@ -54,6 +59,18 @@ READ_ALREADY = (
 )
 
 
+@by_names(
+    eps="epsilon",
+    privacy_budget="epsilon",
+    sensitivity="contribution",
+    column="value",
+    count="value",
+    values="value",
+    mesh="grid",
+    system="grid",
+    id="person",
+    seed="key",
+)
 def publish(
     table: CountTable | Given,
     *,
@@ -89,16 +106,17 @@ def publish(
     Parameters
     ----------
     table : CountTable, or a frame or files
-        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, or
-        the path of a file, which :func:`geodp.read` reads with the next seven. Read it by that
-        function first to say more of it.
+        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, an
+        array of xarray, or the path of a file, which :func:`geodp.read` reads with the next seven.
+        Read it by that function first to say more of it.
     grid : Grid or str
         Of a frame or file: the public grid, or the name of a code system, whose whole extent it is.
     value : str, sequence of str, or mapping
         Of a frame or file: the column of counts. Default: the only one, or that of its layout.
     code, x, y : str
-        Of a frame or file: the column of cells' codes, or those of coordinates. Default: as their
-        names or the form of their values tell, or the geometries.
+        Of a frame or file: the column of cells' codes, or those of coordinates; of an array ``x``
+        and ``y`` are the dimensions of columns and rows. Default: as their names or the form of
+        their values tell, or the geometries.
     person : str
         Of a frame or file with a row for each record: the column that says whose it is.
     columns : mapping
@@ -226,7 +244,7 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_of(prepared.outline)
+    warn_of(prepared.outline, between=1)  # that of by_names
     release = prepared.release()
     if not simulate:
         return release
@@ -244,8 +262,9 @@ def _read(
             given = [*(["grid"] if grid is not None else []), *named]
             raise UsageError(READ_ALREADY.format(", ".join(given)))
         return table
-    if not isinstance(table, str | PathLike | list | tuple | ArrowStream):
-        raise UsageError(NO_TABLE)
+    if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
+        released = isinstance(table, Release | ReleasedTable)
+        raise UsageError(READY if released else LAZY if hasattr(table, "collect") else NO_TABLE)
     if grid is None:
         raise UsageError(NO_GRID)
     return read(table, grid, **named)

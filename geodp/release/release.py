@@ -22,7 +22,7 @@ from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
-from geodp.io.write.uncertainty import Errors, Intervals
+from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
@@ -149,7 +149,11 @@ class Release(InMemory):
             No such region, a frame without a CRS, a method without a closed form for it, or one
             that cannot be simulated.
         """
-        if hasattr(region, "to_crs") and hasattr(region, "columns"):
+        if hasattr(region, "to_crs"):
+            if not hasattr(region, "columns"):
+                raise UsageError(
+                    "Give a frame of the polygons: estimate(series.to_frame('geometry'))."
+                )
             if method != CLOSED_FORM:
                 raise UsageError("A frame has closed forms; give its polygons to estimate_all.")
             return estimate_frame(self, region, labels)
@@ -289,10 +293,10 @@ class Release(InMemory):
         same = cell["largest"] == cell["standard_error"]
         return self.block_errors[-1].standard_error if same else None
 
-    def errors(self, tops: Tops | None = None) -> Errors | None:
+    def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return what files say of the errors of cells; ``tops``: as for :meth:`intervals`."""
         error, intervals = self.cell_errors(), self.intervals(tops)
-        return None if error is None else Errors(error, intervals)
+        return None if error is None else RowErrors(error, intervals)
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
         """95 % intervals of single cells, as :meth:`estimate` gives them; None: there are none.

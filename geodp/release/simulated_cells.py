@@ -71,7 +71,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     tree = method.tree_variance(table.grid, table.event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
     simulation = Simulation(method, table, table.event, tree, releases)
-    progress.begin("Simulating releases", 4 * releases)
+    progress.begin("Simulating releases", 4 * releases, public=True)
     count = table.count.astype(np.float64)
     found, standin = [], simulation.stand_in(table.key, count)
     known = np.zeros(MARGINS.up.shape, np.bool_)

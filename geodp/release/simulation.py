@@ -108,7 +108,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
     if not any(known.clamped for known in closed):
         return closed
     simulation = Simulation(method, table, table.event, tree, RELEASES)
-    progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
+    progress.begin("Simulating releases", RELEASES * (SHARPER + 2), public=True)
     low, high, error = simulation.errors(KeyRuns.of(regions))
     losses, sums, found = simulation.losses(), release.node_sums, []
     held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
@@ -293,6 +293,7 @@ class Simulation:
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a key that everybody may know."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
-        released = self.method.release(table, self.event, NoiseKey(digest))
+        with progress.unsaid():
+            released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()
         return released

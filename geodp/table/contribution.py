@@ -150,7 +150,7 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     Examples
     --------
     >>> combine_bounds([ContributionBound(1, "geodp"), ContributionBound(3)])
-    ContributionBound(value=3, stated_by='operator', layout='')
+    ContributionBound(value=3, stated_by='operator')
     """
     order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.advice import no_attribute
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
 from geodp.kernels.searching import find
 from geodp.privacy.assumption import ContributionBound
-from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
+
+INSTEAD = {
+    "to_pandas to_geopandas to_polars to_arrow to_xarray to_csv to_file save write plot": (
+        "it is confidential, and the release that geodp.publish(table, ...) makes of it has it"
+    ),
+    "head columns index iloc loc values describe rows": (
+        "it is confidential; key and count are its arrays, and grid.decode(key) has the cells"
+    ),
+    "shape size bounds crs": "grid has it",
+    "total sum": "count.sum() is its sum, which is confidential",
+}
+"""What a table has, by the names that people try who know frames and releases."""
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""
@@ -116,7 +128,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTable(Cells, FromFrames):
+class CountTable(Cells):
     """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.
@@ -246,6 +258,12 @@ class CountTable(Cells, FromFrames):
     def rows(self) -> int:
         """Rows of the files that are counted; of a table from arrays, its occupied cells."""
         return self.key.size if self.reading is None else self.reading.inside
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames and releases have."""
+            raise no_attribute(self, "A table of counts", name, INSTEAD)
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"

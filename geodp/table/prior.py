@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
+from geodp.reprs import one_line
 from geodp.table.counts import Cells, exact_sum
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
@@ -60,6 +61,8 @@ class Prior:
         Where it was published, in words with which the operator vouches that it is public; every
         release quotes it. Of an earlier release that was charged: which it is.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     key: NDArray[np.uint64] = field(repr=False)

@@ -25,6 +25,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import REPLACE
+from geodp.reprs import one_line
 from geodp.table.counts import Cells, CountTable, whole_counts
 from geodp.table.released import ReleasedTable
 
@@ -49,6 +50,8 @@ class PublicTotals:
     source : str
         Where the totals were published, in words; every release quotes it.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     names: tuple[tuple[str, ...], ...]

@@ -57,6 +57,10 @@ class Reading:
     doubled: int = field(default=0, repr=False)
     public: StatedReading | None = None
 
+    def __repr__(self) -> str:
+        form = "" if self.public is None else f"{self.public.form}, "
+        return f"Reading({form}confidential)"
+
     @property
     def inside(self) -> int:
         """Counts in the domain."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from geodp.reprs import one_line
+
 KnownBy: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
 """Who says a fact: an option of this call, the file's own metadata, the layout of a publisher, the
 form of the first values, or nobody, so that geodp's default holds."""
@@ -27,6 +29,8 @@ class Fact:
     >>> Fact("encoding", "cp932", "values")
     Fact(field='encoding', value='cp932', known_by='values')
     """
+
+    __repr__ = one_line
 
     field: str
     value: str
@@ -105,6 +109,9 @@ class Source:
     other: int = 0
     without_person: int = 0
     totals: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, confidential)"
 
     @property
     def in_memory(self) -> bool:

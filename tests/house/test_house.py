@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress registry typing"
+GROUND = "advice errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -27,9 +27,11 @@ costs; a selection is explained as other releases are. Only their commands know 
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
+    "advice": "",
     "errors": "",
     "progress": "",
     "registry": "",
+    "reprs": "",
     "typing": "",
     "kernels": "",
     "grid": "kernels",
@@ -118,7 +120,7 @@ OUTSIDE = {
     "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read features release/frames table/memory"),
+    "shapely": ("", "grid io/read features release/frames"),
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "

@@ -80,7 +80,7 @@ def test_raw_and_released_tables_are_different_types():
     assert isinstance(release.table, geodp.ReleasedTable)
     assert not isinstance(release.table, geodp.CountTable)
     assert isinstance(release.table.event, Measurement)
-    with pytest.raises(UsageError, match="Publishing takes a table of counts"):
+    with pytest.raises(UsageError, match="This is published already"):
         geodp.publish(release.table, epsilon=1, contribution=1)
 
 

@@ -157,7 +157,7 @@ def array(counts, name):
     axis = 500 + 1000 * np.arange(4)
     places = {"y": 3e6 + axis, "x": 4e6 + axis}
     found = xarray.DataArray(counts, places, ("y", "x"), name)
-    return geodp.CountTable.from_xarray(found, GRID)
+    return geodp.read(found, GRID)
 
 
 @pytest.mark.parametrize("make", ["dense", "array", "frame", "points"])

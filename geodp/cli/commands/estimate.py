@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from geodp import progress
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 
 METHODS = ("closed-form", "simulation")
@@ -46,7 +45,7 @@ def estimate(**options: Any) -> None:
 
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
-    with progress.show(sys.stderr):
+    with tell_steps():
         found = release.estimate_all(shapes.values(), method=options["method"])
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
     limit = release.card().display_below

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
@@ -24,7 +21,7 @@ from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, inputs, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
+from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps, time_phase
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -113,8 +110,8 @@ def publish(**options: Any) -> None:
     """
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
-        with progress.show(sys.stderr), ExitStack() as stack:
-            said = _publish(options, seconds, stack)
+        with tell_steps(lines=not options["pad_time"]):
+            said = _publish(options, seconds)
         if options["profile"]:
             for phase, took in seconds.items():
                 click.echo(f"{phase} {took:.3f} s", err=True)
@@ -155,7 +152,7 @@ class _Start:
             )
 
 
-def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     """Publish; what is to be said of it."""
     context = click.get_current_context()
     inferred = complete(context, options)
@@ -170,7 +167,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     on_cluster = ask_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):
-        start = _start(options, plan, stack)
+        start = _start(options, plan)
     if on_cluster:
         return publish_on_cluster(options, start.grid, start.request)
     if options["resume"]:
@@ -195,14 +192,11 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     return _write(options, start, prepared, seconds, inferred=inferred)
 
 
-def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
+def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
     """Open and check what a run goes by: whatever can be refused without the data is."""
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
-    from geodp.kernels.jit import watch_compiling
 
-    if sys.stderr.isatty():
-        stack.enter_context(watch_compiling(say_once()))
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import click
 
 from geodp import progress
 from geodp.cli.options import StrictCommand
+from geodp.cli.running import tell_steps
 from geodp.errors import OutputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def warmup(as_json: bool) -> None:
     rehearsed too. Methods other than pyramid, parts and topdown compile the little that they need
     beyond when they are first used.
     """
-    from geodp.kernels.jit import CACHE, cache_folder, count_compiled, watch_compiling
+    from geodp.kernels.jit import CACHE, cache_folder, count_compiled
 
     started = time.perf_counter()
     rehearsals = list(_rehearsals())
@@ -50,8 +50,7 @@ def warmup(as_json: bool) -> None:
         raise OutputError(NO_CACHE.format(CACHE.wrong))
     with (
         tempfile.TemporaryDirectory(prefix="geodp-warmup-") as place,
-        progress.show(sys.stderr) as bar,
-        watch_compiling(lambda kernel: setattr(bar, "what", f"Compiling {kernel}")),
+        tell_steps(),
         progress.unsaid(),
     ):
         for number, rehearse in enumerate(rehearsals):

@@ -34,6 +34,7 @@ from geodp.features.audit.recoding import CHOSEN, Recoding
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.reprs import one_line
 
 STEP = Fraction(1, 10**9)
 """An epsilon that is looked for is a multiple of it."""
@@ -66,6 +67,8 @@ class Threshold:
     interval : (Fraction, Fraction)
         Bounds of the least delta for that epsilon; the guarantee holds for the upper one.
     """
+
+    __repr__ = one_line
 
     k: int
     rate: Fraction

@@ -19,6 +19,7 @@ from geodp.features.compare.tails import (
     tail_of_sum,
 )
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 FEW = 2048
@@ -39,6 +40,8 @@ class CellDifferences:
     basis : str
         ``"exact"`` law of the errors, or ``"long-tailed"``: as if each had one Laplace noise.
     """
+
+    __repr__ = one_line
 
     key: NDArray[np.uint64]
     difference: NDArray[Any]

@@ -14,6 +14,7 @@ from geodp.features.compare.cells import variances_at
 from geodp.features.compare.difference import Hypothesis
 from geodp.features.compare.regions import is_same
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 EXCESS_STEPS = 64
@@ -38,6 +39,8 @@ class CellChanges:
         ``"long-tailed"``: as if each cell had one Laplace noise in each release;
         ``"conservative"``: by both intervals of the cell, which a clamp has widened.
     """
+
+    __repr__ = one_line
 
     key: NDArray[np.uint64]
     old: NDArray[Any]

@@ -11,6 +11,7 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.features.compare.tails import tail_of_sum
+from geodp.reprs import one_line
 
 Alternative = Literal["two-sided", "greater", "less"]
 """What a small p-value speaks for: another difference than that of the null hypothesis, a larger
@@ -44,6 +45,8 @@ class Difference:
         many Laplace noises as have the same fourth cumulant; ``"conservative"``: from intervals
         that a clamp has widened.
     """
+
+    __repr__ = one_line
 
     difference: int | float
     standard_error: float

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 ROUNDS = 200
@@ -39,6 +40,8 @@ class Logit:
     covariance : float64[features, features]
     log_likelihood : float
     """
+
+    __repr__ = one_line
 
     coefficients: FloatArray
     standard_errors: FloatArray

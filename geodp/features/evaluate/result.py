@@ -16,6 +16,7 @@ from geodp.features.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, T
 from geodp.features.evaluate.queries import Polygons, Queries
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 NOTICE = (
     "CONFIDENTIAL: these errors were measured against the confidential counts and are not "
@@ -57,6 +58,8 @@ class Evaluation:
     queries : dict
         Of every method, where queries were asked for: released less true, float64[trials, q].
     """
+
+    __repr__ = one_line
 
     terms: Terms
     trials: int

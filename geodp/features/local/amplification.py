@@ -39,6 +39,7 @@ from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise.law import exp_interval
+from geodp.reprs import one_line
 
 MOST_REPORTS = 1 << 30
 """More devices count as so many, which is safe."""
@@ -76,6 +77,8 @@ class Shuffled(ApproximateDP):
     shuffler : str
         Who is trusted to mix them.
     """
+
+    __repr__ = one_line
 
     local: PureDP = field(kw_only=True)
     reports: int = field(kw_only=True)

@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import PureDP
+from geodp.reprs import one_line
 
 WEAK = 16
 """An epsilon above protects hardly anybody and has to be asked for."""
@@ -94,6 +95,8 @@ class Blend:
     keep, lie : float64[labels]
         Probability of the truth, and of each other value.
     """
+
+    __repr__ = one_line
 
     shares: tuple[Fraction, ...]
     epsilons: tuple[Fraction | None, ...]

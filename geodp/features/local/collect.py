@@ -26,6 +26,7 @@ from geodp.kernels.pyramid.shares import share
 from geodp.privacy.reports import LocalReports
 from geodp.release.outline import outline
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import IntArray, ReportArray
 
@@ -57,6 +58,8 @@ class Sums:
         Digests of the reports of every file that was added up, in order; the same for the same
         reports in another order or form of file, see :class:`_Content`.
     """
+
+    __repr__ = one_line
 
     round: Round
     state: TreeState

@@ -28,6 +28,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.neighbours import canonical_unit
 from geodp.privacy.reports import LocalReports
+from geodp.reprs import one_line
 from geodp.table.plain import read_plain
 from geodp.table.stated.domain import StatedDomain
 
@@ -70,6 +71,8 @@ class LocalPlan:
     allow_weak : bool
         Take an epsilon above 16.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     depth: int

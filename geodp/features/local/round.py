@@ -25,6 +25,7 @@ from geodp.grid.grid import Grid
 from geodp.io.opening import read_json
 from geodp.io.verify.readback import grid_of
 from geodp.privacy.reports import LocalReports
+from geodp.reprs import one_line
 from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import Least, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
@@ -138,6 +139,8 @@ class Round:
     UsageError
         Settings that do not go together.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     depth: int

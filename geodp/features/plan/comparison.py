@@ -13,6 +13,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class Comparison:
     refused : dict of str to str
         Methods that cannot take the grid or the budget, and why.
     """
+
+    __repr__ = one_line
 
     plans: tuple[Plan, ...]
     refused: dict[str, str]

@@ -22,6 +22,7 @@ from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
@@ -59,6 +60,8 @@ class Dominance:
     words : str
         What was simulated.
     """
+
+    __repr__ = one_line
 
     plan: Plan
     ratios: dict[int, float]

@@ -32,6 +32,7 @@ from geodp.features.plan.regions import (
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
+from geodp.reprs import one_line
 from geodp.table.proxy import Proxy
 
 REGIONS = 200
@@ -108,6 +109,8 @@ class Objectives:
     >>> [(one.name, one.weight) for one in found.families]
     [('municipalities', 3.0), ('cells', 1.0), ('polygons:10km2', 1.0)]
     """
+
+    __repr__ = one_line
 
     families: tuple[Objective, ...]
     relative: bool = False

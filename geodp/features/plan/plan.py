@@ -71,6 +71,9 @@ class Plan:
     wanted: Mapping[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Plan({self.name}, {self.event.loss}, {self.grid!r})"
+
     @property
     def name(self) -> str:
         """The method and its settings."""

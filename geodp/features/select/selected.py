@@ -30,6 +30,7 @@ from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, ground, release_key, spent
 from geodp.release.request import Request
+from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
@@ -67,6 +68,8 @@ class Selected:
     public_facts : tuple of str
         What a refusal would have told, so that the card says it is not protected.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     question: Question

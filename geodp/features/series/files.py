@@ -80,7 +80,7 @@ class StagedSeries:
         public.mkdir()
         snapshots, shown = [], []
         for time, one in zip(periods.names, released, strict=True):
-            progress.begin(f"Writing {time}")
+            progress.begin(f"Writing {time}", public=True)
             (public / time).mkdir()
             named = replace(one, card=replace(one.card, name=self.name))
             write_public(named, public / time)

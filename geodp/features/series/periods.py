@@ -47,6 +47,9 @@ class Periods:
     names: tuple[str, ...]
     step: Step
 
+    def __repr__(self) -> str:
+        return f"Periods({self.names[0]} to {self.names[-1]}, {len(self.names)} {self.step}s)"
+
     @classmethod
     def of(cls, names: Sequence[str]) -> Self:
         """Check times, in their order.

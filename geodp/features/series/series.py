@@ -47,6 +47,9 @@ class Series(list[Release]):
         self.smoothing = smoothing
         self.whole = whole
 
+    def __repr__(self) -> str:
+        return f"Series({self.periods!r}, {self.whole.loss})"
+
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index without snapshots and files."""
         whole, charge = self.whole, self[0].charge

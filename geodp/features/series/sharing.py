@@ -28,6 +28,7 @@ from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 Person = Literal["all", "one"]
 Noise = Literal["best", "laplace", "gaussian"]
@@ -68,6 +69,8 @@ class Sharing:
         Closed forms of a snapshot by the kind of noise; None where it depends on the data, empty
         where the noise would be too wide to be drawn.
     """
+
+    __repr__ = one_line
 
     snapshots: int
     person: Person

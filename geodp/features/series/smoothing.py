@@ -34,6 +34,7 @@ from geodp.mechanisms.trees.layer import Known
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -61,6 +62,8 @@ class Smoothing:
     cycles : tuple of int
         Steps after which the like comes again, beside the step before.
     """
+
+    __repr__ = one_line
 
     mode: Literal["both", "forward", "none"]
     cycles: tuple[int, ...] = ()

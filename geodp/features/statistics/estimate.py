@@ -158,7 +158,8 @@ def estimate_statistics(
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
-    progress.begin("Simulating releases", 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES)
+    trials = 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES
+    progress.begin("Simulating releases", trials, public=True)
     taken = release.measurements
     found = None if taken is None else deconvolve(grid, taken, classes)
     evidence = _Evidence.of(board, list(every.values()), prior, found)

@@ -24,7 +24,7 @@ from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
-from geodp.io.write.uncertainty import Errors, beside_of
+from geodp.io.write.uncertainty import RowErrors, beside_of
 from geodp.io.write.view import View
 from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
@@ -56,7 +56,7 @@ def write_part(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     metadata: dict[str, Any],
 ) -> dict[str, Any]:
     """Write one part; it appears complete or not at all, and again the same if written again.

@@ -311,9 +311,9 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
         )
     if not overwrite:
         raise UsageError(
-            f"{final} exists and holds a release; use --overwrite to replace it. One that was "
-            "published stays where it is: write its correction to another folder, with "
-            "--supersedes."
+            f"{final} exists and holds a release; use --overwrite (overwrite=True) to replace it. "
+            "One that was published stays where it is: write its correction to another folder, "
+            "with --supersedes."
         )
 
 

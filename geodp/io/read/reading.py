@@ -29,8 +29,9 @@ def read(
 
     Parameters
     ----------
-    paths : path, sequence of paths, or a table in memory
-        As every reader takes them.
+    paths : path, sequence of paths, or a table or an array in memory
+        As every reader takes them: frames of pandas, geopandas, Polars and Arrow, and arrays of
+        xarray, which are rasters.
     grid : Grid or str
         The public grid; ``"jis:half"`` is the whole extent of that code system.
     reader : str, optional
@@ -75,10 +76,14 @@ def _read(
     from geodp.grid.grid import Grid
     from geodp.io.read import READERS
     from geodp.io.read.points import Points
+    from geodp.io.read.raster import Raster
+    from geodp.io.read.rows.input_files import LabelledArray
     from geodp.io.read.table import Table
 
     on = Grid.mesh(grid) if isinstance(grid, str) else grid
-    if reader is None:
+    if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
+        chosen: type[Reader] = Raster
+    elif reader is None:
         chosen = choose(Call(_names(paths), spec_of(on), _given(options, READERS)))
     elif reader in READERS:
         chosen = READERS[reader]
@@ -89,9 +94,11 @@ def _read(
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.settle import settle
+    from geodp.io.read.rows.arrow import convert_once
 
-    settled, facts = settle(made, paths)
-    table = settled.read(paths)
+    given = convert_once(paths)
+    settled, facts = settle(made, given)
+    table = settled.read(given)
     if not facts or table.reading is None:
         return table
     return replace(table, reading=table.reading.restate(facts))

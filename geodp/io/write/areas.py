@@ -19,7 +19,7 @@ from geodp.io.write import csv, parquet, tables
 from geodp.io.write.csv import types_entry, write_csv, write_rows
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of, six_digits
 from geodp.io.write.view import View
 
 
@@ -37,7 +37,7 @@ class AreaTables(Format):
         """Write the levels one by one, the coarsest first."""
         card, grid = released.card, released.table.grid
         for areas in released.areas():
-            progress.begin(f"Writing {areas.level}")
+            progress.begin(f"Writing {areas.level}", public=True)
             stem = file_names(grid, card.name)[areas.level]
             about = parquet.describe_release(areas.event, card.schema, card.name, card.release_id)
             columns, located = write_areas(
@@ -104,7 +104,7 @@ def write_areas(
         Whether the Parquet file has geometries too.
     """
     rows_path, columns_path = (stem.parent / f"{stem.name}.{e}" for e in ("csv", "parquet"))
-    errors = None if areas.standard_error is None else Errors(areas.standard_error)
+    errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
         view = View(table, name, errors)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.measured import Measurements
@@ -27,7 +27,7 @@ class Released:
     table : ReleasedTable
     card : Card
         With the name of the count and, but for the first format, the release's id; without files.
-    errors : Errors or None
+    errors : RowErrors or None
         Of the cells; None where the error depends on the data.
     areas : callable
         Sums of every level of official areas or regions, one after the other.
@@ -41,7 +41,7 @@ class Released:
 
     table: ReleasedTable
     card: Card
-    errors: Errors | None
+    errors: RowErrors | None
     areas: Callable[[], Iterable[Areas]] = tuple
     measurements: Measurements | None = None
     totals: PublicTotals | None = None

@@ -28,7 +28,7 @@ from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released, values_in_words
-from geodp.io.write.uncertainty import ERROR, Errors, names_of
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -143,8 +143,8 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
 
 
 def _count_windows(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
-    """`windows`, counted for the operator's eyes."""
-    progress.begin(what, -(-place.rows // BLOCK))
+    """`windows`, counted for those who wait."""
+    progress.begin(what, -(-place.rows // BLOCK), public=True)
     for number, window in windows(place):
         yield number, window
         progress.advance()
@@ -169,7 +169,7 @@ def write_cog(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     tags: dict[str, str],
 ) -> None:
     """Write a Cloud Optimized GeoTIFF, north up, window by window.
@@ -187,7 +187,7 @@ def write_cog(
     path : Path
     name : str
         Of the count: the first words of every band's description.
-    errors : Errors or None
+    errors : RowErrors or None
         With one standard error for all cells; None leaves the bands out.
     tags : dict of str
         TIFF tags and metadata of the file.
@@ -312,7 +312,7 @@ def _pack_aside(draft: Path, path: Path) -> None:
         with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
             pack(draft, path)
 
-    progress.begin("Packing the raster")
+    progress.begin("Packing the raster", public=True)
     pool = ThreadPoolExecutor(1)
     try:
         pool.submit(run).result()
@@ -366,7 +366,7 @@ def georeference(place: Lattice) -> dict[str, Any]:
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
 
-def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: Errors | None) -> None:
+def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) -> None:
     bands = band_count(grid)
     for number, window in _count_windows(grid.places[0], "Writing the raster"):
         empty = background(grid, window)

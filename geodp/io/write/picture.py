@@ -61,7 +61,7 @@ class Picture(Format):
         """Draw the map."""
         table, card = released.table, released.card
         name = card.name
-        progress.begin("Drawing the map")
+        progress.begin("Drawing the map", public=True)
         (folder / f"{name}.png").write_bytes(draw_map(table, card))
         what = "the map as a picture, colours on a fixed scale"
         if not all(map(families, (name, name_of_counts(name, table.event.unit)))):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -102,7 +102,7 @@ def arrow_columns(
     rows: slice,
     index: IntArray,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
 ) -> Any:
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]

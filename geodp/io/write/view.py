@@ -15,7 +15,7 @@ import pyarrow as pa
 from geodp import progress
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.tables import CHUNK, arrow_columns, require_released
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
 
@@ -72,7 +72,7 @@ class View:
         Anything else is refused: what is written is public.
     name : str
         Of the count's column.
-    errors : Errors or None
+    errors : RowErrors or None
         None leaves their columns out.
     kept : KeptRows or None
         Where columns lie that were made once; None: they are made for whoever asks.
@@ -80,7 +80,7 @@ class View:
 
     table: ReleasedTable
     name: str
-    errors: Errors | None
+    errors: RowErrors | None
     kept: KeptRows | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class View:
 
     def rows(self, what: str) -> Iterator[Rows]:
         """Yield all rows, some at a time; ``what`` is counted for the operator's eyes."""
-        progress.begin(what, self.table.key.size)
+        progress.begin(what, self.table.key.size, public=True)
         for rows in self._keep() if self.kept is not None else self._make_all():
             yield rows
             progress.advance(rows.columns.num_rows)

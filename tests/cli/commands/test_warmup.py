@@ -116,17 +116,18 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import kernels_here as kernels\n"
-        "from geodp.kernels.jit import count_compiled, watch_compiling\n"
-        "from geodp.cli.running import say_once\n"
-        "tell = say_once()\n"
-        "said = []\n"
-        "with watch_compiling(said.append), watch_compiling(tell):\n"
+        "from geodp import progress\n"
+        "from geodp.kernels.jit import count_compiled\n"
+        "from geodp.cli.running import tell_steps\n"
+        "said, begins = [], progress.compile_begins\n"
+        "progress.compile_begins = lambda kernel: (said.append(kernel), begins(kernel))\n"
+        "with tell_steps():\n"
         "    kernels.raised(1); kernels.raised(2)\n"
-        "kernels.raised(1.5)\n"
         "print(said, count_compiled())\n"
+        "kernels.raised(1.5)\n"
     )
     first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
-    assert first.stdout == "['raised', 'doubled'] (4, 0)\n", first.stderr
+    assert first.stdout == "['raised', 'doubled'] (2, 0)\n", first.stderr
     assert first.stderr.count("geodp warmup does it ahead") == 1
-    assert second.stdout == "[] (0, 2)\n"
+    assert second.stdout == "[] (0, 1)\n"
     assert second.stderr == ""

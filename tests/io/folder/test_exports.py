@@ -136,7 +136,7 @@ def test_arrays_come_back(opened, name, tmp_path):
     export(found, "netcdf", tmp_path / "to")
     path = tmp_path / "to" / "residents.nc"
     with xarray.open_dataset(path, engine="scipy", decode_coords="all") as read:
-        table = geodp.CountTable.from_xarray(read["count"], found.grid)
+        table = geodp.read(read["count"], found.grid)
         assert np.array_equal(table.key, found.table.key)
         assert np.array_equal(table.count, found.table.count)
         assert read.attrs["license"] == "CC-BY-4.0"

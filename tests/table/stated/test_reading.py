@@ -202,7 +202,7 @@ def test_an_array_states_its_name_its_coordinates_and_its_unit() -> None:
     array = xarray.DataArray(
         np.full((64, 64), 3), {"n": y, "e": x}, ("n", "e"), "residents", {"units": "people"}
     )
-    found = stated(geodp.CountTable.from_xarray(array, PLANE, x="e", y="n"))
+    found = stated(geodp.read(array, PLANE, x="e", y="n"))
     assert found == StatedReading(
         form="array",
         places={"x": "e", "y": "n"},

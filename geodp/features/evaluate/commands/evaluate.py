@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp import progress
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import grid_options, inputs, split_specs
@@ -26,6 +24,7 @@ from geodp.cli.output import (
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.regions import POLYGON_NAME
 from geodp.cli.request import request_options, terms_of
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -150,8 +149,9 @@ def evaluate(**options: Any) -> None:
         from geodp.io.read.public.polygons import read_polygons
 
         polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
-    table = read(options, grid, key)
-    with _progress() as progress:
+    with tell_steps():
+        table = read(options, grid, key)
+        progress.begin("Evaluating", 1.0)
         found = run(
             table,
             methods=specs,
@@ -162,7 +162,7 @@ def evaluate(**options: Any) -> None:
             polygons=polygons,
             processes=options["processes"],
             public=options["public_input"],
-            progress=progress,
+            progress=_tell,
             **terms.arguments,
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
@@ -183,22 +183,9 @@ def evaluate(**options: Any) -> None:
 COMMAND = evaluate
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on stderr where a person looks on."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Evaluating", total=None)
-
-        def told(done: int, trials: int) -> None:
-            bar.update(task, completed=done, total=trials)
-
-        yield told
+def _tell(done: int, trials: int) -> None:
+    """Tell how many trials are done."""
+    progress.part(done / trials)
 
 
 def _show(found: Evaluation) -> None:

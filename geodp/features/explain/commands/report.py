@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -63,7 +65,9 @@ def report(
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        text = _page(release, language or "en", about)
+        with tell_steps():
+            progress.begin("Writing the page", public=True)
+            text = _page(release, language or "en", about)
     elif form == "md":
         text = markdown(card)
     else:

@@ -14,6 +14,7 @@ import click
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import area_text, number_text, require_drawn, require_free, write_file
+from geodp.cli.running import tell_steps
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def aggregate(
     from geodp.features.local.collect import aggregate as make
     from geodp.features.local.round import read_round
 
-    found = make(read_round(file), reports)
+    with tell_steps():
+        found = make(read_round(file), reports)
     found.write(output, overwrite=overwrite)
     if as_json:
         _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
@@ -165,8 +167,9 @@ def publish(
     from geodp.features.local.collect import publish as make
 
     found = Sums.read(sums)
-    release = make(found.round, found, spread=spread)
-    written = release.write(output, name=name, overwrite=overwrite)
+    with tell_steps():
+        release = make(found.round, found, spread=spread)
+        written = release.write(output, name=name, overwrite=overwrite)
     if as_json:
         _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
         return

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp import progress
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.cli.regions import POLYGON_NAME
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
 
@@ -121,6 +123,36 @@ def plan(**options: Any) -> None:
     --output wrote with --plan.
     """
     wish = _check_objective(click.get_current_context())
+    with tell_steps():
+        progress.begin("Planning", public=True)
+        main, found, every, sharing = _plan(options, wish)
+    document = _document(every, found, options["smallest"])
+    if sharing is not None:
+        document["series"] = list(sharing.sentences)
+    if options["output"] is not None:
+        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.features.plan.figure import plot_plans
+
+        picture = io.BytesIO()
+        plot_plans(every, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+    for words in main.warnings:
+        click.echo(f"Warning: {words}", err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show(every, found, options["smallest"])
+        click.echo("\n".join(document.get("series", ())))
+
+
+COMMAND = plan
+
+
+def _plan(
+    options: dict[str, Any], wish: str | None
+) -> tuple[Plan, Dominance | None, Comparison, Sharing | None]:
+    """Plan what is asked for, beside other methods; also how a series shares its budget."""
     from geodp.features.plan.api import Comparison, compare, dominate, optimise
     from geodp.features.plan.plan import plan as planned
 
@@ -152,27 +184,7 @@ def plan(**options: Any) -> None:
             grid, sharing.method if sharing else choose_with_marginals(options, grid), **given
         )
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
-    document = _document(every, found, options["smallest"])
-    if sharing is not None:
-        document["series"] = list(sharing.sentences)
-    if options["output"] is not None:
-        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
-    if options["plot"] is not None:
-        from geodp.features.plan.figure import plot_plans
-
-        picture = io.BytesIO()
-        plot_plans(every, picture, options["plot"].suffix[1:].lower())
-        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
-    for words in main.warnings:
-        click.echo(f"Warning: {words}", err=True)
-    if options["as_json"]:
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-    else:
-        show(every, found, options["smallest"])
-        click.echo("\n".join(document.get("series", ())))
-
-
-COMMAND = plan
+    return main, found, every, sharing
 
 
 def _check_objective(context: click.Context) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import open_ledger, read_request, request_options
-from geodp.cli.running import describe_call, tell_if_kept
+from geodp.cli.running import describe_call, tell_if_kept, tell_steps
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
@@ -143,7 +142,7 @@ def _run(options: dict[str, Any], question: Question) -> None:
     require_known(click.get_current_context())
     complete_with_commit()
     call = {"question": repr(question), **describe_call(options)}
-    with progress.show(sys.stderr), tell_if_kept(options["output"]):
+    with tell_steps(), tell_if_kept(options["output"]):
         choose = _resume if options["resume"] else _choose
         card, written = choose(options, question, call)
     click.echo(_say(options, card, written))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,7 @@ from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, tell_if_kept
+from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps
 from geodp.cli.stated import read_stated
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
@@ -141,7 +140,7 @@ def publish_series(**options: Any) -> None:
     the data is printed.
     """
     with pad_time(options["pad_time"]):
-        with progress.show(sys.stderr):
+        with tell_steps(lines=not options["pad_time"]):
             said = _publish(options)
         click.echo(said)
 

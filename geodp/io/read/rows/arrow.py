@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.opening import parse_json
-from geodp.io.read.rows.input_files import ArrowStream, guard
+from geodp.io.read.rows.input_files import ArrowStream, Given, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 from geodp.table.source import TABLE_IN_MEMORY, Fact
 
@@ -43,6 +44,40 @@ WKB = b"geoarrow.wkb"
 
 NATIVE = ("point", "polygon", "multipolygon")
 """Kinds of geometries that are read where they stand as coordinates, one column of one kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """A frame of pandas that was converted to Arrow, for all who ask; its repr shows no rows.
+
+    Attributes
+    ----------
+    name : str
+        Of its library and class.
+    active : str
+        As :class:`ArrowTable` has it.
+    table : pyarrow.Table
+    """
+
+    name: str
+    active: str
+    table: pa.Table = field(repr=False)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a capsule of an ArrowArrayStream."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def convert_once(given: Given) -> Given:
+    """Return a frame of pandas or geopandas as Arrow has it; whatever else is given as it is.
+
+    A frame converts all of its rows whenever it is asked for its columns. Other libraries hand
+    theirs over as they are, or run a query bit by bit.
+    """
+    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(given).__mro__):
+        return given
+    asked = ArrowTable.open(cast(ArrowStream, given))
+    return Converted(asked.name, asked.active, guard(asked.name, asked.stream.read_all, ENGINE))
 
 
 @dataclass(frozen=True)
@@ -70,6 +105,8 @@ class ArrowTable:
     @classmethod
     def open(cls, given: ArrowStream) -> ArrowTable:
         """Ask for the schema. InputError where a column is of no one type."""
+        if isinstance(given, Converted):
+            return cls(given.name, given.table.to_reader(), given.active)
         kind = type(given)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
         if kind.__name__ == "Series":

@@ -33,6 +33,7 @@ from geodp.io.read.rows.input_files import (
     FilePath,
     Given,
     InputFile,
+    LabelledArray,
     input_files,
     list_paths,
 )
@@ -175,6 +176,8 @@ def open_tables(
                 "encoding=)."
             )
     span = Span(header_row, last_row, first_row)
+    if isinstance(paths, LabelledArray):
+        raise UsageError("An array of xarray is a raster: geodp.read(array, grid), or read_raster.")
     if isinstance(paths, ArrowStream):
         if span.is_named:
             raise UsageError(NO_OTHER_ROWS)
@@ -365,9 +368,9 @@ def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> in
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 
-def _header_row(table: InputTable) -> int:
-    """Return the row of the names: 1 where a table is no text and no sheet."""
-    return int(getattr(table, "header_row", 1))
+def _header_row(table: InputTable) -> int | None:
+    """Return the row of the names: 1 where a table is no text and no sheet, none in memory."""
+    return None if isinstance(table, ArrowTable) else int(getattr(table, "header_row", 1))
 
 
 def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
@@ -388,6 +391,11 @@ def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
         return (
             "the header has one column only, so that the delimiter may be another "
             f"(--delimiter, delimiter=).{remedy}"
+        )
+    if not known and isinstance(table, ArrowTable):
+        return (
+            "nor is any other of the frame known, so that they may be data and are not shown; "
+            "correct the name that is asked for, or rename the frame's columns."
         )
     if not known:
         return (

@@ -39,8 +39,16 @@ class ArrowStream(Protocol):
         """Return a capsule of an ArrowArrayStream."""
 
 
-Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream
-"""What tables are read from: files, or a table in memory."""
+@runtime_checkable
+class LabelledArray(Protocol):
+    """An array of xarray: numbers over dimensions with coordinates."""
+
+    dims: Any
+    coords: Any
+
+
+Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
+"""What tables are read from: files, or a table or an array in memory."""
 
 T = TypeVar("T")
 
@@ -214,8 +222,11 @@ def list_paths(paths: Given) -> list[FilePath]:
     Raises UsageError for none, and for a table in memory; InputError for a file that is there
     twice, whose people would be counted twice, and as :func:`find_files` does.
     """
-    if isinstance(paths, ArrowStream):
-        raise UsageError("Give files here; a table in memory is read by read_table or read_points.")
+    if isinstance(paths, ArrowStream | LabelledArray):
+        raise UsageError(
+            "Give files here; a table in memory is read by read_table or read_points, an array by "
+            "read_raster."
+        )
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise UsageError("Give at least one file to read.")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from geodp.accuracy.areas import Areas
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.tables import require_released
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -25,7 +25,7 @@ class ExportSheet:
     table : ReleasedTable
     card : Card
         Of the whole release.
-    errors : Errors or None
+    errors : RowErrors or None
         None where the error depends on the data.
     level : str or None
         None of the cells.
@@ -38,7 +38,7 @@ class ExportSheet:
 
     table: ReleasedTable
     card: Card
-    errors: Errors | None
+    errors: RowErrors | None
     level: str | None = None
     regions: Areas | None = None
     kept: View | None = None

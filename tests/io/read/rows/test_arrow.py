@@ -15,7 +15,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.arrow import bytes_of_texts, is_ascii, numbers_of_digits
+from geodp.io.read.rows.arrow import bytes_of_texts, convert_once, is_ascii, numbers_of_digits
 from geodp.privacy.assumption import ContributionBound
 from tests.io.files import chain
 
@@ -181,3 +181,34 @@ def test_reading_does_not_import_pandas(tmp_path):
     words = [sys.executable, "-c", READ, *map(str, files)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pandas", "geopandas"])
+@pytest.mark.parametrize("named", [{}, {"value": "people"}])
+def test_a_frame_is_converted_once_however_much_is_to_be_found(kind, named, monkeypatch):
+    frame = pandas.DataFrame({"mesh": ["53394611", "53394612"], "people": [812, 40]})
+    grid, owner, method = geodp.Grid.mesh("jis:basic"), pandas.DataFrame, "__arrow_c_stream__"
+    if kind == "geopandas":
+        geopandas = pytest.importorskip("geopandas")
+        frame = geopandas.GeoDataFrame(
+            frame, geometry=geopandas.points_from_xy([139.78, 139.79], [35.68] * 2), crs=6668
+        )
+        owner, method, named = geopandas.GeoDataFrame, "to_arrow", {"code": "mesh", **named}
+    converted, convert = [], getattr(owner, method)
+
+    def counted(self, *given, **options):
+        converted.append(1)
+        return convert(self, *given, **options)
+
+    monkeypatch.setattr(owner, method, counted)
+    assert int(geodp.read(frame, grid, **named).count.sum()) == 852
+    assert len(converted) == 1
+    shown = repr(convert_once(frame))
+    assert shown == f"Converted(name='{kind}.{type(frame).__name__}', active='{frame_of(kind)}')"
+    rows = pa.table({"mesh": ["53394611"], "people": [812]})
+    assert convert_once(rows) is rows
+    assert convert_once("people.csv") == "people.csv"
+
+
+def frame_of(kind):
+    return "geometry" if kind == "geopandas" else ""
