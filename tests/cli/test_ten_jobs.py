@@ -253,14 +253,14 @@ def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
     ring = shapely.box(4320000, 3260000, 4322000, 3262000)
     frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
     frame.to_file(tmp_path / "m.gpkg")
-    asked = ("estimate", release, "--regions", tmp_path / "m.gpkg")
+    asked = ("estimate", release, "--polygons", tmp_path / "m.gpkg")
     done = geodp(*asked)
     assert done.returncode == 2
     assert "--polygon-name" in done.stderr
     assert "AGS, GEN" in done.stderr
     assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
     frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
-    assert "Ulm" in geodp("estimate", release, "--regions", tmp_path / "n.gpkg").stdout
+    assert "Ulm" in geodp("estimate", release, "--polygons", tmp_path / "n.gpkg").stdout
     frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
     assert "ogr2ogr -t_srs EPSG:3035" in geodp(*asked, "--polygon-name", "GEN").stderr
 

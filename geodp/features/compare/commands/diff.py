@@ -27,7 +27,6 @@ FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 @POLYGONS
 @POLYGON_NAME
 @AREA
-@click.option("--cells", is_flag=True, help="Every cell that either release lists: the default.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--output", type=click.Path(path_type=Path), help="CSV file to write instead.")
 @click.option("--overwrite", is_flag=True, help="Replace the file of --output.")
@@ -37,14 +36,13 @@ def diff(**options: Any) -> None:
     \b
     geodp diff release-2025 release-2025-corrected
     geodp diff release-2025 release-2025-corrected --area 5339
-    geodp diff release-2020 release-2025 --cells --output changes.csv
+    geodp diff release-2020 release-2025 --output changes.csv
 
+    Every cell that either release lists, or the regions of --area and --polygons.
     Changes are new less old. Intervals are of each row by itself; geodp compare tests many rows
     together.
     """
-    has_regions = options["regions"] is not None or bool(options["area"])
-    if options["cells"] and has_regions:
-        raise UsageError("Give --cells, or --regions and --area, not both.")
+    has_regions = options["polygons"] is not None or bool(options["area"])
     if options["as_json"] and options["output"] is not None:
         raise UsageError("Give --json or --output, not both.")
     require_named(options)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
-from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
@@ -46,11 +46,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     multiple=True,
     help="West south east north: the error of the sum over these cells; repeatable.",
 )
-@click.option(
-    "--polygons",
-    type=click.Path(path_type=Path),
-    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
+@POLYGONS
 @POLYGON_NAME
 @click.option(
     "--smallest",
@@ -188,8 +184,7 @@ def _check_objective(context: click.Context) -> str | None:
             raise UsageError(f"{names[name]} is not for {grid}: grids.")
         if name in NEEDS and options.get(NEEDS[name]) is None:
             raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+    require_named(options)
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
         raise UsageError("Give one of --weight, --target, --dominate and --for.")
