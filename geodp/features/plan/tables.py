@@ -104,12 +104,15 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
     found = []
     if one.output_cells is not None and one.seconds is not None:
-        cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)
+        few, many = one.output_cells
+        size = f"{many:,} cells of output"
+        if few < many:
+            size = (
+                f"{size} at most, where people live evenly; roughly {few:,} at least, where they "
+                "live on a fifth of the cells; fewer on less"
+            )
         seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
-        found.append(
-            f"roughly {' to '.join(cells)} cells of output in {' to '.join(seconds)} s without "
-            "reading and writing."
-        )
+        found += [f"{size}.", f"{' to '.join(seconds)} s without reading and writing."]
     if one.floor is not None:
         found.append(f"resolution floor {one.floor:,} cell{'s' * (one.floor > 1)}.")
     if smallest is not None:
