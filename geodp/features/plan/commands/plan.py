@@ -16,6 +16,7 @@ from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
 
@@ -32,6 +33,12 @@ FIELDS = (
 """Fields of a request that a plan takes."""
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
+
+
+DRAWN = (
+    "Note: municipalities and polygons are made up here, of sizes that are usual; to choose by your "
+    "own, and to see the error of each, give their file: --for polygons:FILE.geojson."
+)
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
@@ -74,9 +81,10 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @click.option(
     "--for",
     "purpose",
-    help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
-    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, islands "
-    "(what lone settlements lose), file:POLYGONS.geojson; and `relative`.",
+    help="The same for families of regions, with commas between: polygons:FILE.geojson of your own; "
+    "made up: municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles; cells, "
+    "squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT of several; and "
+    "`relative`.",
 )
 @click.option(
     "--prior",
@@ -210,10 +218,13 @@ def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
     asked = Objectives.parse(options["purpose"])
     shapes = {}
     for one in asked.families:
-        if one.family == "file":
+        if one.file:
             from geodp.io.read.public.polygons import read_polygons
 
-            shapes[one.size] = read_polygons(one.size, grid)
+            shapes[one.file] = read_polygons(one.file, grid)
+            given["regions"] |= shapes[one.file]
+    if any(one.is_drawn for one in asked.families):
+        click.echo(translate_message(DRAWN), err=True)
     return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
 
 
