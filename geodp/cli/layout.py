@@ -15,6 +15,7 @@ from geodp.cli.inputs import (
     FACTS,
     ask_sources,
     ask_units,
+    list_stated,
     read_named,
     require_system,
     resolve_attributes,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
-    from geodp.table.source import Fact
 
 RECIPE = "recipe.toml"
 OF_OPERATOR = frozenset({"domain_is_public"})
@@ -44,8 +44,8 @@ ASKS = "asks"
 
 ASK_BY = (
     "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
-    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
-    "them (--where COLUMN=VALUE)"
+    "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
+    "(--where COLUMN=VALUE)"
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -84,27 +84,28 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     require_known(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
     found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
+    if chosen is not None and "by" in chosen.options:
+        _apply(context, options, {"by": chosen.options["by"]})
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
+        settled, asks = {**settled, **found.options}, found.asks
     elif _is_table(options):
         found = _propose_more(context, options, by)
         if found is not None:
-            settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
+            settled, asks = {**settled, **found.options}, found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     if found is None or not found.levels:
         asks = (*asks, *ask_units(options))
     asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
-    options[FACTS] = (*facts, *by.pop(FACTS, ()))
+    options[FACTS] = by.pop(FACTS, ())
     if by:
-        _replace(context, options, {**by, "by": (), "labels": ()})
+        _replace(context, options, {**by, "by": ()})
     settled |= by
-    if asks and found is not None and found.by and not options["axis"]:
+    if asks and found is not None and found.by and not options["labels"]:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
@@ -187,7 +188,7 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
     elif found.values is not None:
         values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
     return {
-        "axis": (*options["axis"], *axes),
+        "labels": (*list_stated(options), *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
         ASKS: found.asks,
@@ -213,10 +214,9 @@ def _propose(
     from geodp.io.read.layout.propose import propose
 
     given = _given(context, options)
-    given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
+    given |= {name: by[name] for name in ("labels", "value") if by.get(name)}
     given["column"] = _columns_of_places({**options, **by}) or None
-    for name in ("by", "labels"):
-        given.pop(name, None)
+    given.pop("by", None)
     found = propose(options["inputs"][0], given, chosen, named=_named_columns(options, by))
     columns = found.options.get("column")
     if columns and options["column"]:  # those of places stand beside those of attributes
@@ -291,7 +291,7 @@ def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
     """Whether the grid, or what says where a row is or what it counts, is left out."""
-    if options["spec"] is None or (options["attribute"] and not options["value"]):
+    if options["spec"] is None:
         return True
     from geodp.cli.readers import choose_reader
     from geodp.io.read.layout.propose import lacks_layout
@@ -304,7 +304,7 @@ def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return columns that are given for places, and not for attributes."""
     from geodp.io.read.reader import convert_by
 
-    named = read_named(options["axis"] or (), "--axis")
+    named = read_named(list_stated(options), "--labels")
     attributes = {*named, *convert_by(options["by"])}
     found = read_named(options["column"] or (), "--column")
     return tuple(f"{name}={found[name]}" for name in found if name not in attributes)

@@ -71,7 +71,7 @@ def test_age_by_sex_on_1_km(reads_first, job, tmp_path):
     assert "--by sex,age" in said
     assert "jis:basic" in said
     assert "--contribution 1" in said
-    labels = ("--by", "sex,age", "--axis", "sex=M,F", "--axis", "age=0-14,15-64,65+")
+    labels = ("--by", "sex,age", "--labels", "sex=M,F", "--labels", "age=0-14,15-64,65+")
     job.publish(path, "--grid", "jis:basic", *BOX, *labels, *ONCE)
     assert job.people() == frame.population.sum()
 

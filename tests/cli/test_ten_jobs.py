@@ -60,7 +60,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
     words, encoding, tmp_path
 ):
     path = write(tmp_path / "t.csv", long(words), encoding)
-    options = (path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    options = (path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
     done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
     assert done.returncode == 5
     assert "--encoding" in done.stderr
@@ -72,7 +72,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
 )
 def test_japanese_values_under_a_plain_header_are_read(words, tmp_path):
     path = write(tmp_path / "t.csv", long(words), "cp932")
-    assert check(tmp_path, path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    assert check(tmp_path, path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
 
 
 def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(tmp_path):
@@ -306,7 +306,7 @@ def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path)
         *("publish", path, "--by", "sex,age", "--value", "*_*", *BOX, *ASKED, "--check"),
         *("--output", tmp_path / "out"),
     ).stderr
-    assert "--axis sex=miehet,naiset --axis age=0_14,15_64,65" in shown
+    assert "--labels sex=miehet,naiset --labels age=0_14,15_64,65" in shown
     path = write(tmp_path / "t.csv", frame.drop(columns="naiset_65_"))
     done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
     assert done.returncode == 2

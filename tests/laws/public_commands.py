@@ -183,7 +183,7 @@ PLACE = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "
 CELLS = ("in.csv", *PLACE, *TERMS)
 MESH_GRID = ("--grid", "jis:basic", "--primary", "5339")
 MESH = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *TERMS)
-AXES = ("--axis", "sex=f,m", "--axis", "age=child,adult,old")
+AXES = ("--labels", "sex=f,m", "--labels", "age=child,adult,old")
 PARTS = ("in.csv", *PLACE, *AXES, "--column", "sex=sex", "--column", "age=age", *TERMS)
 CHARGED = ("--ledger", "ledger", "--dataset", "census")
 SERIES = (*(f"{m}={m}.csv" for m in ("2024-01", "2024-02", "2024-03")), *PLACE, *TERMS)

@@ -37,6 +37,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     """
     from geodp.io.read.layout.inspect import Known
     from geodp.io.read.layout.inspect import inspect as run
+    from geodp.io.read.layout.propose import ask_by
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
@@ -70,7 +71,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     if proposed["preset"]:
         click.echo(f"preset: {proposed['preset']}")
     for name, labels in proposed["attributes"].items():
-        click.echo(f"columns of --attribute {quote(name)}: {', '.join(map(printable, labels))}")
+        click.echo(f"columns of {ask_by(name)}: {', '.join(map(printable, labels))}")
     for words in proposed["asks"]:
         click.echo(f"still to say: {words}")
     if proposed["areas"]:
@@ -210,8 +211,7 @@ NO_GRID = (
 
 BY_NAMES = (
     "Labels in each row may be attributes: --by {names}, with all labels from a public list "
-    "(--axis NAME=LABEL,LABEL... or --labels FILE), or one of them is chosen (--where "
-    "COLUMN=VALUE)."
+    "(--labels NAME=LABEL,LABEL... or NAME=FILE), or one of them is chosen (--where COLUMN=VALUE)."
 )
 
 

@@ -26,7 +26,6 @@ from geodp.cli.output import (
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import request_options, terms_of
-from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.features.evaluate.result import Evaluation

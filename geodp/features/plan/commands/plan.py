@@ -36,8 +36,8 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 
 
 DRAWN = (
-    "Note: municipalities and polygons are made up here, of sizes that are usual; to choose by your "
-    "own, and to see the error of each, give their file: --for polygons:FILE.geojson."
+    "Note: municipalities and polygons are made up here, of usual sizes; to choose by your own, and "
+    "to see the error of each, give their file: --for polygons:FILE.geojson."
 )
 
 
@@ -81,10 +81,10 @@ DRAWN = (
 @click.option(
     "--for",
     "purpose",
-    help="The same for families of regions, with commas between: polygons:FILE.geojson of your own; "
-    "made up: municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles; cells, "
-    "squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT of several; and "
-    "`relative`.",
+    help="The same for families of regions, with commas between: your own (polygons:FILE.geojson), "
+    "made up (municipalities, polygons, polygons:10km2, polygons:64 of so many cells, rectangles), "
+    "cells, squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT where they "
+    "differ; and `relative`.",
 )
 @click.option(
     "--prior",

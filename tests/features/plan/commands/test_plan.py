@@ -126,11 +126,11 @@ def test_polygons_of_a_file_are_planned_for_and_told_and_drawn_ones_say_so(tmp_p
     import shapely
 
     file = tmp_path / "halves.geojson"
-    box = shapely.to_geojson(shapely.box(4e6, 3e6, 4.008e6, 3.016e6))
+    box = shapely.to_geojson(shapely.box(139, 35, 139.5, 36))
     feature = {"type": "Feature", "properties": {"name": "west"}, "geometry": json.loads(box)}
     file.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
-    place = ["--grid", "regular:16x16", "--crs", "EPSG:3035", "--origin", "4e6", "3e6"]
-    asked = [*place, "--cell", "1000", "--epsilon", 1, "--releases", 0]
+    place = ["--grid", "jis:5km", "--bounds", 139, 35, 140, 36]
+    asked = [*place, "--epsilon", 1, "--releases", 0]
     done = run(*asked, "--for", f"polygons:{file}")
     assert "west" in done.stdout
     assert "made up" not in done.stderr

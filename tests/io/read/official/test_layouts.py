@@ -119,7 +119,7 @@ def test_confidential_and_absent_values_of_the_census_count_nobody(mark, tmp_pat
     cells = first.split(",")
     cells[2] = str(mark)  # men
     path.write_text("\n".join((header, ",".join(cells), second)) + "\n")
-    words = ("--bounds", "germany", "--attribute", "sex", "--contribution", 1, "--epsilon", 1)
+    words = ("--bounds", "germany", "--by", "sex", "--contribution", 1, "--epsilon", 1)
     done = geodp("publish", path.name, *words, "--output", "out", "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())
