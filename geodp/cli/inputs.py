@@ -472,8 +472,8 @@ def _needed(options: Mapping[str, Any], name: str) -> Any:
         raise UsageError(f"{asked[0].upper()}{asked[1:]}.")
     if options[name] is None:
         raise UsageError(
-            f"Add --{name.replace('_', '-')}: a regular grid on the Earth takes --crs, --origin and "
-            "--cell together, such as --crs EPSG:3035 --origin 4000000 3000000 --cell 1000."
+            f"Add --{name}: a regular grid on the Earth takes --crs, --origin and --cell together, "
+            "such as --crs EPSG:3035 --origin 4000000 3000000 --cell 1000."
         )
     return options[name]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -279,14 +279,20 @@ def _recipe_line(name: str, value: Any) -> str:
     return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
-def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
-    """Return the command that publishes a file as proposed, under a budget to be changed."""
+def command_of(
+    publish: click.Command, path: FilePath, found: Proposal, blanks: Sequence[str]
+) -> str:
+    """Return the command that publishes a file as proposed, under a budget to be changed.
+
+    ``blanks``: options as they are written whose values are still to be filled in.
+    """
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
-    return write_command(context, options)
+    written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
+    return " ".join(filter(None, (written, *dict.fromkeys(blanks)))) + mark + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:

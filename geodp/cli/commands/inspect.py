@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,11 +75,12 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     for name, labels in proposed["attributes"].items():
         click.echo(f"columns of {ask_by(name)}: {', '.join(map(printable, labels))}")
     for words in proposed["asks"]:
-        click.echo(f"still to say: {words}")
+        click.echo(translate_message(f"still to do: {words}"))
     if proposed["areas"]:
         click.echo(f"public areas (--bounds): {', '.join(proposed['areas'])}")
     if proposed["command"]:
-        click.echo(f"to publish:\n{proposed['command']}")
+        filled = ", what is in capitals filled in" if proposed["blank"] else ""
+        click.echo(f"{translate_message(f'to publish{filled}:')}\n{proposed['command']}")
 
 
 COMMAND = inspect
@@ -126,13 +129,57 @@ def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any])
     try:
         found = propose(file, given, description=description)
     except UsageError as error:  # a file that no command publishes
-        nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
+        nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
-    command = command_of(publish, file, replace(found, options={**given, **found.options}))
+    options = {**given, **found.options}
+    blanks = [_blank_of(words) for words in found.asks]
+    if AS_TEMPLATE in blanks:
+        options.pop("grid")
+    if "value" in options:
+        blanks += _blanks_of_labels(found.by)
+    command = command_of(publish, file, replace(found, options=options), blanks)
     areas = _areas(found.options)
     parts = {name: [*labels] for name, labels in found.attributes.items()}
     said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}
-    return {**said, "areas": areas, "command": command}
+    return {**said, "areas": areas, "command": command, "blank": any(blanks)}
+
+
+AS_TEMPLATE = "--grid like:TEMPLATE.tif"
+
+BLANKS = {
+    "--grid": "--grid GRID",
+    "--code": "--code COLUMN",
+    "--points": "--points",
+    "--person": "--contribution NUMBER",
+    "--contribution": "--contribution NUMBER",
+    "--by": "--value COLUMN",
+    "--value": "--value COLUMN",
+    "--bounds": "--bounds AREA",
+}
+"""What is still to be filled in, by the option that a sentence names first."""
+
+EXAMPLES = re.compile(r"--(?:where|header-row|first-row|units-columns) [^\s,;)]+")
+"""Options that a sentence writes with the value that they have here."""
+
+
+def _blank_of(asked: str) -> str:
+    """Return how the command holds what a sentence asks for; empty for what is no option."""
+    if written := EXAMPLES.findall(asked):
+        return " ".join(dict.fromkeys(written))
+    flags = re.findall(r"--[a-z][a-z-]*", asked)
+    if "--domain-is-public" in flags:
+        return AS_TEMPLATE
+    if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
+        return BLANKS["--value"]
+    return BLANKS.get(flags[0], "") if flags else ""
+
+
+def _blanks_of_labels(by: Sequence[str]) -> list[str]:
+    """Return options for columns of labels, which tell rows of one cell apart."""
+    from geodp.io.read.rows.known_attributes import find_standard
+
+    named = [f"--by {','.join(by)}"] if by else []
+    return named + [f"--labels {name}=LABEL,LABEL" for name in by if find_standard(name) is None]
 
 
 def _areas(options: dict[str, Any]) -> list[str]:

@@ -36,8 +36,8 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 
 
 DRAWN = (
-    "Note: municipalities and polygons are made up here, of usual sizes; to choose by your own, and "
-    "to see the error of each, give their file: --for polygons:FILE.geojson."
+    "Note: municipalities and polygons are made up here; to choose by your own, and to see the "
+    "error of each, give their file: --for polygons:FILE.geojson."
 )
 
 

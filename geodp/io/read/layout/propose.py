@@ -464,6 +464,9 @@ def _of_points(
             "name the columns of codes (--code; of journeys --pairs with --column origin=NAME and "
             f"--column destination=NAME) or of coordinates (--x, --y){_among(table['keys'])}"
         )
+    if not table["persons"] and table["count"] is not None and not known.get("points"):
+        options.setdefault("value", [table["count"]])
+    known = {**options, **known}
     if not known.get("points") and not known.get("value"):
         counts = _among(table["counts"])
         asks.append(
