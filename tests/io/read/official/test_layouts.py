@@ -105,7 +105,8 @@ def test_the_command_of_inspect_runs_as_pasted(name, form, tmp_path):
     assert said["preset"] == name
     words = shlex.split(said["command"])[2:]
     if said["asks"]:
-        publish.make_context("publish", words)
+        filled = ["1" if word == "NUMBER" else word for word in words]
+        publish.make_context("publish", filled)
         return
     done = geodp("publish", *words, "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
