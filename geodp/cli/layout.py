@@ -22,7 +22,7 @@ from geodp.cli.inputs import (
 )
 from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
@@ -46,6 +46,15 @@ ASK_BY = (
     "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
     "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
     "(--where COLUMN=VALUE)"
+)
+
+BEFORE = "Before it can be published, {asks}. So far: {command}"
+
+READ_AS = "Read as: {command}"
+
+WHOLE_EXTENT = (
+    "Domain: the whole extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
+    "smaller public one."
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -109,7 +118,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
-        raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
+        # Each is a sentence of its own in other languages, too.
+        asked = "; ".join(map(translate_message, asks))
+        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
     if not settled:
         return False
     _tell_reading(context, options, names)
@@ -123,17 +134,13 @@ def _tell_reading(
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.known_attributes import find_standard
 
-    click.echo(f"Read as: {write_command(context, options)}", err=True)
+    click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
-            click.echo(
-                f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
-                "or --regions names a smaller public one.",
-                err=True,
-            )
+            click.echo(translate(WHOLE_EXTENT).format(grid=options["spec"]), err=True)
 
 
 def _propose_more(
@@ -292,7 +299,8 @@ def command_of(
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
     written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
-    return " ".join(filter(None, (written, *dict.fromkeys(blanks)))) + mark + budget
+    each = {blank.partition(" ")[0]: blank for blank in reversed(blanks)}  # the first of several
+    return " ".join(filter(None, (written, *reversed(each.values())))) + mark + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ import click
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import quote
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
             return
-        click.echo("format: release of geodp, whose counts are protected already")
-        click.echo("\n".join(["to read it, check it and draw it:", *commands]))
+        click.echo(translate_message(PROTECTED))
+        click.echo("\n".join([translate_message(TO_USE), *commands]))
         return
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
@@ -63,7 +63,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
-    click.echo(f"format: {found['format']}")
+    click.echo(translate_message(f"format: {found['format']}"))
     if "raster" in found:
         click.echo(f"raster: {_line(found['raster'])}")
     if rows:
@@ -71,13 +71,15 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     for table in found.get("tables", ()):
         _say_table(table)
     if proposed["preset"]:
-        click.echo(f"preset: {proposed['preset']}")
+        click.echo(translate_message(f"preset: {proposed['preset']}"))
     for name, labels in proposed["attributes"].items():
-        click.echo(f"columns of {ask_by(name)}: {', '.join(map(printable, labels))}")
+        shown = ", ".join(map(printable, labels))
+        click.echo(translate_message(f"columns of {ask_by(name)}: {shown}"))
     for words in proposed["asks"]:
         click.echo(translate_message(f"still to do: {words}"))
     if proposed["areas"]:
-        click.echo(f"public areas (--bounds): {', '.join(proposed['areas'])}")
+        areas = ", ".join(proposed["areas"])
+        click.echo(translate(PUBLIC_AREAS).format(areas=areas))
     if proposed["command"]:
         filled = ", what is in capitals filled in" if proposed["blank"] else ""
         click.echo(f"{translate_message(f'to publish{filled}:')}\n{proposed['command']}")
@@ -95,21 +97,22 @@ def _say_table(table: dict[str, Any]) -> None:
         table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
     roles, own_grid = _roles(table), table.pop("own_grid", "")
-    click.echo(f"table: {printable(name)}")
+    click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
-        click.echo("  columns: the first row looks like data; names are not shown")
+        click.echo(f"  {translate_message(NOT_SHOWN)}")
         return
-    click.echo("  columns:")
+    click.echo(f"  {translate_message('columns:')}")
     for column in columns:
         label, kind = column.get("label", ""), column.get("type", "")
         more = quote(label) if label else printable(kind)
         role = roles.setdefault(column["name"], _attribute(column["name"]))
-        click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
+        told = filter(None, (more, translate_message(role)))
+        click.echo("  ".join(["   ", quote(column["name"]), *told]))
     if ROLES["times"] in roles.values():
         click.echo(translate_message(SERIES_OR_ATTRIBUTE))
     if own_grid:
-        click.echo("codes of no known grid; filled in, this file is one (--grid file:mine.toml):")
+        click.echo(translate_message(OWN_GRID))
         click.echo(own_grid, nl=False)
     elif unknown:
         click.echo(translate_message(NO_GRID))
@@ -144,6 +147,16 @@ def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any])
     return {**said, "areas": areas, "command": command, "blank": any(blanks)}
 
 
+PROTECTED = "format: release of geodp, whose counts are protected already"
+
+TO_USE = "to read it, check it and draw it:"
+
+NOT_SHOWN = "columns: the first row looks like data; names are not shown"
+
+OWN_GRID = "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+
+PUBLIC_AREAS = "public areas (--bounds): {areas}"
+
 AS_TEMPLATE = "--grid like:TEMPLATE.tif"
 
 BLANKS = {
@@ -155,23 +168,32 @@ BLANKS = {
     "--by": "--value COLUMN",
     "--value": "--value COLUMN",
     "--bounds": "--bounds AREA",
+    "--round": "--round nearest",
 }
 """What is still to be filled in, by the option that a sentence names first."""
 
-EXAMPLES = re.compile(r"--(?:where|header-row|first-row|units-columns) [^\s,;)]+")
-"""Options that a sentence writes with the value that they have here."""
+WRITTEN = ("--where", "--header-row", "--units-columns")
+"""Options that sentences write with the value that they have here."""
+
+EXAMPLE = re.compile(rf"(?:{'|'.join(WRITTEN)}|--first-row) (?:'[^']*'|[^\s,;)]+)")
+
+OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 
 
 def _blank_of(asked: str) -> str:
     """Return how the command holds what a sentence asks for; empty for what is no option."""
-    if written := EXAMPLES.findall(asked):
-        return " ".join(dict.fromkeys(written))
     flags = re.findall(r"--[a-z][a-z-]*", asked)
+    if not flags:
+        return ""
+    if flags[0] in WRITTEN:
+        return " ".join(dict.fromkeys(EXAMPLE.findall(asked)))
+    if OF_UNITS in asked:
+        return OF_UNITS
     if "--domain-is-public" in flags:
         return AS_TEMPLATE
     if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
         return BLANKS["--value"]
-    return BLANKS.get(flags[0], "") if flags else ""
+    return BLANKS.get(flags[0], "")
 
 
 def _blanks_of_labels(by: Sequence[str]) -> list[str]:

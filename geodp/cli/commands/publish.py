@@ -185,9 +185,10 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_bound(table)
         prepared = prepare(table, start.request)
     for words in _warnings(prepared.outline):
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if prepared.event.layout:
-        click.echo(f"Assumed: {prepared.event.assumption.sentence}", err=True)
+        assumed = f"Assumed: {prepared.event.assumption.sentence}"
+        click.echo(translate_message(assumed), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:

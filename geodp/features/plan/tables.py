@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodp.cli.translation import translate_message
+
 if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison, Dominance
     from geodp.features.plan.areas import Planned
@@ -49,10 +51,10 @@ def show(every: Comparison, found: Dominance | None, smallest: tuple[float, floa
     click.echo()
     for one in every.plans:
         for words in _say(one, smallest):
-            click.echo(f"{one.name}: {words}")
+            click.echo(f"{one.name}: {translate_message(words)}")
     for name, why in every.refused.items():
-        click.echo(f"not planned: {name}: {why}")
-    click.echo("\n".join([*main.reasons, *main.notes]))
+        click.echo(translate_message(f"not planned: {name}: {why}"))
+    click.echo("\n".join(map(translate_message, [*main.reasons, *main.notes])))
 
 
 def _show_parts(main: Plan) -> None:
@@ -88,12 +90,12 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
     if not rows:
         return
-    table = Table(
-        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False
-    )
+    heading = f"\n{translate_message(title)}"
+    table = Table(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for name in columns:
         left = name == "area"
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+        justify = "left" if left else "right"
+        table.add_column(translate_message(name), justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)

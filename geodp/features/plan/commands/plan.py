@@ -168,7 +168,7 @@ def plan(**options: Any) -> None:
         plot_plans(every, picture, options["plot"].suffix[1:].lower())
         write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
     for words in main.warnings:
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if options["as_json"]:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
     else:
