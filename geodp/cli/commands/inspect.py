@@ -81,8 +81,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         areas = ", ".join(proposed["areas"])
         click.echo(translate(PUBLIC_AREAS).format(areas=areas))
     if proposed["command"]:
-        filled = ", what is in capitals filled in" if proposed["blank"] else ""
-        click.echo(f"{translate_message(f'to publish{filled}:')}\n{proposed['command']}")
+        click.echo(translate_message(TO_FILL if proposed["blank"] else TO_PUBLISH))
+        click.echo(proposed["command"])
 
 
 COMMAND = inspect
@@ -140,7 +140,9 @@ def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any])
         options.pop("grid")
     if "value" in options:
         blanks += _blanks_of_labels(found.by)
-    command = command_of(publish, file, replace(found, options=options), blanks)
+    command = ""
+    if all("--" in words for words in found.asks):  # else the file itself is to be changed
+        command = command_of(publish, file, replace(found, options=options), blanks)
     areas = _areas(found.options)
     parts = {name: [*labels] for name, labels in found.attributes.items()}
     said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}
@@ -154,6 +156,10 @@ TO_USE = "to read it, check it and draw it:"
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 
 OWN_GRID = "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+
+TO_PUBLISH = "to publish:"
+
+TO_FILL = "to publish, what is in capitals filled in:"
 
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
 
@@ -296,7 +302,7 @@ def _attribute(name: str) -> str:
     from geodp.io.read.rows.known_attributes import find_attribute
 
     known = find_attribute(name)
-    return "" if known is None else f"{ATTRIBUTE} {known})"
+    return "" if known is None else f"(attribute {known})"
 
 
 def _line(values: dict[str, Any]) -> str:

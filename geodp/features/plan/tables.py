@@ -107,16 +107,17 @@ def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
     found = []
     if one.output_cells is not None and one.seconds is not None:
         few, many = one.output_cells
-        size = f"{many:,} cells of output"
-        if few < many:
-            size = (
-                f"{size} at most, where people live evenly; roughly {few:,} at least, where they "
-                "live on a fifth of the cells; fewer on less"
-            )
+        size = (
+            f"{many:,} cells of output at most, where people live evenly; roughly {few:,} at "
+            "least, where they live on a fifth of the cells; fewer on less."
+        )
         seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
-        found += [f"{size}.", f"{' to '.join(seconds)} s without reading and writing."]
+        time = "\N{EN DASH}".join(seconds)
+        found.append(f"{many:,} cells of output." if few == many else size)
+        found.append(f"{time} s without reading and writing.")
     if one.floor is not None:
-        found.append(f"resolution floor {one.floor:,} cell{'s' * (one.floor > 1)}.")
+        several = f"resolution floor {one.floor:,} cells."
+        found.append("resolution floor 1 cell." if one.floor == 1 else several)
     if smallest is not None:
         area = one.smallest(*smallest)
         what = "none" if area is None else area.title

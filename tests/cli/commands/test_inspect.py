@@ -163,7 +163,10 @@ def test_a_column_of_times_is_a_series_or_an_attribute(tmp_path):
         ("mesh,sex,n\n53394611,f,5\n", "--by sex --labels sex=LABEL,LABEL --epsilon"),
         ("lon,lat,id\n139.7,35.6,1\n", "--grid GRID --points --contribution NUMBER --epsilon"),
         ("ward,population,z\nA,5,x\n", "--grid GRID --code COLUMN --value COLUMN --contribution"),
-        ("h3,n\n87283082bffffff,4\n872830828ffffff,5\n", "--bounds AREA --contribution NUMBER --epsilon"),
+        (
+            "h3,n\n87283082bffffff,4\n872830828ffffff,5\n",
+            "--bounds AREA --contribution NUMBER --epsilon",
+        ),
     ],
     ids=["code", "labels", "points", "areas", "cells"],
 )

@@ -204,14 +204,14 @@ def _find_column(
         return found[0].strip(), "file"
     known = ""
     if parts:
-        known = f" The layout of the file has columns side by side for {', '.join(parts)}."
+        known = f"The layout of the file has columns side by side for {', '.join(parts)}."
     asked = [one for one in (*named.taken, *named.columns.values()) if one]
     try:
         return table.columns[find_column(table, name, asked)].strip(), "file"
     except InputError as error:
         rule, row = error.rule, error.row
     remedy = f"Say which column is {printable(name)} ({_column_option(name, 'COLUMN')})."
-    raise InputError(f"{rule} {remedy}{known}", file=table.name, row=row)
+    raise InputError(f"{rule} {remedy} {known}".rstrip(), file=table.name, row=row)
 
 
 def _column_option(name: str, column: str) -> str:

@@ -226,17 +226,18 @@ def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[st
 def _whose(
     preset: Preset, titles: Sequence[str], given: Sequence[str] | None, *, told: bool
 ) -> str:
-    """Return of which table or column alone a preset states the contribution, if not of this.
+    """Ask for the contribution, and say of which table or column alone a preset states it.
 
     ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
     """
     if not told:
-        return f"; the preset {preset.name} states it of a header of its own alone"
+        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
     # A column without a label has its name for one.
     own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
     if own and [*(given or own)] != own[:1]:
-        return f"; the preset {preset.name} states it of {own[0].strip()} alone"
-    return ""
+        own_column = own[0].strip()
+        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {own_column} alone"
+    return ASK_CONTRIBUTION
 
 
 def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -403,7 +404,7 @@ def _of_table(
                 f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
     if "contribution" not in known and not known["stated"]:
-        asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
+        asks.append(known.get("stated_of", ASK_CONTRIBUTION))
     return options, asks
 
 
