@@ -197,6 +197,8 @@ def _blank_of(asked: str) -> str:
         return OF_UNITS
     if "--domain-is-public" in flags:
         return AS_TEMPLATE
+    if found := re.search(r"\(--person\): ([^\s,]+), or", asked):
+        return f"--person {quote(found[1])}"
     if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
         return BLANKS["--value"]
     return BLANKS.get(flags[0], "")

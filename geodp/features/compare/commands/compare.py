@@ -79,8 +79,8 @@ def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
 
     \b
-    geodp compare release-2020 release-2025 --polygons cities.geojson
-    geodp compare release-2025 --area 5339 --area 5340
+    geodp compare release-2020 release-2025 --polygons cities.geojson --conservative
+    geodp compare release-2025 --area 5339 --area 5340 --conservative
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2
     geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 

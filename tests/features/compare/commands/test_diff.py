@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp import compare
-from geodp.features.compare.commands.diff import diff
+from geodp.features.compare.commands.diff import MOST_ROWS, diff
 from tests.command import Runner
 from tests.features.compare.releases import released
 
@@ -59,6 +59,16 @@ def test_a_clamped_cell_has_both_intervals(folders):
     assert found.basis == "conservative"
     assert (found.low <= new_low - high + 1e-6).all()
     assert (found.high >= new_high - low - 1e-6).all()
+
+
+def test_the_screen_shows_the_cells_that_changed_most(folders):
+    old, new = pair(folders, "hay")
+    rows = document_of(old, new)["changes"]
+    text = run(old, new).output
+    assert f"Of {len(rows):,} cells, the {MOST_ROWS} that changed most" in text
+    shown = [line.split()[0] for line in text.splitlines()[1 : MOST_ROWS + 1]]
+    most = sorted(rows, key=lambda row: -abs(row["difference"]))[:MOST_ROWS]
+    assert {*shown} == {row["name"] for row in most}
 
 
 def test_a_sheet_and_a_table_show_the_same(folders, tmp_path):
