@@ -241,7 +241,7 @@ def _explain(error: Exception, stopped: int) -> int:
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        error.message = translate_message(error.message)
+        vars(error)["message"] = translate_message(error.message)
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):

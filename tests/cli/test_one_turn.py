@@ -57,8 +57,8 @@ def write(path, frame, **options):
 
 
 def command_of(shown):
-    """The words of the command that inspect ends with, without its budget and folder."""
-    words = shlex.split(shown.splitlines()[-1])[2:]
+    """The words of the command that inspect ends with, but for budget, folder and contribution."""
+    words = shlex.split(shown.splitlines()[-1].replace(" --contribution NUMBER", ""))[2:]
     return words[: words.index("--epsilon")]
 
 

@@ -93,9 +93,8 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     heading = f"\n{translate_message(title)}"
     table = Table(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for name in columns:
-        left = name == "area"
-        justify = "left" if left else "right"
-        table.add_column(translate_message(name), justify=justify, overflow="fold")
+        title, left = translate_message(name), name == "area"
+        table.add_column(title, justify="left" if left else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
