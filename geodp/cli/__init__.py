@@ -25,7 +25,7 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import CommandFiles, Steps
-from geodp.cli.translation import choose_language, tell, translate
+from geodp.cli.translation import choose_language, tell, translate, translate_message
 from geodp.errors import (
     AccessWarning,
     GeodpError,
@@ -248,6 +248,7 @@ def _explain(error: Exception, stopped: int) -> int:
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
+        vars(error)["message"] = translate_message(error.message)
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):

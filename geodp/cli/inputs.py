@@ -83,14 +83,17 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
         grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
-    for one in read_axes(options):
+    for one in read_attributes(options):
         grid = grid.with_attribute(one.name, one.labels)
     if (found := resolve_attributes(options)) is not None:
         grid = found.extend(grid)
-    elif options.get("attribute") and options["value"] and not grid.attributes:
+    elif options.get("by") and not grid.attributes:
+        from geodp.io.read.layout.named import name_joint
+        from geodp.io.read.reader import convert_by
         from geodp.io.read.rows.pairing import with_values
 
-        grid = with_values(grid, options["attribute"], options["value"])
+        values = options["value"]
+        grid = with_values(grid, name_joint(convert_by(options["by"]), values), values)
     if options["mask"] is None or kind in CELLS:
         return _order(grid, options)
     if _is_land(options):
@@ -116,15 +119,35 @@ def _is_land(options: Mapping[str, Any]) -> bool:
     return False
 
 
-def read_axes(options: Mapping[str, Any]) -> list[Attribute]:
-    """Return the attributes that --axis states, with their labels."""
+def list_stated(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what --labels states itself, NAME=LABEL,LABEL; the others are files."""
+    given = map(str, options.get("labels") or ())
+    return tuple(text for text in given if _states_labels(text))
+
+
+def _states_labels(text: str) -> bool:
+    """Whether there are labels with commas between, and no file has that name."""
+    name, _, labels = text.partition("=")
+    return bool(name and "," in labels) and not (os.path.exists(text) or os.path.exists(labels))
+
+
+def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
+    """Return the attributes whose labels --labels states; of a command without inputs in files."""
     from geodp.grid.axes import Attribute
 
-    stated = read_named(options["axis"], "--axis").items()
-    return [
+    stated = read_named(list_stated(options), "--labels").items()
+    found = [
         Attribute(name, tuple(label.strip() for label in labels.split(",")))
         for name, labels in stated
     ]
+    if "by" in options or not (files := open_labels(options)):
+        return found
+    from geodp.io.read.layout.labels import read_lists
+
+    lists = read_lists(files)
+    if "" in lists:
+        raise UsageError("Say of which attribute the list of labels is (--labels NAME=FILE).")
+    return [*found, *(Attribute(name, labels) for name, labels in lists.items())]
 
 
 def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None) -> Resolved | None:
@@ -140,10 +163,9 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
     named = Named(
         convert_by(options.get("by")),
         lists,
-        read_axes(options),
+        read_attributes(options),
         read_named(options.get("column") or (), "--column"),
         () if options.get("points") else options.get("value") or None,
-        options.get("attribute"),
         [one for one in taken if one],
         preset,
     )
@@ -224,7 +246,8 @@ def open_labels(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the files of labels with how they are opened."""
     from geodp.io.read.reader import convert_labels
 
-    lists = convert_labels(options.get("labels"))
+    stated = list_stated(options)
+    lists = convert_labels([one for one in options.get("labels") or () if str(one) not in stated])
     return {name: public_file(options, "labels", one) for name, one in lists.items()}
 
 
@@ -232,7 +255,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the grid with its cells in the order that the options name."""
     attributes = options["attribute_order"]
     if attributes is not None and not grid.attributes:
-        raise UsageError("--attribute-order goes with --axis or --attribute only.")
+        raise UsageError("--attribute-order goes with attributes (--by, --labels) only.")
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy
 
@@ -365,7 +388,7 @@ def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
 
 
 PAIRS_OF_LABELS = (
-    "Pairs of units take no attributes: leave out --by, --axis and --attribute. Publish one label "
+    "Pairs of units take no attributes: leave out --by and --labels. Publish one label "
     "at a time, each at a budget of its own (--where COLUMN=VALUE), or the files of several hours "
     "as a series (geodp publish-series)."
 )
@@ -375,7 +398,7 @@ def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the pairs of all units."""
     from geodp.grid.units import pairs_of_units
 
-    if options["axis"] or options.get("attribute"):
+    if options.get("labels") or options.get("by"):
         raise UsageError(PAIRS_OF_LABELS)
     return pairs_of_units(grid)
 
@@ -448,7 +471,10 @@ def _needed(options: Mapping[str, Any], name: str) -> Any:
         asked = _source_of(name)
         raise UsageError(f"{asked[0].upper()}{asked[1:]}.")
     if options[name] is None:
-        raise UsageError(f"--{name.replace('_', '-')} is needed here.")
+        raise UsageError(
+            f"Add --{name}: a regular grid on the Earth takes --crs, --origin and --cell together, "
+            "such as --crs EPSG:3035 --origin 4000000 3000000 --cell 1000."
+        )
     return options[name]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +15,20 @@ from geodp.cli.inputs import (
     FACTS,
     ask_sources,
     ask_units,
+    list_stated,
     read_named,
     require_system,
     resolve_attributes,
 )
 from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
-    from geodp.table.source import Fact
 
 RECIPE = "recipe.toml"
 OF_OPERATOR = frozenset({"domain_is_public"})
@@ -44,8 +44,17 @@ ASKS = "asks"
 
 ASK_BY = (
     "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
-    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
-    "them (--where COLUMN=VALUE)"
+    "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
+    "(--where COLUMN=VALUE)"
+)
+
+BEFORE = "Before it can be published, {asks}. So far: {command}"
+
+READ_AS = "Read as: {command}"
+
+WHOLE_EXTENT = (
+    "Domain: the whole extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
+    "smaller public one."
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -84,31 +93,34 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     require_known(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
     found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
+    if chosen is not None and "by" in chosen.options:
+        _apply(context, options, {"by": chosen.options["by"]})
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
+        settled, asks = {**settled, **found.options}, found.asks
     elif _is_table(options):
         found = _propose_more(context, options, by)
         if found is not None:
-            settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
+            settled, asks = {**settled, **found.options}, found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     if found is None or not found.levels:
         asks = (*asks, *ask_units(options))
     asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
-    options[FACTS] = (*facts, *by.pop(FACTS, ()))
+    options[FACTS] = by.pop(FACTS, ())
     if by:
-        _replace(context, options, {**by, "by": (), "labels": ()})
+        _replace(context, options, {**by, "by": ()})
     settled |= by
-    if asks and found is not None and found.by and not options["axis"]:
+    if asks and found is not None and found.by and not options["labels"]:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
-        raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
+        # Each is a sentence of its own in other languages, too.
+        asked = "; ".join(map(translate_message, asks))
+        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
     if not settled:
         return False
     _tell_reading(context, options, names)
@@ -122,17 +134,13 @@ def _tell_reading(
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.known_attributes import find_standard
 
-    click.echo(f"Read as: {write_command(context, options)}", err=True)
+    click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
-            click.echo(
-                f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
-                "or --regions names a smaller public one.",
-                err=True,
-            )
+            click.echo(translate(WHOLE_EXTENT).format(grid=options["spec"]), err=True)
 
 
 def _propose_more(
@@ -187,7 +195,7 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
     elif found.values is not None:
         values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
     return {
-        "axis": (*options["axis"], *axes),
+        "labels": (*list_stated(options), *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
         ASKS: found.asks,
@@ -213,10 +221,9 @@ def _propose(
     from geodp.io.read.layout.propose import propose
 
     given = _given(context, options)
-    given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
+    given |= {name: by[name] for name in ("labels", "value") if by.get(name)}
     given["column"] = _columns_of_places({**options, **by}) or None
-    for name in ("by", "labels"):
-        given.pop(name, None)
+    given.pop("by", None)
     found = propose(options["inputs"][0], given, chosen, named=_named_columns(options, by))
     columns = found.options.get("column")
     if columns and options["column"]:  # those of places stand beside those of attributes
@@ -279,19 +286,26 @@ def _recipe_line(name: str, value: Any) -> str:
     return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
-def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
-    """Return the command that publishes a file as proposed, under a budget to be changed."""
+def command_of(
+    publish: click.Command, path: FilePath, found: Proposal, blanks: Sequence[str]
+) -> str:
+    """Return the command that publishes a file as proposed, under a budget to be changed.
+
+    ``blanks``: options as they are written whose values are still to be filled in.
+    """
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
-    return write_command(context, options)
+    written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
+    each = {blank.partition(" ")[0]: blank for blank in reversed(blanks)}  # the first of several
+    return " ".join(filter(None, (written, *reversed(each.values())))) + mark + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
     """Whether the grid, or what says where a row is or what it counts, is left out."""
-    if options["spec"] is None or (options["attribute"] and not options["value"]):
+    if options["spec"] is None:
         return True
     from geodp.cli.readers import choose_reader
     from geodp.io.read.layout.propose import lacks_layout
@@ -304,7 +318,7 @@ def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return columns that are given for places, and not for attributes."""
     from geodp.io.read.reader import convert_by
 
-    named = read_named(options["axis"] or (), "--axis")
+    named = read_named(list_stated(options), "--labels")
     attributes = {*named, *convert_by(options["by"])}
     found = read_named(options["column"] or (), "--column")
     return tuple(f"{name}={found[name]}" for name in found if name not in attributes)

@@ -12,6 +12,7 @@ import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
+from geodp.io.read.reader import LABELS
 
 if TYPE_CHECKING:
     Param = click.ParamType[Any]
@@ -120,13 +121,7 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
         times = given[one.name]
         if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
             continue
-        flag = one.opts[-1]
-        if one.name == "attribute":
-            raise UsageError(
-                f"{flag} is given {times} times; it takes one value; of several attributes at "
-                "once: 'sex*age'."
-            )
-        raise UsageError(f"{flag} is given {times} times; it takes one value.")
+        raise UsageError(f"{one.opts[-1]} is given {times} times; it takes one value.")
 
 
 class GridCommand(StrictCommand):
@@ -219,9 +214,9 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     option(
         "--attribute-order",
         group="Domain",
-        help="Where attributes are split: below the cells, above all areas, interleaved with the "
-        "bits of places (morton), or under a level of areas, by its name; the method parts takes "
-        "them below.  [default: below]",
+        help="Where the tree splits the attributes that --by names: below the cells, above all "
+        "areas, interleaved with the bits of places (morton), or under a level of areas, by its "
+        "name; the method parts takes them below.  [default: below]",
     ),
     option(
         "--crs",
@@ -250,11 +245,11 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     ),
     option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
     option(
-        "--axis",
+        LABELS.flag,
         group="Domain",
+        everyday=LABELS.everyday,
         multiple=True,
-        help="NAME=LABEL,LABEL... of an attribute; repeatable. Needs a --contribution, unless "
-        "--person enforces one.",
+        help=LABELS.help,
     ),
 )
 

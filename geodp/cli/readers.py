@@ -44,6 +44,9 @@ FLAG = re.compile("--[a-z][a-z0-9-]*")
 """What others may ask for."""
 
 
+LABELS = "labels"
+"""The option of readers that the grid has, too: labels are a part of the public domain."""
+
 ADDRESSES = 5 << 28
 """Bytes of addresses below which libraries that are loaded fail, or try again for ever."""
 
@@ -54,8 +57,9 @@ class ReadingCommand(GridCommand):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Its own, those of readers after those of the grid."""
         own = super().get_params(ctx)
-        grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
-        return [*own[:grid], *reader_options(), *own[grid:], HELP_ALL]
+        grid = next(i for i, one in enumerate(own) if one.name == LABELS) + 1
+        readers = [one for one in reader_options() if one.name != LABELS]
+        return [*own[:grid], *readers, *own[grid:], HELP_ALL]
 
     def invoke(self, ctx: click.Context) -> object:
         """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""
@@ -254,7 +258,10 @@ def require_known(context: click.Context) -> None:
     given = [name for name in names if context.get_parameter_source(name) in sources]
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
-    kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}
+    kinds = {
+        reader.name: [name for name in _flags(reader) if name != LABELS]
+        for reader in _readers().values()
+    }
     grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
     for table, key, words in (
         (kinds, chosen.name, chosen.kind),
@@ -351,7 +358,7 @@ def _type_of(asked: Asked, value: Any) -> Any:
     if asked.convert is not None:
         value = asked.convert(value)
     if asked.required and value is None:
-        raise UsageError(f"{option.flag} is needed here.")
+        raise UsageError(f"Add {option.flag}: {option.help}")
     return value
 
 

@@ -32,6 +32,14 @@ CARRIED_OUT = {
 release."""
 
 
+TOO_LONG = "The run took longer than --pad-time; choose a longer one."
+
+KEPT = (
+    "What was charged is kept in {folder}: the same command with --resume completes the release "
+    "and costs nothing."
+)
+
+
 def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
     """Return what a run is asked for, as text; not how and where it is carried out."""
     return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
@@ -75,7 +83,7 @@ def pad_time(least: float) -> Iterator[None]:
         if left > 0:
             time.sleep(left)
         elif least:
-            click.echo("The run took longer than --pad-time; choose a longer one.", err=True)
+            click.echo(translate_message(TOO_LONG), err=True)
 
 
 @contextmanager
@@ -103,9 +111,5 @@ def tell_if_kept(output: Path) -> Iterator[None]:
             click.echo(translate_message(str(error)), err=True)
         else:
             if found is not None:
-                click.echo(
-                    f"What was charged is kept in {found}: the same command with --resume "
-                    "completes the release and costs nothing.",
-                    err=True,
-                )
+                click.echo(translate_message(KEPT.format(folder=found)), err=True)
         raise

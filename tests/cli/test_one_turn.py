@@ -57,8 +57,8 @@ def write(path, frame, **options):
 
 
 def command_of(shown):
-    """The words of the command that inspect ends with, without its budget and folder."""
-    words = shlex.split(shown.splitlines()[-1])[2:]
+    """The words of the command that inspect ends with, but for budget, folder and contribution."""
+    words = shlex.split(shown.splitlines()[-1].replace(" --contribution NUMBER", ""))[2:]
     return words[: words.index("--epsilon")]
 
 
@@ -71,7 +71,7 @@ def test_age_by_sex_on_1_km(reads_first, job, tmp_path):
     assert "--by sex,age" in said
     assert "jis:basic" in said
     assert "--contribution 1" in said
-    labels = ("--by", "sex,age", "--axis", "sex=M,F", "--axis", "age=0-14,15-64,65+")
+    labels = ("--by", "sex,age", "--labels", "sex=M,F", "--labels", "age=0-14,15-64,65+")
     job.publish(path, "--grid", "jis:basic", *BOX, *labels, *ONCE)
     assert job.people() == frame.population.sum()
 
@@ -217,7 +217,7 @@ def test_a_journalist_with_a_packed_release(job, tmp_path):
     assert "--area CODE" in said
     assert "--conservative" in said
     assert "5339" in job("compare", tmp_path / "old", got, "--area", "5339", "--conservative")
-    assert "change" in job("diff", tmp_path / "old", got, "--cells")
+    assert "change" in job("diff", tmp_path / "old", got)
 
 
 def test_pandas_in_and_out():

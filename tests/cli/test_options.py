@@ -43,9 +43,9 @@ def test_the_names_of_the_help_are_those_of_the_library() -> None:
 @pytest.mark.parametrize(
     ("call", "options"),
     [
-        (POINTS, ["--value", "--code", "--missing", "--attribute", "--anchor=index"]),
+        (POINTS, ["--value", "--code", "--missing", "--anchor=index"]),
         (POINTS, ["--duplicates=sum", "--suppressed=zero", "--raster-unit=2", "--band=1"]),
-        (RASTER, ["--value", "--where", "--attribute", "--column", "--duplicates=sum"]),
+        (RASTER, ["--value", "--where", "--by", "--column", "--duplicates=sum"]),
         (RASTER, ["--code", "--x", "--y", "--suppressed=zero", "--points-crs", "--encoding"]),
         (TABLE, ["--raster-unit=2", "--points-crs"]),
         (TABLE, ["--person", "--band=1", "--crs", "--origin=1", "--cell=1", "--primary"]),
@@ -80,7 +80,7 @@ def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     for where, more in ((GRID, []), (MESHES, ["--code", "c"]), (MESHES, ["--x", "x", "--y", "y"])):
         with pytest.raises(UsageError, match=r"--suppressed.*--missing"):
             make_reader(context(*call, "--suppressed", "zero", *more).params, where, None)
-    require_known(context(*call, "--missing", "-1", "--attribute", "a"))
+    require_known(context(*call, "--missing", "-1", "--by", "a"))
 
 
 def test_a_european_table_is_read_by_its_codes(tmp_path) -> None:
@@ -102,7 +102,7 @@ def test_a_name_is_given_once() -> None:
 
 
 def test_the_datum_of_meshes_and_axes() -> None:
-    grid = grid_of(context(*MESH, "--crs", "EPSG:4612", "--axis", "sex=male,female").params)
+    grid = grid_of(context(*MESH, "--crs", "EPSG:4612", "--labels", "sex=male,female").params)
     assert grid.places[0].crs == "EPSG:4612"
     assert grid.attributes[0].labels == ("male", "female")
     one = grid_of(context(*MESH, "--crs", "EPSG:4612", "--primary", "5339").params)
@@ -152,7 +152,7 @@ def test_points_are_filtered_and_profiled(tmp_path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("lon|lat|day|sex\n139.76|35.68|1|f\n139.76|35.68|2|m\n200|99|2|m\n")
     call = [path, "--grid", "jis:half", "--points", "--x", "lon", "--y", "lat", "--where", "day=1"]
-    more = ["--axis", "s=f,m", "--column", "s=sex", "--contribution", "1", "--profile"]
+    more = ["--labels", "s=f,m", "--column", "s=sex", "--contribution", "1", "--profile"]
     bounds = ["--bounds", "139", "35.3333333333", "140", "36"]
     out = tmp_path / "out"
     arguments = [*call, *more, *bounds, "--epsilon", "1", "--output", out]

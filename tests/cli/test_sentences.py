@@ -296,7 +296,7 @@ def test_public_words_that_are_not_utf8_are_refused_before_the_charge(office, te
 
 def test_labels_that_are_not_utf8_are_refused_before_the_charge(office):
     Path("sexes.csv").write_text("code,sex,n\n53394600,f,3\n")
-    call = ["publish", "sexes.csv", *MESH, "--axis", f"sex=f,{NAME}", "--column", "sex=sex"]
+    call = ["publish", "sexes.csv", *MESH, "--labels", f"sex=f,{NAME}", "--column", "sex=sex"]
     call += [*office, "--output", "out"]
     refused(office, *call, code=2, words="The name and the labels of an attribute must be UTF-8")
 

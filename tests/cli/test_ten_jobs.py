@@ -60,7 +60,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
     words, encoding, tmp_path
 ):
     path = write(tmp_path / "t.csv", long(words), encoding)
-    options = (path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    options = (path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
     done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
     assert done.returncode == 5
     assert "--encoding" in done.stderr
@@ -72,7 +72,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
 )
 def test_japanese_values_under_a_plain_header_are_read(words, tmp_path):
     path = write(tmp_path / "t.csv", long(words), "cp932")
-    assert check(tmp_path, path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    assert check(tmp_path, path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
 
 
 def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(tmp_path):
@@ -253,14 +253,14 @@ def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
     ring = shapely.box(4320000, 3260000, 4322000, 3262000)
     frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
     frame.to_file(tmp_path / "m.gpkg")
-    asked = ("estimate", release, "--regions", tmp_path / "m.gpkg")
+    asked = ("estimate", release, "--polygons", tmp_path / "m.gpkg")
     done = geodp(*asked)
     assert done.returncode == 2
     assert "--polygon-name" in done.stderr
     assert "AGS, GEN" in done.stderr
     assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
     frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
-    assert "Ulm" in geodp("estimate", release, "--regions", tmp_path / "n.gpkg").stdout
+    assert "Ulm" in geodp("estimate", release, "--polygons", tmp_path / "n.gpkg").stdout
     frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
     assert "ogr2ogr -t_srs EPSG:3035" in geodp(*asked, "--polygon-name", "GEN").stderr
 
@@ -306,7 +306,7 @@ def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path)
         *("publish", path, "--by", "sex,age", "--value", "*_*", *BOX, *ASKED, "--check"),
         *("--output", tmp_path / "out"),
     ).stderr
-    assert "--axis sex=miehet,naiset --axis age=0_14,15_64,65" in shown
+    assert "--labels sex=miehet,naiset --labels age=0_14,15_64,65" in shown
     path = write(tmp_path / "t.csv", frame.drop(columns="naiset_65_"))
     done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
     assert done.returncode == 2

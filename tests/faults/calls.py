@@ -242,7 +242,7 @@ CALLS = {
         "out", require_exports,
     ),
     "map": file("map", "first", "--output", "place/a.png"),
-    "diff": file("diff", "first", "second", "--cells", "--output", "place/a.csv"),
+    "diff": file("diff", "first", "second", "--output", "place/a.csv"),
     "plan": file("plan", *GRID, "--epsilon", "1", "--output", "place/a.toml"),
     "plan plot": file("plan", *GRID, "--epsilon", "1", "--plot", "place/a.svg"),
     "report": file("report", "first", "--output", "place/a.md", replaces=None),

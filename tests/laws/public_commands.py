@@ -183,7 +183,7 @@ PLACE = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "
 CELLS = ("in.csv", *PLACE, *TERMS)
 MESH_GRID = ("--grid", "jis:basic", "--primary", "5339")
 MESH = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *TERMS)
-AXES = ("--axis", "sex=f,m", "--axis", "age=child,adult,old")
+AXES = ("--labels", "sex=f,m", "--labels", "age=child,adult,old")
 PARTS = ("in.csv", *PLACE, *AXES, "--column", "sex=sex", "--column", "age=age", *TERMS)
 CHARGED = ("--ledger", "ledger", "--dataset", "census")
 SERIES = (*(f"{m}={m}.csv" for m in ("2024-01", "2024-02", "2024-03")), *PLACE, *TERMS)
@@ -314,8 +314,8 @@ READERS = {
     "compare": (("compare", "out", "--area", "533945", "--area", "533946", "--json",
                  "--conservative"),
                 ("compare", "out", "other", "--area", "533945", "--conservative")),
-    "diff": (("diff", "out", "other", "--cells"),
-             ("diff", "out", "other", "--cells", "--output", "made.csv")),
+    "diff": (("diff", "out", "other"),
+             ("diff", "out", "other", "--output", "made.csv")),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),

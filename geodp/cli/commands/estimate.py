@@ -35,10 +35,10 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp estimate release-2025 --area 5339 --area 5340
-    geodp estimate release-2025 --regions cities.geojson --method simulation
+    geodp estimate release-2025 --polygons cities.geojson --method simulation
     """
-    if options["regions"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --regions or --area.")
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --polygons or --area.")
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval

@@ -22,7 +22,7 @@ from geodp.cli.options import grid_options, inputs, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
 from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps, time_phase
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
+    from geodp.privacy.assumption import Assumption
     from geodp.privacy.event import Measurement
     from geodp.release.plan_file import Settings
     from geodp.release.publish import Prepared
@@ -120,6 +121,8 @@ def publish(**options: Any) -> None:
 
 COMMAND = publish
 
+ASSUMED = "Assumed: {statement} {answer}{source}."
+
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget: what it refuses is refused with every budget."""
 
@@ -182,9 +185,9 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
     for words in _warnings(prepared.outline):
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if prepared.event.layout:
-        click.echo(f"Assumed: {prepared.event.assumption.sentence}", err=True)
+        click.echo(_say_assumed(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:
@@ -322,6 +325,17 @@ def _resume(
     )
     found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
     return found, {**kept.run, "released_people": table.total}
+
+
+def _say_assumed(one: Assumption) -> str:
+    """Return the contribution that is assumed, and who answers for it."""
+    from geodp.privacy.assumption import ANSWERS
+
+    return translate(ASSUMED).format(
+        statement=translate_message(one.statement),
+        answer=translate(ANSWERS[one.stated_by]),
+        source="" if one.source is None else f": {one.source}",
+    )
 
 
 def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:

@@ -91,7 +91,7 @@ def compare_cells(
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
-            "regions (--area or --regions, with --conservative), or estimate changes of cells "
+            "regions (--area or --polygons, with --conservative), or estimate changes of cells "
             "(geodp diff OLD NEW --cells)."
         )
     key = np.union1d(first.table.key, second.table.key)

@@ -8,6 +8,7 @@ small ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite, log, pi
@@ -51,8 +52,8 @@ SEED = 20201001
 
 KM2 = "km2"
 
-FILE, ISLANDS = "file", "islands"
-"""The families of the polygons of a file, and of settlements that stand alone."""
+ISLANDS = "islands"
+"""The family of settlements that stand alone."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Objective:
     weight : float
         Above 0.
     size : str
-        Of ``polygons``: an area such as ``"10km2"``, or cells such as ``"64"``; of ``file``: a
-        path to polygons. Else empty.
+        Of ``polygons``: an area such as ``"10km2"``, cells such as ``"64"``, or the path of a file
+        of polygons. Else empty.
     """
 
     family: str
@@ -75,16 +76,24 @@ class Objective:
     size: str = ""
 
     def __post_init__(self) -> None:
-        if self.family not in (*FAMILIES, FILE):
-            raise UsageError(f"Families of regions are {', '.join((*FAMILIES, FILE))}.")
+        if self.family not in FAMILIES:
+            raise UsageError(f"Families of regions are {', '.join(FAMILIES)}.")
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"The weight of {self.family} is a number above 0.")
-        if bool(self.size) and self.family not in ("polygons", FILE):
+        if self.size and self.family != "polygons":
             raise UsageError(f"{self.family} takes no size.")
-        if self.family == FILE and not self.size:
-            raise UsageError("file: names a file of polygons, such as file:districts.geojson=2.")
-        if self.family == "polygons" and self.size:
+        if self.size and not self.file:
             _size_of(self.size)
+
+    @property
+    def file(self) -> str:
+        """Path of a file of polygons; empty where they are drawn."""
+        return self.size if Path(self.size).suffix and not _is_number(self.size) else ""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its regions are made up where an office has regions of its own."""
+        return self.family in ("municipalities", "polygons") and not self.file
 
     @property
     def name(self) -> str:
@@ -122,22 +131,22 @@ class Objectives:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``FAMILY=WEIGHT`` with commas between, and ``relative`` among them."""
+        """Read ``FAMILY`` or ``FAMILY=WEIGHT`` with commas between, ``relative`` among them."""
         found, relative = [], False
         for part in (piece.strip() for piece in text.split(",")):
             if part == "relative" and not relative:
                 relative = True
                 continue
-            name, equals, weight = part.rpartition("=")
+            name, _, weight = part.partition("=") if "=" in part else (part, "", "1")
             family, _, size = name.partition(":")
             try:
-                number = float(weight) if equals else inf
+                number = float(weight)
             except ValueError:
                 number = inf
             if not isfinite(number):
                 raise UsageError(
-                    "Objectives are written FAMILY=WEIGHT with commas between, such as "
-                    "municipalities=3,cells=1,polygons:10km2=1,relative."
+                    "Objectives are written FAMILY or FAMILY=WEIGHT with commas between, such as "
+                    "municipalities=3,cells,polygons:10km2,relative."
                 )
             found.append(Objective(family, number, size))
         return cls(tuple(found), relative)
@@ -188,13 +197,13 @@ def draw_families(
     """
     found = []
     for one in objectives.families:
-        if one.family == FILE:
-            polygons = (shapes or {}).get(one.size)
+        if one.file:
+            polygons = (shapes or {}).get(one.file)
             if polygons is None:
-                raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
+                raise UsageError(f"The polygons of {Path(one.file).name} are not given.")
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
-            words = f"{len(regions)} polygons of {Path(one.size).name}"
+            words = f"{len(regions)} polygons of {Path(one.file).name}"
         else:
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
             groups, words = FAMILIES[one.family](one, grid, proxy, random)
@@ -362,8 +371,16 @@ def _size_of(text: str) -> float:
     except ValueError:
         number = 0.0
     if not (isfinite(number) and number > 0):
-        raise UsageError("Polygons are of an area such as 10km2, or of cells such as 64.")
+        raise UsageError(
+            "Polygons are of an area such as 10km2, of cells such as 64, or of a file such as "
+            "districts.geojson."
+        )
     return number
+
+
+def _is_number(text: str) -> bool:
+    """Whether a size is a number of cells or of square kilometres."""
+    return re.fullmatch(r"[-+.0-9e]+", text.removesuffix(KM2)) is not None
 
 
 def _km2_of_cell(grid: Grid) -> float:

@@ -73,7 +73,7 @@ class Points(Reader):
     by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+        metadata=asks(reader.LABELS, convert=reader.convert_labels),
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))

@@ -148,15 +148,20 @@ SCRATCH = Option(
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN. A pattern, "
-    "'F_*', is all columns that meet it, each for the label that * stands for (with --by).",
+    "Label or name of the count's column; with --by several, LABEL=COLUMN, repeatable. A pattern, "
+    "'F_*', is all columns that meet it, each for the label that * stands for.",
     "--value",
     many=True,
     everyday=True,
 )
 X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
 Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
-COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
+COLUMNS = Option(
+    "NAME=COLUMN, where no other option says it: sex=SEX_CODE of an attribute (--by), or "
+    "origin=HOME, destination=WORK of journeys (--pairs); repeatable.",
+    "--column",
+    pairs=True,
+)
 SERIES_OR_ATTRIBUTE = (
     "A time that all persons pass through is a series (geodp publish-series); a label that a "
     "person has once is an attribute (--by)."
@@ -164,17 +169,19 @@ SERIES_OR_ATTRIBUTE = (
 """The rule for a column of times: which of the two it makes."""
 
 BY = Option(
-    "Attributes by name, with commas between: sex,age,hour. Their columns are found by their names "
-    "(--column sex=COLUMN says which), their labels are those of --axis, --labels or the layout; "
-    f"of hour, month, weekday and quarter they are standard. {SERIES_OR_ATTRIBUTE}",
+    "Attributes that counts are published by, with commas between: sex,age,hour. Their columns are "
+    "found by their names (--column sex=COLUMN says which), or are columns of counts side by side "
+    "(--value); their labels are those of --labels or the layout; of hour, month, weekday and "
+    f"quarter they are standard. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
     everyday=True,
 )
 LABELS = Option(
-    "Public list of the labels of --by, never made from the inputs: FILE or NAME=FILE. One label a "
-    "line, a table of attribute and label or of code and name, TOML, JSON, a codebook of DDI, code "
-    "lists of SDMX or CSVW; repeatable.",
+    "All labels of an attribute, public and never made from the inputs: NAME=LABEL,LABEL... or, of "
+    "a public list, NAME=FILE or FILE: one label a line, a table of attribute and label or of code "
+    "and name, TOML, JSON, a codebook of DDI, code lists of SDMX or CSVW; repeatable. Needs a "
+    "--contribution, unless --person enforces one.",
     "--labels",
     many=True,
 )
@@ -243,11 +250,6 @@ MEMBER = Option(
     "Of a zip archive: name of the table that is meant, or a pattern such as '*_pop.csv' of "
     "several; default: all, if their columns are the same.",
     "--member",
-)
-ATTRIBUTE = Option(
-    "Name of the axis that several --value columns make; needs a --contribution, as columns may "
-    "count a person several times. Of a preset that knows them without --value: sex, 'sex*age'.",
-    "--attribute",
 )
 ROUND = Option(
     "Make whole numbers of fractional, modelled counts: the nearest, or at random so that their "

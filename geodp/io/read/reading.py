@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,18 +89,18 @@ def _read(
     else:
         raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
     _require_known(chosen, options, READERS)
-    made = chosen(grid=on, **options)
+    given = {one.field: one.convert for one in chosen.asks() if one.convert is not None}
+    made = chosen(
+        grid=on,
+        **{name: given[name](one) if name in given else one for name, one in options.items()},
+    )
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.settle import settle
     from geodp.io.read.rows.arrow import convert_once
 
-    given = convert_once(paths)
-    settled, facts = settle(made, given)
-    table = settled.read(given)
-    if not facts or table.reading is None:
-        return table
-    return replace(table, reading=table.reading.restate(facts))
+    once = convert_once(paths)
+    return settle(made, once).read(once)
 
 
 def _require_known(

@@ -47,8 +47,8 @@ SUPPRESSED = Option(
     type=("error", "zero"),
 )
 NO_VALUE = (
-    "Name the column of counts (--value, value=), or several with the attribute that they become "
-    "(--attribute, attribute=)."
+    "Name the column of counts (--value, value=), or several with the attribute that tells them "
+    "apart (--by, by=)."
 )
 NO_MARKS = (
     "Only official mesh files (a text with KEY_CODE, on a grid of jis:) have marks for hidden "
@@ -71,7 +71,6 @@ class Table(Reader):
     value: Values = field(
         default=None, metadata=asks(reader.VALUE, convert=lambda given: given or None)
     )
-    attribute: str | None = field(default=None, metadata=asks(reader.ATTRIBUTE))
     code: str | None = field(default=None, metadata=asks(CODE))
     x: str | None = field(default=None, metadata=asks(reader.X))
     y: str | None = field(default=None, metadata=asks(reader.Y))
@@ -80,7 +79,7 @@ class Table(Reader):
     by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+        metadata=asks(reader.LABELS, convert=reader.convert_labels),
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
@@ -144,12 +143,12 @@ class Table(Reader):
             self.grid.attributes,
             self.columns,
             self.value,
-            self.attribute,
             tuple(one for one in taken if one is not None),
         )
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: how these were found."""
+        from geodp.io.read.layout.named import name_joint
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.layout.parts import PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
@@ -158,9 +157,8 @@ class Table(Reader):
         from geodp.io.read.rows.pairing import pair
         from geodp.io.read.rows.tally import Groups
 
-        paired = pair(self.grid, self.attribute, self.value)
-        grid = paired.grid
-        wide = self.attribute is not None or paired.wide
+        paired = pair(self.grid, name_joint(self.by, self.value), self.value)
+        grid, wide = paired.grid, paired.wide
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
@@ -428,7 +426,6 @@ def read_table(
     *,
     grid: str | Grid,
     value: Values = None,
-    attribute: str | None = None,
     code: str | None = None,
     x: str | None = None,
     y: str | None = None,
@@ -474,10 +471,8 @@ def read_table(
     grid : str or Grid
         Public; a string names a code system, as in ``Grid.mesh``.
     value : str, sequence of str or mapping
-        Column of counts, or a pattern of several, as "F_*". Several become `attribute`, as in
+        Column of counts, or a pattern of several, as "F_*". Several are told apart by `by`, as in
         :func:`geodp.read_mesh`; only an official mesh file with one such column needs no name.
-    attribute : str, optional
-        Name of the attribute that several values become.
     code : str, optional
         Column of published codes.
     x, y : str, optional
@@ -489,8 +484,9 @@ def read_table(
         Also for "origin" and "destination": columns of codes.
     by : sequence of str
         Names of attributes, such as ["sex", "age"]: the columns that have their labels are found
-        by their names, and the grid gets the attributes. Of columns of counts side by side, in a
-        publisher's layout or of a pattern in `value` ("F_*"), they are what the columns make.
+        by their names, and the grid gets the attributes. Of columns of counts side by side,
+        several in `value`, of a pattern ("F_*") or in a publisher's layout, they are what the
+        columns make.
     labels : mapping or path, optional
         Labels of `by`, or files of public lists of them. Of hour (0 to 23), month, weekday (1 is
         Monday) and quarter they are standard, and of a publisher's layout or a pattern known.
@@ -515,7 +511,6 @@ def read_table(
     return Table(
         grid=_grid_of(grid),
         value=value,
-        attribute=attribute,
         code=code,
         x=x,
         y=y,

@@ -154,3 +154,29 @@ def test_a_column_of_times_is_a_series_or_an_attribute(tmp_path):
     printed = run(path).output
     assert "hour  (time)" in printed
     assert "publish-series" in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("mesh,n\n53394611,5\n53394612,5\n", "--code mesh --contribution NUMBER --epsilon 0.1"),
+        ("mesh,sex,n\n53394611,f,5\n", "--by sex --labels sex=LABEL,LABEL --epsilon"),
+        ("lon,lat,id\n139.7,35.6,1\n", "--grid GRID --points --contribution NUMBER --epsilon"),
+        ("lon,lat,uid\n139.7,35.6,1\n", "--grid GRID --points --person uid --epsilon"),
+        ("ward,population,z\nA,5,x\n", "--grid GRID --code COLUMN --value COLUMN --contribution"),
+        (
+            "h3,n\n87283082bffffff,4\n872830828ffffff,5\n",
+            "--bounds AREA --contribution NUMBER --epsilon",
+        ),
+    ],
+    ids=["code", "labels", "points", "persons", "areas", "cells"],
+)
+def test_the_command_holds_what_is_still_to_be_said(text, filled, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    *_, head, command = run(path).output.splitlines()
+    assert head == "to publish, what is in capitals filled in:"
+    assert filled in command
+    done = geodp("publish", *shlex.split(command)[2:-1], tmp_path / "out")
+    assert done.returncode == 2
+    assert not (tmp_path / "out").exists()

@@ -16,7 +16,7 @@ SMALL = [
 ]
 BY_SEX = [
     *SMALL[:5],
-    *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--attribute", "sex"],
+    *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--by", "sex"],
     *["--contribution", "1", "--epsilon", "10"],
 ]
 SOURCE = ["--prior-source", "made up"]

@@ -52,9 +52,9 @@ def test_a_notice_stands_beside_the_release_and_changes_no_file(folders):
         ("report", "OLD"),
         ("report", "OLD", "--format", "html"),
         ("explain", "OLD"),
-        ("estimate", "OLD", "--regions", "GEOJSON"),
+        ("estimate", "OLD", "--polygons", "GEOJSON"),
         ("export", "OLD", "--to", "parquet", "--output", "OUT"),
-        ("diff", "OLD", "NEW", "--cells"),
+        ("diff", "OLD", "NEW"),
     ],
     ids=lambda words: "-".join(words),
 )

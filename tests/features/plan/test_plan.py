@@ -18,6 +18,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.mechanisms.trees.levels import steps_of, weights_of
 from geodp.privacy.assumption import ContributionBound
+from geodp.table.proxy import Proxy
 
 GRID = Grid.regular((64, 64))
 BOX = (138.0, 35.0, 141.2, 37.1333333333)
@@ -200,9 +201,47 @@ def test_sizes_of_outputs():
     """The paper's method left 69.7k cells of Kanto's census, R 79.7k; evenly spread people more."""
     for method in ("pyramid", "topdown"):
         few, many = plan(KANTO, method, epsilon=0.1, people=45e6).output_cells
-        assert 69_700 / 2 < few <= many == KANTO.size
+        assert 69_700 / 4 < few < 69_700 < many == KANTO.size
     assert plan(KANTO, "laplace", epsilon=0.1).output_cells == (KANTO.size,) * 2
     assert plan(KANTO, epsilon=0.1).seconds is None
+
+
+def towns(people):
+    return Proxy.of(GRID, None, people).table
+
+
+def evenly(people):
+    count = np.random.default_rng(1).poisson(people / GRID.size, GRID.shape)
+    return CountTable.from_dense(count, GRID)
+
+
+def on_a_fifth(people):
+    """Unlike from cell to cell, as in a census, and nobody around."""
+    random = np.random.default_rng(2)
+    count = np.zeros(GRID.size)
+    lived_in = random.choice(GRID.size, GRID.size // 5, replace=False)
+    count[lived_in] = random.lognormal(0, 1.5, lived_in.size)
+    count = np.ceil(count / count.sum() * people).astype(np.int64)
+    return CountTable.from_dense(count.reshape(GRID.shape), GRID)
+
+
+def in_a_corner(people):
+    """One dense town on a fifth of the map, and nobody around."""
+    count = np.zeros(GRID.shape, np.int64)
+    count[:32, :26] = people // (32 * 26)
+    return CountTable.from_dense(count, GRID)
+
+
+@pytest.mark.parametrize("shape", [towns, evenly, on_a_fifth, in_a_corner])
+@pytest.mark.parametrize("method", ["pyramid", "topdown"])
+def test_sizes_of_outputs_hold_for_people_of_many_shapes(shape, method):
+    for people in (20_000, 1_000_000):
+        table = shape(people)
+        for epsilon in ("1/50", "1/2", 10):
+            found = plan(GRID, method, epsilon=epsilon, people=people)
+            released = found.method.release(table, found.event, NoiseKey(bytes(32)))
+            few, many = found.output_cells
+            assert few <= released.key.size <= many
 
 
 def test_comparison():

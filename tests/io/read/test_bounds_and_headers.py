@@ -20,7 +20,7 @@ TOTAL, MALE, FEMALE = "人口（総数）", "人口（総数）　男", "人口�
 @pytest.mark.parametrize("values", [[TOTAL, MALE], [MALE, TOTAL, FEMALE], [MALE, FEMALE]])
 def test_several_columns_have_no_bound(values: list[str], tmp_path: Path) -> None:
     path = official(tmp_path, [COLUMNS, LABELS, *BODY])
-    table = read_mesh(path, grid="jis:half", value=values, attribute="a", suppressed="zero")
+    table = read_mesh(path, grid="jis:half", value=values, by="a", suppressed="zero")
     assert table.bound is None
 
 

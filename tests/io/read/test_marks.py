@@ -119,15 +119,15 @@ def test_half_a_letter_of_utf16_spoils_no_other_column(tmp_path):
 def test_columns_of_values_become_an_attribute_of_any_grid(tmp_path):
     path = write(tmp_path / "a.csv", "row,col,M,F\n1,2,5,6\n0,3,0,7\n")
     options = {"grid": METRES, "columns": AXES, "value": ["M", "F"]}
-    table = read_table(path, **options, attribute="sex")
+    table = read_table(path, **options, by="sex")
     assert table.grid == METRES.with_attribute("sex", ["M", "F"])
     dense = table.to_dense()
     assert (dense[1, 2].tolist(), dense[0, 3].tolist()) == ([5, 6], [0, 7])
     assert table.bound is None
-    with pytest.raises(UsageError, match="--attribute"):
+    with pytest.raises(UsageError, match="--by"):
         read_table(path, **options)
     with pytest.raises(UsageError, match="not by both"):
-        read_table(path, **{**options, "columns": {**AXES, "sex": "M"}}, attribute="sex")
+        read_table(path, **{**options, "columns": {**AXES, "sex": "M"}}, by="sex")
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,9 @@ READ = {
     },
     "report": {"about": ("release", "--format", "html", "--about", PIPE)},
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
-    "compare": {"regions": ("release", "release", "--regions", PIPE)},
-    "estimate": {"regions": ("release", "--regions", PIPE)},
-    "diff": {"regions": ("release", "other", "--regions", PIPE)},
+    "compare": {"polygons": ("release", "release", "--polygons", PIPE)},
+    "estimate": {"polygons": ("release", "--polygons", PIPE)},
+    "diff": {"polygons": ("release", "other", "--polygons", PIPE)},
     "local plan": {
         "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),

@@ -111,7 +111,7 @@ def test_a_header_alone_is_an_empty_table(tmp_path: Path) -> None:
 def test_several_values_become_an_attribute(tmp_path: Path) -> None:
     path = official(tmp_path, [COLUMNS, LABELS, *BODY])
     values = ["人口（総数）　男", "人口（総数）　女"]
-    table = read_mesh(path, grid="jis:half", value=values, attribute="sex", suppressed="zero")
+    table = read_mesh(path, grid="jis:half", value=values, by="sex", suppressed="zero")
     assert table.grid.attributes[0].labels == tuple(values)
     assert counts(table) == {CODES[0]: [10, 20], CODES[2]: [7, 0]}
     own = Grid.mesh("jis:half").with_attribute("sex", ["m", "f"])

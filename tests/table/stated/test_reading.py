@@ -247,7 +247,7 @@ def test_a_written_card_is_verified_and_reports_say_how_the_input_was_read(
 ) -> None:
     (tmp_path / "secret_name.csv").write_text(ROWS)
     call = [str(tmp_path / "secret_name.csv"), "--grid", "jis:basic", "--primary", "5339"]
-    call += ["--code", "code", "--value", "n", "--axis", "sex=m,f", "--column", "sex=Sex"]
+    call += ["--code", "code", "--value", "n", "--labels", "sex=m,f", "--column", "sex=Sex"]
     call += ["--epsilon", "1", "--contribution", "1", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(publish, call)
     assert done.exit_code == 0, done.output

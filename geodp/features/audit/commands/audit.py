@@ -40,7 +40,7 @@ OF_GRID = {
         "domain_is_public",
         "pairs",
     ),
-    *("axis", "method"),
+    *("labels", "method"),
 }
 """Options that say something of the grid."""
 

@@ -27,7 +27,7 @@ COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are told beside the one that is asked for."""
 FORMS = (".png", ".pdf", ".svg")
 RATED = ("alternative", "correction")
-TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
+TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
 
 
@@ -90,8 +90,8 @@ def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
 
     \b
-    geodp compare release-2020 release-2025 --regions cities.geojson
-    geodp compare release-2025 --area 5339 --area 5340
+    geodp compare release-2020 release-2025 --polygons cities.geojson --conservative
+    geodp compare release-2025 --area 5339 --area 5340 --conservative
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2 --plot power.svg
     geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
@@ -157,14 +157,14 @@ def _require_fitting(context: click.Context) -> None:
     count = len(options["releases"])
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.")
-    has_regions = options["regions"] is not None or bool(options["area"])
+    has_regions = options["polygons"] is not None or bool(options["area"])
     if options["ratio"] and (options["cells"] or given & {*RATED}):
         raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
         raise UsageError(
-            "Say what to compare: --area CODE, repeatable, or --regions FILE, with --conservative "
+            "Say what to compare: --area CODE, repeatable, or --polygons FILE, with --conservative "
             "where the releases have no negative counts; or --cells of two releases that have "
-            "them. geodp diff OLD NEW --cells estimates changes of cells of any two."
+            "them. geodp diff OLD NEW estimates changes of cells of any two."
         )
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")

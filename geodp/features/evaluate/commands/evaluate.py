@@ -22,10 +22,9 @@ from geodp.cli.output import (
     write_file,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
-from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import request_options, terms_of
 from geodp.cli.running import tell_steps
-from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.features.evaluate.result import Evaluation
@@ -71,13 +70,7 @@ WIDTH = 160
     show_default=True,
     help="Of the rectangles.",
 )
-@option(
-    "--polygons",
-    group="Domain",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
+@POLYGONS
 @POLYGON_NAME
 @option(
     "--processes",
@@ -127,8 +120,7 @@ def evaluate(**options: Any) -> None:
     without protection: it is for the operator alone, unless the inputs are public.
     """
     require_known(click.get_current_context())
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+    require_named(options)
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])

@@ -15,9 +15,10 @@ from geodp import progress
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
-from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
 from geodp.cli.running import tell_steps
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
 
@@ -36,6 +37,12 @@ FIELDS = (
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
+DRAWN = (
+    "Note: municipalities and polygons are made up here; to choose by your own, and to see the "
+    "error of each, give their file: --for polygons:FILE.geojson."
+)
+
+
 @click.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
 @request_options(*FIELDS)
@@ -48,11 +55,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     multiple=True,
     help="West south east north: the error of the sum over these cells; repeatable.",
 )
-@click.option(
-    "--polygons",
-    type=click.Path(path_type=Path),
-    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
+@POLYGONS
 @POLYGON_NAME
 @click.option(
     "--smallest",
@@ -80,9 +83,10 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @click.option(
     "--for",
     "purpose",
-    help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
-    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, islands "
-    "(what lone settlements lose), file:POLYGONS.geojson; and `relative`.",
+    help="The same for families of regions, with commas between: your own (polygons:FILE.geojson), "
+    "made up (municipalities, polygons, polygons:10km2, polygons:64 of so many cells, rectangles), "
+    "cells, squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT where they "
+    "differ; and `relative`.",
 )
 @click.option(
     "--prior",
@@ -138,7 +142,7 @@ def plan(**options: Any) -> None:
         plot_plans(every, picture, options["plot"].suffix[1:].lower())
         write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
     for words in main.warnings:
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if options["as_json"]:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
     else:
@@ -200,8 +204,7 @@ def _check_objective(context: click.Context) -> str | None:
             raise UsageError(f"{names[name]} is not for {grid}: grids.")
         if name in NEEDS and options.get(NEEDS[name]) is None:
             raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+    require_named(options)
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
         raise UsageError("Give one of --weight, --target, --dominate and --for.")
@@ -227,10 +230,13 @@ def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
     asked = Objectives.parse(options["purpose"])
     shapes = {}
     for one in asked.families:
-        if one.family == "file":
+        if one.file:
             from geodp.io.read.public.polygons import read_polygons
 
-            shapes[one.size] = read_polygons(one.size, grid)
+            shapes[one.file] = read_polygons(one.file, grid)
+            given["regions"] |= shapes[one.file]
+    if any(one.is_drawn for one in asked.families):
+        click.echo(translate_message(DRAWN), err=True)
     return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
 
 

@@ -181,7 +181,7 @@ def _choose(
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
-        raise UsageError("--epsilon is needed here.")
+        raise UsageError("Add --epsilon, the budget, such as --epsilon 0.1.")
     grid = grid_of(options)
     question.candidates(grid)
     request = read_request(options, grid)

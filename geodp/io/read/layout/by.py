@@ -16,11 +16,11 @@ from math import prod
 from pathlib import Path
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.grid.axes import JOINT, Attribute
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import read_lists
-from geodp.io.read.layout.named import STAR, Named, has_pattern
+from geodp.io.read.layout.named import STAR, Named, has_pattern, stand_side_by_side
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
 from geodp.io.read.rows.columns import WELL_KNOWN, InputTable, find_column
@@ -82,12 +82,13 @@ def resolve(table: InputTable, named: Named) -> Resolved:
             "Attributes are given by their names, each of them once, with commas between (--by "
             "sex,age, by=['sex', 'age'])."
         )
-    known = {*names, *(named.attribute or "").split(JOINT)}
-    if unnamed := next((name for name in named.labels if name and name not in known), None):
+    if unnamed := next((name for name in named.labels if name and name not in names), None):
         raise UsageError(
             f"There are labels for {printable(unnamed)}, which is not among the attributes that "
             "are named (--labels NAME=FILE, --by; labels=, by=)."
         )
+    if stand_side_by_side(named.values):
+        return Resolved(_label_all(named, names))
     headers = _headers(table)
     if has_pattern(named.values) and (met := _meet(table, named, headers)):
         return _Wide(table, named, names, met).resolve()
@@ -102,11 +103,23 @@ def resolve(table: InputTable, named: Named) -> Resolved:
         if other := _differs(axes, _stated_labels(named, names)):
             raise UsageError(
                 f"In the layout of the file the labels of {printable(other.name)} are "
-                f"{list_names(other.labels)}; leave other labels out (--axis, --labels; labels=), "
+                f"{list_names(other.labels)}; leave other labels out (--labels, labels=), "
                 "or name the columns (--value LABEL=COLUMN, value={label: column})."
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
+
+
+def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
+    """Return the attributes that named columns side by side make, by lists of all their labels."""
+    stated = _stated_labels(named, names)
+    if left := [name for name in names if name not in stated]:
+        raise UsageError(
+            f"Say the labels of {list_names(left)}, too (--labels '{printable(left[0])}=LABEL,"
+            "LABEL,...', labels=)."
+        )
+    own = {one.name for one in named.attributes}
+    return tuple(Attribute(name, stated[name]) for name in names if name not in own)
 
 
 def _headers(table: InputTable) -> list[str]:
@@ -191,14 +204,14 @@ def _find_column(
         return found[0].strip(), "file"
     known = ""
     if parts:
-        known = f" The layout of the file has columns side by side for {', '.join(parts)}."
+        known = f"The layout of the file has columns side by side for {', '.join(parts)}."
     asked = [one for one in (*named.taken, *named.columns.values()) if one]
     try:
         return table.columns[find_column(table, name, asked)].strip(), "file"
     except InputError as error:
         rule, row = error.rule, error.row
     remedy = f"Say which column is {printable(name)} ({_column_option(name, 'COLUMN')})."
-    raise InputError(f"{rule} {remedy}{known}", file=table.name, row=row)
+    raise InputError(f"{rule} {remedy} {known}".rstrip(), file=table.name, row=row)
 
 
 def _column_option(name: str, column: str) -> str:
@@ -213,7 +226,7 @@ def _ask_labels(columns: Mapping[str, str]) -> str:
         f"{name} as its column {printable(column)} writes them"
         for name, column in zip(names, columns.values(), strict=True)
     )
-    flags = " ".join(f"--axis '{name}=LABEL,LABEL,...'" for name in names)
+    flags = " ".join(f"--labels '{name}=LABEL,LABEL,...'" for name in names)
     keys = ", ".join(f"{name!r}: ['LABEL', ...]" for name in names)
     return (
         f"say all labels of {written}, from a public list and never from the records: {flags}, or "
@@ -275,7 +288,7 @@ def _read_lists(
         name = known.get(fold(other), other)
         if {*stated.get(name, labels)} != {*labels}:
             raise UsageError(
-                f"The labels of {printable(name)} are given twice and differ (--axis, --labels; "
+                f"The labels of {printable(name)} are given twice and differ (--labels, "
                 "labels=); give one list."
             )
         found[name] = labels
@@ -464,11 +477,7 @@ class _Wide:
     @property
     def attributes(self) -> list[str]:
         """Names of the attributes that the columns make."""
-        given = self.named.attribute
-        if self.names and given is not None and {*given.split(JOINT)} != {*self.names}:
-            raise UsageError("Name the attribute once (--by or --attribute; by= or attribute=).")
-        named = [*self.names] or (given.split(JOINT) if given is not None else [])
-        return named or [one.name for one in self.named.attributes]
+        return [*self.names] or [one.name for one in self.named.attributes]
 
     def _pair(
         self, names: Sequence[str], stated: Mapping[str, tuple[str, ...]]
@@ -545,8 +554,8 @@ class _Wide:
         """Return why a column's labels are not told."""
         say = (
             "write the pattern with a * for each attribute in their order, say the labels "
-            "(--axis NAME=LABEL,LABEL..., --labels FILE; labels=), or name the columns (--value "
-            "LABEL=COLUMN, value={label: column})"
+            "(--labels NAME=LABEL,LABEL..., labels=), or name the columns (--value LABEL=COLUMN, "
+            "value={label: column})"
         )
         attributes, column = list_names(names), printable(column)
         if found:

@@ -184,6 +184,6 @@ def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:
         raise UsageError(f"{what}: {printable(twice[0])} is there twice.")
     if commas := [label for label in found if "," in label]:
         raise UsageError(
-            f"{what}: {printable(commas[0])} has a comma, which separates labels (--axis)."
+            f"{what}: {printable(commas[0])} has a comma, which separates labels (--labels)."
         )
     return found

@@ -122,7 +122,12 @@ def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
     of_place = axis < len(grid.maps.axes)
     if not of_place or grid.maps.ends:
         asked = grid.maps.ends[axis // 2] if of_place else name
-        return f"No column is named for {asked}: add --column {asked}=COLUMN (columns=)."
+        if of_place:
+            return f"No column is named for {asked}: add --column {asked}=COLUMN (columns=)."
+        return (
+            f"No column is named for {asked}: add --by {asked}, which finds it by its name, or "
+            f"--column {asked}=COLUMN (by=, columns=)."
+        )
     return (
         "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "
         "--y COLUMN (code=, or x= and y=)."

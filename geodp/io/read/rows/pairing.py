@@ -94,7 +94,7 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         values = [values]
     if not grid.attributes and isinstance(values, Mapping):
         if attribute is None:
-            raise UsageError("Columns by labels need the attribute's name (attribute=).")
+            raise UsageError("Columns by labels need the attribute's name (by=).")
         grid = with_values(grid, attribute, [_written(label) for label in values])
     if isinstance(values, Mapping):
         said = {(key,) if isinstance(key, str) else tuple(key): c for key, c in values.items()}
@@ -103,7 +103,8 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
     if columns is not None and len(columns) == 1 and attribute is None:
         return Paired(grid, columns)  # labels, if there are any, are in columns of their own
     grid = with_values(grid, attribute, values)
-    if columns is None or len(columns) < 2 or not stated or columns == grid.attributes[0].labels:
+    own = stated or (columns is not None and _are_labelled(columns))
+    if columns is None or len(columns) < 2 or not own or columns == grid.attributes[0].labels:
         return Paired(grid, columns)
     parted = [_part(grid, column) for column in columns]
     if all(parted):
@@ -147,15 +148,22 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         return grid
     if attribute is None or not values:
         raise UsageError(
-            "Several values need the name of the attribute that they "
-            "become (--attribute, attribute=)."
+            "Several columns of counts need the name of the attribute that tells them apart (--by "
+            "sex, by='sex')."
         )
     if JOINT in attribute:
         raise UsageError(
             f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
-            "attributes (--axis NAME=LABEL,LABEL..., repeatable), or a preset that has them."
+            "attributes (--labels NAME=LABEL,LABEL..., repeatable), or a preset that has them."
         )
-    return grid.with_attribute(attribute, values)
+    parted = [value.partition("=") for value in values]
+    labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
+    return grid.with_attribute(attribute, labels)
+
+
+def _are_labelled(values: Sequence[str]) -> bool:
+    """Whether each of several columns is written ``LABEL=COLUMN``."""
+    return len(values) > 1 and all("=" in value for value in values)
 
 
 def numbers_of_labels(grid: Grid) -> tuple[int, ...]:

@@ -101,7 +101,7 @@ def test_labels_are_never_taken_from_records():
         geodp.read_table(frame, grid=GRID, code="code", value="n", by="sex,age")
     text = str(refused.value)
     assert "sex as its column SEX writes them and age as its column AGE_GROUP" in text
-    assert "--axis 'sex=LABEL,LABEL,...' --axis 'age=LABEL,LABEL,...'" in text
+    assert "--labels 'sex=LABEL,LABEL,...' --labels 'age=LABEL,LABEL,...'" in text
     assert "0-64" not in text
 
 
@@ -251,7 +251,6 @@ def test_a_pattern_pairs_columns_by_their_names_and_never_by_order(
         ("M_a M_b F_a", {"value": "*_*", "by": "sex,age"}, "pattern is for F,b; there are M_a"),
         ("F_a F_b", {"by": "sex,age"}, "does not tell the labels of sex, age; write"),
         ("F_a F-a", {"value": "F*"}, "The columns F_a and F-a would both be for a"),
-        ("F_a F_b", {"attribute": "sex"}, "Name the attribute once"),
         ("F_a F_b", {"labels": {"sex": ["a"]}}, "labels for sex, which is not among"),
     ],
 )
@@ -341,24 +340,24 @@ def shown(done):
     [
         (
             "long.csv --value n --by sex,age --labels lists.csv",
-            "--axis sex=m,f --axis age=0-64,65+ --column sex=SEX --column age=AGE_GROUP",
+            "--labels sex=m,f --labels age=0-64,65+ --column sex=SEX --column age=AGE_GROUP",
         ),
         (
-            "long.csv --value n --by age,sex --labels lists.csv --axis sex=f,m",
-            "--axis sex=f,m --axis age=0-64,65+ --column age=AGE_GROUP --column sex=SEX",
+            "long.csv --value n --by age,sex --labels lists.csv --labels sex=f,m",
+            "--labels sex=f,m --labels age=0-64,65+ --column age=AGE_GROUP --column sex=SEX",
         ),
         (
             "wide.csv --value *_* --by sex,age",
-            "--axis sex=M,F --axis age=old,young --value M,old=M_old --value M,young=M_young "
+            "--labels sex=M,F --labels age=old,young --value M,old=M_old --value M,young=M_young "
             "--value F,old=F_old --value F,young=F_young",
         ),
         (
-            "wide.csv --value F_* --axis age=young,old",
-            "--axis age=young,old --value young=F_young --value old=F_old",
+            "wide.csv --value F_* --labels age=young,old",
+            "--labels age=young,old --value young=F_young --value old=F_old",
         ),
         (
             "estat.txt --by sex",
-            "--axis sex=男,女 --value 男=人口（総数）　男 --value 女=人口（総数）　女",
+            "--labels sex=男,女 --value 男=人口（総数）　男 --value 女=人口（総数）　女",
         ),
     ],
 )
@@ -370,13 +369,14 @@ def test_the_options_that_they_stand_for_are_shown_and_kept(office, given, stand
     flags = " ".join(words)
     assert all(f"--{one.removeprefix('--')}" in flags for one in expected)
     assert "--by" not in words
-    assert "--labels" not in words
+    assert "--labels=lists.csv" not in flags.replace("--labels ", "--labels=")
     again = command("publish", *words[:-1], "b")
     assert again.returncode == 0, again.stderr
     cards = [json.loads((office / one / "public/release.json").read_text()) for one in "ab"]
     assert cards[0]["domain"] == cards[1]["domain"]
     kept = tomllib.loads((office / "a/restricted/recipe.toml").read_text())["options"]
-    assert {"by", "labels"}.isdisjoint(kept)
+    assert "by" not in kept
+    assert "lists.csv" not in kept["labels"]
     recipe = ("--recipe", "a/restricted/recipe.toml", "--contribution", 1, "--epsilon", 1)
     assert command("publish", given.split()[0], *recipe, "--output", "c").returncode == 0
 
@@ -396,7 +396,7 @@ def test_all_that_is_missing_is_asked_in_one_sentence(office):
     ("given", "rule"),
     [
         ("long.csv --value n --by sex --labels long.csv", "The labels are one of the inputs"),
-        ("long.csv --value n --labels lists.csv", "--labels goes with --by only"),
+        ("long.csv --value n --labels lists.csv", "Labels go with the names of attributes (--by"),
         ("long.csv --value n --by sex --labels lists.csv --labels long.csv", "Give one list of"),
         ("estat.txt --value T* --by sex", "the total stands beside its parts"),
         ("x.tif --by sex", "Not for a raster: --by"),
@@ -413,7 +413,7 @@ def test_other_commands_find_them_too(office):
     done = command("evaluate", "long.csv", *more, *COMMON, "--methods", "parts", "--trials", 1)
     assert done.returncode == 0, done.stderr
     (office / "ages.txt").write_text("0-64\n65+\n")
-    more = (*more[:-1], "ages.txt", "--axis", "sex=m,f")
+    more = (*more[:-1], "ages.txt", "--labels", "sex=m,f")
     done = command("evaluate", "long.csv", *more, *COMMON, "--methods", "parts", "--trials", 1)
     assert done.returncode == 0, done.stderr
 
@@ -426,7 +426,7 @@ def test_a_preset_of_ones_own_states_a_column_of_labels(office):
     more = ("--preset", "own.toml", "--by", "sex", "--where", "AGE_GROUP=65+")
     done = command("publish", "long.csv", *more, *COMMON, "--output", "a")
     assert done.returncode == 0, done.stderr
-    assert "--axis sex=f,m" in done.stderr
+    assert "--labels sex=f,m" in done.stderr
     assert "--column sex=SEX" in done.stderr
 
 
@@ -459,15 +459,14 @@ def test_a_command_tells_columns_and_labels_that_were_found_from_those_that_were
     assert found["labels of attribute sex"] == ("m,f", "operator")
     assert found["column of attribute hour"] == ("hour", "file")
     assert found["labels of attribute hour"][1] == "default"
-    typed = check(tmp_path, *plain, "--axis", "sex=m,f", "--column", "sex=SEX")
+    typed = check(tmp_path, *plain, "--labels", "sex=m,f", "--column", "sex=SEX")
     assert typed["column of attribute sex"] == ("SEX", "operator")
     assert typed["column of attribute hour"] == ("hour", "file")
 
 
-@pytest.mark.parametrize("asked", [("--by", "sex"), ("--attribute", "sex")])
-def test_a_command_tells_what_the_layout_says_of_columns(asked, tmp_path):
+def test_a_command_tells_what_the_layout_says_of_columns(tmp_path):
     (tmp_path / "e.txt").write_text(ESTAT, encoding="cp932")
-    found = check(tmp_path, tmp_path / "e.txt", *COMMON, *asked)
+    found = check(tmp_path, tmp_path / "e.txt", *COMMON, "--by", "sex")
     assert found["label of column 人口（総数）　男"] == ("男", "layout")
 
 
@@ -480,7 +479,7 @@ def test_columns_of_a_pattern_are_known_by_the_file(tmp_path):
 def test_named_columns_are_not_asked_about(tmp_path):
     text = "mesh,sex,year,kind,n,m\n" + "".join(f"{one},1,2020,3,4,5\n" for one in CODES * 2)
     (tmp_path / "t.csv").write_text(text)
-    words = (tmp_path / "t.csv", *COMMON, "--by", "sex", "--axis", "sex=1,2", "--where", "kind=3")
+    words = (tmp_path / "t.csv", *COMMON, "--by", "sex", "--labels", "sex=1,2", "--where", "kind=3")
     done = command("publish", *words, "--output", tmp_path / "out")
     assert done.returncode == 2
-    assert "several with --attribute: n, m." in done.stderr
+    assert "several with --by: n, m." in done.stderr

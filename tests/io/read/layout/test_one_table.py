@@ -85,7 +85,7 @@ def test_two_years_are_asked_for(tmp_path, make):
     [
         {"duplicates": "sum"},
         {"value": f"{TOTAL}　男"},
-        {"value": [TOTAL, f"{TOTAL}　男"], "attribute": "sex"},
+        {"value": [TOTAL, f"{TOTAL}　男"], "by": "sex"},
     ],
     ids=["sums", "another column", "attribute"],
 )

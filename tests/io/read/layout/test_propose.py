@@ -35,7 +35,7 @@ def test_two_columns_of_counts_are_refused_with_the_choices(write):
     found = propose(write("mesh,men,women\n53394611,5,6\n"), {"contribution": 1})
     assert "value" not in found.options
     assert found.asks == (
-        "choose the column of counts (--value), or several with --attribute: men, women",
+        "choose the column of counts (--value), or several with --by: men, women",
     )
 
 
@@ -161,20 +161,12 @@ def test_rows_that_look_like_data_are_no_header(write):
 WIDE = "GRD_ID,T,M,F,Y_LT15,Y_1564,Y_GE65\nCRS3035RES1000mN2599000E4695000,6,2,4,1,2,3\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"), [("sex", ["M", "F"]), ("age", ["Y_LT15", "Y_1564", "Y_GE65"])]
-)
-def test_an_attribute_of_a_preset_needs_no_columns_and_its_contribution_is_asked_for(
-    name, columns, write
-):
-    path = write(WIDE)
-    found = propose(path, {"attribute": name})
-    assert (found.options["value"], found.asks) == (columns, (ASK_CONTRIBUTION,))
-    assert "axis" not in found.options
+def test_attributes_of_a_preset_are_told_beside_its_column(write):
+    found = propose(write(WIDE), {})
     assert {*found.attributes} == {"sex", "age"}
-    assert propose(path, {}).options["value"] == ["T"]
-    own = propose(path, {"attribute": name, "value": ("M", "T")})
-    assert "value" not in own.options
+    assert found.options["value"] == ["T"]
+    own = propose(write(WIDE), {"value": ["M", "F"], "labels": ["sex=M,F"]})
+    assert (own.asks, "value" in own.options) == ((ASK_CONTRIBUTION,), False)
 
 
 @pytest.mark.parametrize(
@@ -185,14 +177,12 @@ def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
     counts = ";".join("1" for _ in columns.split(";"))
     rows = f"CRS3035RES1000mN2689000E4337000;4337500;2689500;{counts}\n"
     path = write(f"GITTER_ID_1km;x_mp_1km;y_mp_1km;{columns}\n{rows}")
+    found = propose(path, {})
     if "a18bis64" in columns:
-        with pytest.raises(UsageError, match="preset zensus2022 knows none of this file"):
-            propose(path, {"attribute": "age"})
+        assert not found.attributes
         return
-    found = propose(path, {"attribute": "age"})
-    assert (found.options["value"], found.asks) == (columns.split(";"), (ASK_CONTRIBUTION,))
-    asked = propose(path, {}).asks
-    assert asked[0].startswith("choose the columns of --attribute age, or the column of counts")
+    assert [*found.attributes["age"]] == columns.split(";")
+    assert found.asks[0].startswith("choose the columns of --by age, or the column of counts")
 
 
 def test_labels_of_a_preset_take_the_place_of_names(write):
@@ -200,9 +190,7 @@ def test_labels_of_a_preset_take_the_place_of_names(write):
         "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3\n"
         ",,,,　人口（総数）,　人口（総数）　男,　人口（総数）　女\n5339461132,0,,,4,1,3\n"
     )
-    found = propose(path, {"attribute": "sex"})
-    assert found.options["axis"] == ["sex=男,女"]
-    assert found.options["value"] == ["男=人口（総数）　男", "女=人口（総数）　女"]
+    found = propose(path, {})
     assert found.attributes == {"sex": ("男", "女")}
 
 
@@ -214,33 +202,8 @@ def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
         f"KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,{names}\n,,,,{','.join(titles)}\n"
         "5339461132,0,,,21,1,2,3,4,5,6\n"
     )
-    found = propose(path, {"attribute": "sex*age"})
-    assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
-    labels = found.options["axis"][1].removeprefix("age=").split(",")
-    pairs = [(sex, age, label) for sex in sexes for age, label in zip(ages, labels, strict=True)]
-    assert found.options["value"] == [f"{sex},{label}={age}　{sex}" for sex, age, label in pairs]
-    assert found.asks == (ASK_CONTRIBUTION,)
+    found = propose(path, {})
     assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
-
-
-@pytest.mark.parametrize("text", ["mesh,n\n53394611,5\n", WIDE])
-def test_an_attribute_that_no_columns_are_known_of_is_refused(text, write):
-    with pytest.raises(UsageError, match=r"--attribute needs the columns .*--value, repeatable"):
-        propose(write(text), {"attribute": "nationality"})
-
-
-def test_an_attribute_may_be_an_option_of_a_preset(write):
-    text = """[options]
-code = "CELL"
-attribute = "sex"
-[[attributes]]
-name = "sex"
-columns = ["MEN*", "WOMEN*"]
-"""
-    path = write("CELL,MEN_23,WOMEN_23\n53394611,1,2\n")
-    found = propose(path, {}, Preset.of("office", text))
-    assert (found.options["value"], found.asks) == (["MEN_23", "WOMEN_23"], (ASK_CONTRIBUTION,))
-    assert (found.options["attribute"], found.options["grid"]) == ("sex", "jis:basic")
 
 
 def test_the_column_of_codes_that_is_named_tells_the_grid(write):

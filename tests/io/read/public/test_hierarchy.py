@@ -260,14 +260,14 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
     def grid(*options):
         return grid_of(context(*MESH, *options).params)
 
-    sex = ["--attribute", "sex", "--value", "a", "--value", "b"]
+    sex = ["--by", "sex", "--value", "a", "--value", "b"]
     assert grid() == GRID
     assert grid("--order", "official") == GRID.with_official_order()
     pair = GRID.with_attribute("sex", ["a", "b"])
     assert grid(*sex) == grid(*sex, "--attribute-order", "below") == pair
     for place in ("above", "interleaved"):
         assert grid(*sex, "--attribute-order", place) == pair.with_attribute_order(place)
-    official = grid("--axis", "sex=a,b", "--order", "official", "--attribute-order", "jis:basic")
+    official = grid("--labels", "sex=a,b", "--order", "official", "--attribute-order", "jis:basic")
     assert official == pair.with_official_order("jis:basic")
     path = str(text(TEXT)(tmp_path))
     found = read_hierarchy(path, GRID, source="a list")
@@ -284,9 +284,9 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
         (["--regions", "REGIONS"], "such as --regions-source"),
         (["--regions", "REGIONS", "--regions-source", "x", "--order", "official"], "not both"),
         (["--attribute-order", "above"], "--attribute-order goes with"),
-        (["--axis", "sex=a,b", "--attribute-order", "sideways"], "below, above or interleaved"),
+        (["--labels", "sex=a,b", "--attribute-order", "sideways"], "below, above or interleaved"),
         (
-            ["--axis", "sex=a,b", "--order", "official", "--attribute-order", "interleaved"],
+            ["--labels", "sex=a,b", "--order", "official", "--attribute-order", "interleaved"],
             "jis:basic",
         ),
         (["--pairs", "--order", "official"], "one map"),
@@ -314,7 +314,7 @@ def test_regions_from_the_command_line_to_a_verified_release(tmp_path: Path) -> 
     ]
     people.write_text("code,sex,n\n" + "".join(f"{c},{s},40\n" for c in cells for s in "fm"))
     path = str(text(TEXT)(tmp_path))
-    call = [str(people), *MESH[1:], "--axis", "sex=f,m", "--column", "sex=sex", "--code", "code"]
+    call = [str(people), *MESH[1:], "--labels", "sex=f,m", "--column", "sex=sex", "--code", "code"]
     call += ["--value", "n", "--epsilon", "1", "--regions", path, "--regions-source", "a list"]
     call += ["--contribution", "1"]
     more = [

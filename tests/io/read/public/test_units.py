@@ -122,8 +122,8 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
     given = ["--grid", f"units:{text(TEXT, 'units.csv')(tmp_path)}", "--units-source", "a test"]
     given += ["--code", "geocode", "--epsilon", "1", "--contribution", "1"]
     ways = {
-        long: ["--value", "n", "--axis", "sex=m,f", "--column", "sex=sex"],
-        wide: ["--value", "m", "--value", "f", "--attribute", "sex", "--attribute-order", "below"],
+        long: ["--value", "n", "--labels", "sex=m,f", "--column", "sex=sex"],
+        wide: ["--value", "m", "--value", "f", "--by", "sex", "--attribute-order", "below"],
     }
     for path, own in ways.items():
         out = tmp_path / f"{path.stem}-out"
@@ -152,7 +152,7 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
         ("--units-source", "a test", "--bounds", "0,0,1,1"),
         ("--units-source", "a test", "--mask", "land:world"),
         ("--units-source", "a test", "--pairs"),
-        ("--units-source", "a test", "--pairs", "--axis", "sex=m,f"),
+        ("--units-source", "a test", "--pairs", "--labels", "sex=m,f"),
         ("--units-source", "a test", "--order", "official"),
         ("--units-source", "a test", "--attribute-order", "below"),
     ],

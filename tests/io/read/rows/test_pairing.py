@@ -102,23 +102,29 @@ def test_a_mapping_says_it_in_python() -> None:
     ):
         with pytest.raises(UsageError, match=words):
             pair(with_axes("f,m"), None, wrong)
-    with pytest.raises(UsageError, match="attribute="):
+    with pytest.raises(UsageError, match="by="):
         pair(GRID, None, {"m": "y", "f": "x"})
 
 
 def test_names_that_become_labels_are_for_themselves() -> None:
-    for names in (["a=1", "b=2"], ["f", "f=x"], ["x", "y"]):
+    for names in (["f", "f=x"], ["x", "y"]):
         made = pair(GRID, "kind", names)
         again = pair(made.grid, "kind", names)
         assert made.columns == again.columns == tuple(names)
         assert made.grid == again.grid
 
 
+def test_labels_before_every_column_become_those_of_a_grid_without_any() -> None:
+    made = pair(GRID, "sex", ["m=P_M", "f=P_F"])
+    assert made.columns == ("P_M", "P_F")
+    assert made.grid == GRID.with_attribute("sex", ["m", "f"])
+
+
 def test_the_command_publishes_what_the_pairs_say_and_writes_them_down(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("code,P_M,P_F,x\n533946113,10,20,1\n533946114,4,6,2\n")
     call = ["publish", path, "--grid", "jis:half", "--primary", 5339, "--code", "code"]
-    call += ["--axis", "sex=f,m", "--contribution", 1, "--epsilon", 1, "--check"]
+    call += ["--labels", "sex=f,m", "--contribution", 1, "--epsilon", 1, "--check"]
     facts = []
     for number, values in enumerate((["P_M", "P_F"], ["m=P_M", "f=P_F"])):
         more = [word for value in values for word in ("--value", value)]
