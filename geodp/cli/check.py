@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.inputs import FACTS, sha256
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,4 +54,5 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     )
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
-    return f"Checked, for the operator only: {written}\nNothing was drawn, charged or published."
+    said = (f"Checked, for the operator only: {written}", "Nothing was drawn, charged or published.")
+    return "\n".join(map(translate_message, said))

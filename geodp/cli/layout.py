@@ -166,17 +166,17 @@ def _tell_reading(
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.known_attributes import find_standard
 
-    click.echo(f"Read as: {write_command(context, options)}", err=True)
+    click.echo(translate_message(f"Read as: {write_command(context, options)}"), err=True)
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
-            click.echo(
+            whole = (
                 f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
-                "or --regions names a smaller public one.",
-                err=True,
+                "or --regions names a smaller public one."
             )
+            click.echo(translate_message(whole), err=True)
 
 
 def _propose_more(

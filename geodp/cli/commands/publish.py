@@ -185,7 +185,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_bound(table)
         prepared = prepare(table, start.request)
     for words in _warnings(prepared.outline):
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if prepared.event.layout:
         click.echo(f"Assumed: {prepared.event.assumption.sentence}", err=True)
     if options["check"]:

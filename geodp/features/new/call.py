@@ -86,7 +86,7 @@ class Call:
     @property
     def bounds_persons(self) -> bool:
         """Whether somebody answers for how often a person is counted."""
-        said = [self.options["contribution"], self.options.get("person")]
+        said = [self.options["contribution"], self.options["person"]]
         return said != [None, None] or self.states_contribution
 
     @property
@@ -133,10 +133,14 @@ class Call:
     def terms(self) -> Terms:
         """The terms, with a budget of 1 where none is chosen yet."""
         terms = terms_of({**self.options, "epsilon": self.options["epsilon"] or ANY_BUDGET})
-        if not self.states_contribution or terms.contribution is not None:
+        if terms.contribution is not None:
             return terms
-        assert self.preset is not None
-        return replace(terms, contribution=self.preset.contribution)
+        if self.options["person"] is not None:
+            enforced = self.options["cells"] * self.options["per_cell"]
+            return replace(terms, contribution=enforced)
+        if self.states_contribution and self.preset is not None:
+            return replace(terms, contribution=self.preset.contribution)
+        return terms
 
     @property
     def publish_words(self) -> list[str]:

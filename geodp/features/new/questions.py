@@ -137,8 +137,8 @@ def _of_ask(call: Call, ask: str) -> Question:
 
 
 def _sentence(ask: str) -> str:
-    """Return what is asked as a sentence, in the reader's language."""
-    text = translate_message(ask)
+    """Return what is asked as a sentence, in the reader's language; not a question once more."""
+    text = translate_message(ask.removeprefix(ASK_CONTRIBUTION)).removeprefix("; ")
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
@@ -168,11 +168,13 @@ def _places(call: Call) -> list[tuple[str, str]]:
     named: tuple[str, ...] = ()
     if call.grid_kind and call.grid_kind not in OWN_EXTENT:
         named = list_areas(code_system(str(call.options["spec"])))
-    countries = [one for one in named if one.isascii()] or ["germany"]
-    names = ", ".join(named[:MOST_NAMES] or ("germany", "bayern", "東京都"))
+    countries = [one for one in named if one.isascii()]
+    if len(countries) != 1:  # of no country, or of a continent
+        countries, named = ["germany"], ("germany", "bayern", "東京都")
+    names = ", ".join(named[:MOST_NAMES])
     return [
         (f"land:{countries[0]}", "land by name, widened by 10 km: countries, europe, world"),
-        ("NAME", f"bounds of a public area by its name: {names} ..."),
+        (named[0], f"bounds of a public area by its name: {names} ..."),
         ("W S E N degrees", "bounds in degrees; without the word in units of the grid"),
     ]
 

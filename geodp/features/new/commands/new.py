@@ -20,11 +20,13 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.features.new.call import Call, read_call
 from geodp.features.new.errors import plan_each, show_errors
-from geodp.features.new.questions import Question, list_questions, say
+from geodp.features.new.questions import Question, list_questions, say, split_words
 from geodp.features.new.recipe import write_lines
 
 WORDS = "geodp.new.words"
 """Under which a context has the words of the call."""
+
+ADD = "Add options of geodp publish that mend it, or end with Enter."
 
 PATHS = "geodp.new.paths"
 """Under which a context has the files that the words name, before any is fetched."""
@@ -89,13 +91,14 @@ def new(**_options: Any) -> None:
     context = click.get_current_context()
     fetched = dict(zip(map(str, context.meta[PATHS]), context.params["inputs"], strict=True))
     words = context.meta[WORDS]
-    call = read_call(context, words, fetched)
-    while questions := list_questions(call):
-        if not _is_terminal():
-            _list_and_end(context, questions)
-        call = _ask(context, call, questions[0], fetched)
-    _show_plan(call)
-    _finish(call)
+    call: Call | None = read_call(context, words, fetched)
+    while call is not None:
+        while questions := list_questions(call):
+            if not _is_terminal():
+                _list_and_end(context, questions)
+            call = _ask(context, call, questions[0], fetched)
+        _show_plan(call)
+        call = _rehearse(call, fetched)
 
 
 COMMAND = new
@@ -128,10 +131,15 @@ def _ask(
         try:
             if answer:
                 return read_call(context, (*question.words_of(answer), *call.words), fetched)
-        except click.ClickException as error:
-            click.echo(printable(error.format_message()))
-        except GeodpError as error:
-            click.echo(printable(translate_message(str(error))))
+        except (GeodpError, click.ClickException) as error:
+            click.echo(_tell(error))
+
+
+def _tell(error: Exception) -> str:
+    """Return what is wrong with an answer, as a sentence."""
+    if isinstance(error, click.ClickException):
+        return printable(error.format_message())
+    return printable(translate_message(str(error)))
 
 
 def _show_plan(call: Call) -> None:
@@ -141,7 +149,7 @@ def _show_plan(call: Call) -> None:
     formatter = call.context.make_formatter()
     with formatter.section("Plan"):
         formatter.write_dl([(translate(name), what) for name, what in _list_settled(call)])
-    click.echo(formatter.getvalue())
+    click.echo(formatter.getvalue(), nl=False)
     show_errors([plan])
     for words in (*plan.warnings, *plan.notes):
         click.echo(translate_message(words))
@@ -166,38 +174,56 @@ def _say_often(call: Call) -> str:
     often = "once at most" if times == 1 else f"{times} times at most"
     if call.options["contribution"] is not None:
         return f"{often}; you vouch for it"
-    if call.states_contribution:
-        return f"{often}; the layout states it of one table"
-    return f"as --person bounds it: column {call.options['person']}"
+    if call.options["person"] is not None:
+        return f"{often}; geodp sees to it by the column {call.options['person']}"
+    return f"{often}; the layout states it of one table of its publisher"
 
 
-def _finish(call: Call) -> None:
-    """Rehearse, write the recipe, and print the commands."""
+def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
+    """Rehearse, write the recipe, and print the commands; return a call that says more, if any.
+
+    What the rehearsal refuses may be mended by options that the operator adds.
+    """
     output, recipe = call.options["output"], call.options["recipe"]
     text = write_lines(call)
-    inputs, terms = call.inputs, [*call.publish_words, "--output", str(output)]
+    terms = [*call.publish_words, "--output", str(output)]
     click.echo()
     click.echo(translate("Rehearsal, which draws and charges nothing:"))
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "recipe.toml"
         draft.write_text(text, encoding="utf-8")
         try:
-            _rehearse([*inputs, "--recipe", str(draft), *terms])
-        except (GeodpError, click.ClickException):
-            again = " ".join(["geodp new", *map(quote, call.words)])
-            click.echo(translate_message(f"No recipe is written. The same call, to change: {again}"))
-            raise
+            _check([*call.inputs, "--recipe", str(draft), *terms])
+        except (GeodpError, click.ClickException) as error:
+            return _mend(call, error, fetched)
     write_file(recipe, text.encode(), False, call.options["overwrite"])
     click.echo()
     click.echo(translate_message(f"Written: {recipe}. Edit its lines below [metadata]; then:"))
-    publish = ["geodp", "publish", *inputs, "--recipe", str(recipe), *terms]
+    publish = ["geodp", "publish", *call.inputs, "--recipe", str(recipe), *terms]
     for words in (publish, ["geodp", "verify", str(output)]):
         click.echo(" ".join(map(quote, words)))
+    return None
 
 
-def _rehearse(words: list[str]) -> None:
+def _check(words: list[str]) -> None:
     """Run the command that publishes, with ``--check``."""
     from geodp.cli.commands.publish import publish
 
     with publish.make_context("geodp publish", [*words, "--check"]) as context:
         publish.invoke(context)
+
+
+def _mend(call: Call, error: Exception, fetched: dict[str, Path]) -> Call:
+    """Ask for options that mend what was refused; raise the error again where none are added."""
+    if _is_terminal():
+        click.echo(_tell(error))
+        context = call.context
+        click.echo(translate(ADD))
+        while answer := click.prompt(translate("Options"), default="", show_default=False).strip():
+            try:
+                return read_call(context, (*split_words(answer), *call.words), fetched)
+            except (GeodpError, click.ClickException) as wrong:
+                click.echo(_tell(wrong))
+    again = " ".join(["geodp new", *map(quote, call.words)])
+    click.echo(translate_message(f"No recipe is written. The same call, to change: {again}"))
+    raise error
