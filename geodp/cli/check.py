@@ -54,5 +54,8 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     )
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
-    said = (f"Checked, for the operator only: {written}", "Nothing was drawn, charged or published.")
+    said = (
+        f"Checked, for the operator only: {written}",
+        "Nothing was drawn, charged or published.",
+    )
     return "\n".join(map(translate_message, said))

@@ -459,9 +459,8 @@ def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], di
     from geodp.io.read.layout.presets import read_text, read_toml
 
     said = read_toml(read_text(path), f"The recipe {path}")
-    options, metadata = said.get("options"), said.get("metadata", {})
-    tables = isinstance(options, dict) and isinstance(metadata, dict)
-    if not tables or not {*said} <= {"options", "metadata"}:
+    options, metadata = said.pop("options", None), said.pop("metadata", {})
+    if said or not isinstance(options, dict) or not isinstance(metadata, dict):
         raise UsageError(
             f"The recipe {path} has one table, [options], and beside it only [metadata]."
         )

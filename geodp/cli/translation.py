@@ -198,7 +198,8 @@ class _Formatter(click.HelpFormatter):
             if _width(first) > column - col_spacing:
                 self.write(f"{named}\n{start}{lines[0]}".rstrip() + "\n")
             else:
-                self.write(f"{named:<{len(start)}}{lines[0]}".rstrip() + "\n")
+                blanks = " " * (len(start) - _width(named))
+                self.write(f"{named}{blanks}{lines[0]}".rstrip() + "\n")
             self.write("".join(f"{start}{line}\n" for line in lines[1:]))
 
 

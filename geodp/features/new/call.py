@@ -170,9 +170,7 @@ def words_of_area(text: str) -> list[str]:
     return ["--grid" if word.startswith("like:") else "--bounds", word]
 
 
-def read_call(
-    outer: click.Context, words: tuple[str, ...], fetched: Mapping[str, Path]
-) -> Call:
+def read_call(outer: click.Context, words: tuple[str, ...], fetched: Mapping[str, Path]) -> Call:
     """Read words as a call of the command of a context, and look at the form of its inputs.
 
     ``fetched``: files of URLs. Raises UsageError, InputError and Click's errors for what is wrong

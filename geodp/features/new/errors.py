@@ -22,29 +22,25 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 SIZES = (16, 256, 4096)
 """Cells of the blocks that are shown where a grid has no published areas of its own."""
 
-TITLE = "95 % margin of error of a sum, in people, before any data is read"
+TITLE = "95 % margin of error of a sum, in people, by epsilon, before any data is read"
 
 
-def plan_each(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> list[Plan]:
-    """Plan the default method of a grid under each budget."""
-    from geodp.features.plan.plan import Planner
-    from geodp.privacy.budget import budget
-
-    every = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
-    return [Planner(grid, one).plan(None) for one in every]
-
-
-def show_errors(plans: Sequence[Plan]) -> None:
-    """Print the errors of plans side by side, of the same areas."""
+def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
+    """Print the errors of the same areas under each budget; return the first one's plan."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    from geodp.features.plan.plan import Planner
+    from geodp.privacy.budget import budget
+
+    every = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
+    plans = [Planner(grid, one).plan(None) for one in every]
     first = plans[0]
     table = Table(box=None, pad_edge=False)
     table.add_column(translate("area"), overflow="fold")
-    for one in plans:
-        table.add_column(escape(one.event.spends), justify="right")
+    for epsilon in epsilons:
+        table.add_column(escape(epsilon), justify="right")
     if first.people is not None:
         table.add_column(translate("people there, on average"), justify="right")
     for number, area in enumerate(_areas(first)):
@@ -57,6 +53,7 @@ def show_errors(plans: Sequence[Plan]) -> None:
     console = Console(highlight=False)
     console.width = max(console.width, 100)
     console.print(table)
+    return first
 
 
 def _areas(plan: Plan) -> list[Planned]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import click
 
-from geodp.cli.translation import translate, translate_message
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.new.call import OF_LAYOUT, VOUCHED, WHOLE, Call, is_of_area, is_of_persons
-from geodp.features.new.errors import EPSILONS, plan_each, show_errors
+from geodp.features.new.errors import EPSILONS, show_errors
 from geodp.io.read.layout.propose import ASK_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
 
@@ -155,8 +155,15 @@ def _of_area(call: Call) -> Question:
         rows += _places(call)
         if call.grid_kind and not stated and not any(map(is_of_area, call.asks)):
             rows.append((WHOLE, f"the whole extent of {call.options['spec']}"))
-    words = lambda answer: ["--area", answer]  # noqa: E731
-    return Question(2, WHICH_AREA, "Area", "--area", words, (*rows, MORE), default)
+    return Question(
+        2,
+        WHICH_AREA,
+        "Area",
+        "--area",
+        lambda answer: ["--area", answer],
+        (*rows, MORE),
+        default,
+    )
 
 
 def _places(call: Call) -> list[tuple[str, str]]:
@@ -212,7 +219,7 @@ def _of_epsilon(call: Call, *, known: bool) -> Question:
     )
 
     def show() -> None:
-        show_errors(plan_each(call.grid, call.terms, EPSILONS))
+        show_errors(call.grid, call.terms, EPSILONS)
 
     return Question(
         4,

@@ -19,7 +19,7 @@ from geodp.cli.request import request_options
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.features.new.call import Call, read_call
-from geodp.features.new.errors import plan_each, show_errors
+from geodp.features.new.errors import show_errors
 from geodp.features.new.questions import Question, list_questions, say, split_words
 from geodp.features.new.recipe import write_lines
 
@@ -46,8 +46,9 @@ def _keep_inputs(
 ) -> tuple[Path | str, ...]:
     """Return the files that the words of inputs stand for; the context keeps both."""
     context.meta[INPUTS] = given
-    context.meta[PATHS] = find_inputs(context, parameter, given)
-    return context.meta[PATHS]
+    paths = find_inputs(context, parameter, given)
+    context.meta[PATHS] = paths
+    return paths
 
 
 @click.command(cls=NewCommand)
@@ -118,9 +119,7 @@ def _list_and_end(context: click.Context, questions: list[Question]) -> None:
     raise UsageError(f"There is no terminal to ask on; answer by options: {flags}.")
 
 
-def _ask(
-    context: click.Context, call: Call, question: Question, fetched: dict[str, Path]
-) -> Call:
+def _ask(context: click.Context, call: Call, question: Question, fetched: dict[str, Path]) -> Call:
     """Ask until an answer is right, and return the call with the options that it stands for."""
     click.echo()
     say(question, context.make_formatter())
@@ -144,13 +143,12 @@ def _tell(error: Exception) -> str:
 
 def _show_plan(call: Call) -> None:
     """Show what was settled, by whom, and the errors that follow."""
-    (plan,) = plan_each(call.grid, call.terms, [str(call.options["epsilon"])])
     click.echo()
     formatter = call.context.make_formatter()
     with formatter.section("Plan"):
         formatter.write_dl([(translate(name), what) for name, what in _list_settled(call)])
     click.echo(formatter.getvalue(), nl=False)
-    show_errors([plan])
+    plan = show_errors(call.grid, call.terms, [str(call.options["epsilon"])])
     for words in (*plan.warnings, *plan.notes):
         click.echo(translate_message(words))
 
