@@ -36,7 +36,8 @@ def write_lines(call: Call) -> str:
     is only said by who takes away the mark of the comment.
     """
     lines = [*HEAD, *list_recipe(call.context, call.options), *METADATA_HEAD]
-    known = {name: getattr(call.preset, name, "") for name in OPEN}
+    fields = {"reference_date": "date"}
+    known = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
     for name, example in OPEN.items():
         line = f"{name} = {json.dumps(known[name] or example, ensure_ascii=False)}"
         settled = known[name] and name != "publisher"

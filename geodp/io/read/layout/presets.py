@@ -1,8 +1,7 @@
 """Presets: what is known of a publisher's files, as TOML, among them those of the package.
 
-A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, a ``reference_date``;
-``columns``, patterns that a file's columns must all
-meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
+A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, the ``date`` of its
+counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
 must meet one; names of columns are compared by
 :func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
@@ -44,7 +43,7 @@ FIELDS: Mapping[str, type] = {
     "title": str,
     "source": str,
     "publisher": str,
-    "reference_date": str,
+    "date": str,
     "columns": list,
     "files": list,
     "without": list,
@@ -165,7 +164,7 @@ class Preset:
     title: str = ""
     source: str = ""
     publisher: str = ""
-    reference_date: str = ""
+    date: str = ""
     columns: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
