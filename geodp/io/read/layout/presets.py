@@ -1,8 +1,9 @@
 """Presets: what is known of a publisher's files, as TOML, among them those of the package.
 
 A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, the ``date`` of its
-counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; names of columns are compared by
+counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of
+columns of which it has none, or ``files``, of which its name must meet one; names of columns are
+compared by
 :func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
