@@ -17,6 +17,7 @@ from geodp.cli.layout import INPUTS, layout_names, list_words, settle
 from geodp.cli.output import require_free
 from geodp.cli.request import terms_of
 from geodp.errors import UsageError
+from geodp.io.opening import require_regular
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_FILE, find_preset
 from geodp.io.read.layout.propose import DOMAIN, OWN_EXTENT
@@ -183,6 +184,8 @@ def read_call(outer: click.Context, words: tuple[str, ...], fetched: Mapping[str
     inputs = [fetched.get(str(path), path) for path in context.params["inputs"]]
     if any(isinstance(path, str) for path in inputs):
         raise UsageError(GIVE_URL)
+    for path in inputs:
+        require_regular(path)
     context.params["inputs"] = tuple(inputs)
     options = dict(context.params)
     preset = options.pop("preset")
