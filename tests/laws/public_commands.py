@@ -373,5 +373,5 @@ CONFIDENTIAL = {
 """What prints or writes for the operator alone, and how docs/privacy.md calls it."""
 
 BOTH = {"publish", "new", "audit"}
-"""Commands that are so with an option or an argument only, or in one of their files; ``audit`` takes
-parameters without."""
+"""Commands that are so with an option or an argument only, or in one of their files; ``audit``
+takes parameters without."""

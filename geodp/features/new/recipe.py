@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from geodp.cli.layout import list_recipe
 from geodp.features.new.call import Call
 
-HEAD = (
-    "# A recipe of geodp, for: geodp publish FILE --recipe THIS_FILE ...",
-    "# How often a person is counted and the budget are said in the command, by who vouches.",
-    "",
-)
+HEAD = "# A recipe of geodp. What you vouch for, and the budget, stand in the command that publishes:"
 
 METADATA_HEAD = (
     "",
@@ -29,13 +26,14 @@ OPEN = {
 """Lines that the layout does not know, each with an example."""
 
 
-def write_lines(call: Call) -> str:
-    """Return the text of a call's recipe.
+def write_lines(call: Call, commands: Sequence[str]) -> str:
+    """Return the text of a call's recipe, with the commands that go with it as comments.
 
     What the layout knows of its table is proposed; that its publisher publishes the release, too,
     is only said by who takes away the mark of the comment.
     """
-    lines = [*HEAD, *list_recipe(call.context, call.options), *METADATA_HEAD]
+    head = [HEAD, *(f"# {one}" for one in commands), ""]
+    lines = [*head, *list_recipe(call.context, call.options), *METADATA_HEAD]
     fields = {"reference_date": "date"}
     known = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
     for name, example in OPEN.items():

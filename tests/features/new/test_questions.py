@@ -1,5 +1,7 @@
 """Questions: what is open, in which order, and which options an answer stands for."""
 
+import tomllib
+
 import click
 import pytest
 
@@ -87,8 +89,10 @@ def test_vouching_and_the_budget_are_in_no_recipe(table):
     assert call.publish_words == [
         *("--epsilon", "1", "--contribution", "3", "--unit", "trip", "--people", "5000000"),
     ]
-    text = write_lines(call)
-    assert 'bounds = "japan"' in text
-    for word in ("contribution =", "epsilon", "trip", "people"):
-        assert word not in text
+    text = write_lines(call, ["geodp publish t.csv", "geodp verify t-release"])
+    assert "\n# geodp publish t.csv\n# geodp verify t-release\n\n" in text
+    assert tomllib.loads(text) == {
+        "options": {"grid": "jis:basic", "bounds": "japan", "value": ["n"], "code": "mesh"},
+        "metadata": {},
+    }
     assert all(line.startswith("# ") for line in text.partition("[metadata]\n")[2].splitlines())

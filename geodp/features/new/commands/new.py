@@ -183,8 +183,10 @@ def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
     What the rehearsal refuses may be mended by options that the operator adds.
     """
     output, recipe = call.options["output"], call.options["recipe"]
-    text = write_lines(call)
     terms = [*call.publish_words, "--output", str(output)]
+    publish = ["geodp", "publish", *call.inputs, "--recipe", str(recipe), *terms]
+    commands = [" ".join(map(quote, one)) for one in (publish, ["geodp", "verify", str(output)])]
+    text = write_lines(call, commands)
     click.echo()
     click.echo(translate("Rehearsal, which draws and charges nothing:"))
     with TemporaryDirectory() as folder:
@@ -197,9 +199,7 @@ def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
     write_file(recipe, text.encode(), False, call.options["overwrite"])
     click.echo()
     click.echo(translate_message(f"Written: {recipe}. Edit its lines below [metadata]; then:"))
-    publish = ["geodp", "publish", *call.inputs, "--recipe", str(recipe), *terms]
-    for words in (publish, ["geodp", "verify", str(output)]):
-        click.echo(" ".join(map(quote, words)))
+    click.echo("\n".join(commands))
     return None
 
 
