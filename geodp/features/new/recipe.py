@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from geodp.cli.layout import list_recipe
 from geodp.features.new.call import Call
 
-HEAD = "# A recipe of geodp. What you vouch for, and the budget, stand in the command that publishes:"
+HEAD = "# A recipe of geodp. What you vouch for and the budget stand in the command that publishes:"
 
 METADATA_HEAD = (
     "",

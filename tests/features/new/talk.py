@@ -2,7 +2,7 @@
 
 import shlex
 
-from geodp.features.new.commands import new
+from geodp.features.new import interview
 from tests.command import geodp
 
 ROWS = ((53394611, 5), (53394526, 9))
@@ -20,7 +20,7 @@ def write_table(path, rows=ROWS, header="mesh;n"):
 
 def talk(monkeypatch, *words, answers=(), cwd):
     """Run the command with somebody who types the answers, one after another."""
-    monkeypatch.setattr(new, "_is_terminal", lambda: True)
+    monkeypatch.setattr(interview, "_is_terminal", lambda: True)
     return geodp("new", *words, cwd=cwd, input="".join(f"{one}\n" for one in answers))
 
 
