@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from geodp.cli.output import quote, write_file
-from geodp.cli.translation import translate, translate_message
+from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.features.new.call import Call, read_call
 from geodp.features.new.errors import show_errors
@@ -63,11 +63,11 @@ def _ask(context: click.Context, call: Call, question: Question, fetched: dict[s
             click.echo(_tell(error))
 
 
-def _tell(error: Exception) -> str:
+def _tell(error: GeodpError | click.ClickException) -> str:
     """Return what is wrong with an answer, as a sentence."""
     if isinstance(error, click.ClickException):
         return printable(error.format_message())
-    return printable(translate_message(str(error)))
+    return printable(translate_error(error))
 
 
 def _show_plan(call: Call) -> None:
@@ -140,7 +140,7 @@ def _check(words: list[str]) -> None:
         publish.invoke(context)
 
 
-def _mend(call: Call, error: Exception, fetched: dict[str, Path]) -> Call:
+def _mend(call: Call, error: GeodpError | click.ClickException, fetched: dict[str, Path]) -> Call:
     """Ask for options that mend what was refused; raise the error again where none are added."""
     if _is_terminal():
         click.echo(_tell(error))
