@@ -36,7 +36,8 @@ def interview(context: click.Context, words: tuple[str, ...], fetched: dict[str,
 
 def _is_terminal() -> bool:
     """Whether somebody can be asked."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    # A stream that was closed before the start is None.
+    return all(one is not None and one.isatty() for one in (sys.stdin, sys.stdout))
 
 
 def _list_and_end(context: click.Context, questions: list[Question]) -> None:
@@ -61,6 +62,8 @@ def _ask(context: click.Context, call: Call, question: Question, fetched: dict[s
                 return read_call(context, (*question.words_of(answer), *call.words), fetched)
         except (GeodpError, click.ClickException) as error:
             click.echo(_tell(error))
+        except click.exceptions.Exit:  # help was asked for, and shown
+            continue
 
 
 def _tell(error: GeodpError | click.ClickException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -87,9 +88,12 @@ class Question:
 
 
 def split_words(answer: str) -> list[str]:
-    """Split an answer into words, as a shell does."""
+    """Split an answer into words, as a shell does; a backslash of Windows is one of a path."""
+    lexer = shlex.shlex(answer, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    lexer.escape = "" if os.name == "nt" else lexer.escape
     try:
-        return shlex.split(answer)
+        return list(lexer)
     except ValueError:
         raise UsageError("A quotation mark has no other that ends it.") from None
 

@@ -1,11 +1,13 @@
 """Questions: what is open, in which order, and which options an answer stands for."""
 
 import tomllib
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from geodp.errors import UsageError
+from geodp.features.new import questions
 from geodp.features.new.call import read_call, words_of_area
 from geodp.features.new.commands.new import new
 from geodp.features.new.questions import list_questions
@@ -74,6 +76,18 @@ def test_an_answer_is_a_value_or_options(table):
     assert epsilon.words_of("1/10") == ["--epsilon", "1/10"]
     with pytest.raises(UsageError, match="Ask who made the file"):
         often.words_of("?")
+
+
+@pytest.mark.parametrize(
+    ("system", "answer", "words"),
+    [
+        ("posix", r"'my file.csv' a\ b.csv #1.csv", ["my file.csv", "a b.csv", "#1.csv"]),
+        ("nt", r'"C:\my data\f.csv" C:\f.csv', [r"C:\my data\f.csv", r"C:\f.csv"]),
+    ],
+)
+def test_a_file_is_answered_as_its_system_writes_it(system, answer, words, monkeypatch):
+    monkeypatch.setattr(questions, "os", SimpleNamespace(name=system))
+    assert questions.split_words(answer) == words
 
 
 def test_a_plan_goes_by_what_bounds_a_person(table):

@@ -245,6 +245,24 @@ def test_several_files_and_a_pattern_are_in_the_command(tmp_path):
     assert geodp(*commands_of(done)[0], cwd=tmp_path).returncode == 0
 
 
+def test_help_at_a_prompt_is_shown_and_the_question_stays(table, tmp_path, monkeypatch):
+    given = ("--area", BOX, "--epsilon", 1)
+    done = talk(monkeypatch, table, *given, answers=("--help", "1"), cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Usage: geodp new" in done.stdout
+    assert (tmp_path / "people-recipe.toml").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals are of POSIX")
+def test_a_closed_input_is_no_terminal(tmp_path):
+    call = f"{shlex.quote(sys.executable)} -m geodp new <&-"
+    done = subprocess.run(
+        call, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "There is no terminal to ask on" in done.stderr
+
+
 def test_a_url_is_no_answer(tmp_path, monkeypatch):
     done = talk(monkeypatch, answers=("https://example.org/t.csv",), cwd=tmp_path)
     assert "geodp new URL" in done.stdout
