@@ -12,7 +12,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "See what there is": ("inspect", "methods", "mesh", "sql"),
-    "Prepare": ("plan", "key", "budget"),
+    "Prepare": ("new", "plan", "key", "budget"),
     "Publish": ("publish", "publish-series", "select", "local", "join", "export", "withdraw"),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
     "Judge": ("evaluate", "explain", "audit"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from geodp.cli.inputs import (
 )
 from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
+from geodp.cli.stated import METADATA
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
 
 RECIPE = "recipe.toml"
+
 OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
@@ -57,18 +60,21 @@ WHOLE_EXTENT = (
     "smaller public one."
 )
 
+preset_option = option(
+    "--preset",
+    group="Input",
+    help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
+    "[default: the one that fits]",
+)
+
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--preset",
-        group="Input",
-        help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
-        "[default: the one that fits]",
-    ),
+    preset_option,
     option(
         "--recipe",
         group="Input",
         type=click.Path(path_type=Path),
-        help="TOML file of an earlier run's options (restricted/recipe.toml); others are added.",
+        help="TOML file of an earlier run's options (restricted/recipe.toml), or of geodp new; "
+        "others are added.",
     ),
 )
 
@@ -84,15 +90,62 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     What was given stays as it is. UsageError for what remains to be said, before anything is read
     beyond the layout; the whole command is shown on stderr.
     """
+    recipe, preset = options.pop("recipe"), options.pop("preset")
+    known, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
+    if metadata:
+        options[METADATA] = metadata
+    found = settle(context, options, known, preset)
+    if found.asks:
+        far = write_command(context, options)
+        # Each is a sentence of its own in other languages, too.
+        asked = "; ".join(map(translate_message, found.asks))
+        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
+    if not found.settled:
+        return False
+    _tell_reading(context, options, found.names)
+    return True
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a call knows of its inputs once their layout was looked at.
+
+    Attributes
+    ----------
+    settled : bool
+        Whether the recipe, a preset or the layout gave any option.
+    asks : tuple of str
+        What must still be said, a sentence each.
+    names : tuple of str
+        Attributes of ``--by``.
+    proposal : Proposal or None
+        Of the layout, where it was looked at.
+    """
+
+    settled: bool
+    asks: tuple[str, ...]
+    names: tuple[str, ...]
+    proposal: Proposal | None
+
+
+def settle(
+    context: click.Context,
+    options: dict[str, Any],
+    known: Mapping[str, Any],
+    preset: str | None,
+) -> Settled:
+    """Fill in what is known of an earlier run, a preset or the first input's layout.
+
+    What was given stays as it is.
+    """
     from geodp.cli.readers import require_known
     from geodp.io.read.reader import convert_by
 
-    recipe, preset = options.pop("recipe"), options.pop("preset")
-    settled = {} if recipe is None else _read_recipe(context, recipe)
-    _apply(context, options, settled)
+    _apply(context, options, known)
     require_known(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
+    settled = {**known}
     found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     if chosen is not None and "by" in chosen.options:
@@ -113,18 +166,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     options[FACTS] = by.pop(FACTS, ())
     if by:
         _replace(context, options, {**by, "by": ()})
-    settled |= by
     if asks and found is not None and found.by and not options["labels"]:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
-    if asks:
-        far = write_command(context, options)
-        # Each is a sentence of its own in other languages, too.
-        asked = "; ".join(map(translate_message, asks))
-        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
-    if not settled:
-        return False
-    _tell_reading(context, options, names)
-    return True
+    return Settled(bool(settled or by), asks, names, found)
 
 
 def _tell_reading(
@@ -243,19 +287,32 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
     inputs = context.meta.get(INPUTS, options["inputs"])
-    words = [context.command_path, *(quote(str(path)) for path in inputs)]
+    words = [*map(str, inputs), *list_words(context, options)]
+    return " ".join([context.command_path, *map(quote, words)])
+
+
+def list_words(
+    context: click.Context, options: Mapping[str, Any], without: Collection[str] = ()
+) -> list[str]:
+    """Return the words of a command line, not quoted, that give these options.
+
+    ``without``: names of options that are left out.
+    """
+    words: list[str] = []
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
-        if isinstance(one, click.Option) and _is_set(context, one, value):
+        if one.name in without or not isinstance(one, click.Option):
+            continue
+        if _is_set(context, one, value):
             flag = one.opts[-1]
             if one.is_flag:
                 words.append(flag)
             elif one.multiple:
-                words += [word for each in value for word in (flag, quote(str(each)))]
+                words += [word for each in value for word in (flag, str(each))]
             else:
                 several = value if isinstance(value, tuple | list) else [value]
-                words += [flag, *(quote(_text(each)) for each in several)]
-    return " ".join(words)
+                words += [flag, *map(_text, several)]
+    return words
 
 
 def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
@@ -265,13 +322,20 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
     """
     from geodp.io.folder.publication import write_private
 
-    context = click.get_current_context()
-    known, lines = _layout_names(), ["[options]"]
+    lines = list_recipe(click.get_current_context(), options)
+    if stated := options.get(METADATA):
+        lines += ["", "[metadata]", *(f"{name} = {_toml(one)}" for name, one in stated.items())]
+    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
+
+
+def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a recipe with these options of layout and domain."""
+    known, lines = layout_names(), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
         if name in known and isinstance(one, click.Option) and _is_set(context, one, value):
             lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
-    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
+    return lines
 
 
 def _recipe_line(name: str, value: Any) -> str:
@@ -365,7 +429,7 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
 
 def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as options take them; UsageError for what no recipe or preset may state."""
-    names = _layout_names()
+    names = layout_names()
     known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
     found = {}
     for name, value in settled.items():
@@ -395,7 +459,7 @@ def _takes_several(option: click.Parameter) -> bool:
     return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
 
 
-def _layout_names() -> set[str]:
+def layout_names() -> set[str]:
     """Return names of the options that a recipe or a preset may set: none of budgets and files."""
     from geodp.cli.options import grid_option_names
     from geodp.cli.readers import reader_options
@@ -404,13 +468,17 @@ def _layout_names() -> set[str]:
     return names - OF_OPERATOR
 
 
-def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:
+def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of a recipe, and what it says of the release."""
     from geodp.io.read.layout.presets import read_text, read_toml
 
     said = read_toml(read_text(path), f"The recipe {path}")
-    if {*said} != {"options"} or not isinstance(said["options"], dict):
-        raise UsageError(f"The recipe {path} has one table, [options], and no more.")
-    return {_name(name.replace("-", "_")): value for name, value in said["options"].items()}
+    options, metadata = said.pop("options", None), said.pop("metadata", {})
+    if said or not isinstance(options, dict) or not isinstance(metadata, dict):
+        raise UsageError(
+            f"The recipe {path} has one table, [options], and beside it only [metadata]."
+        )
+    return {_name(name.replace("-", "_")): value for name, value in options.items()}, metadata
 
 
 def _text(value: Any) -> str:

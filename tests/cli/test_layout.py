@@ -60,6 +60,24 @@ def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
     assert geodp("verify", tmp_path / "b").returncode == 0
 
 
+def test_a_recipe_says_what_the_card_says_unless_a_file_does(path, tmp_path):
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('[options]\ngrid = "jis:basic"\n[metadata]\ntitle = "A"\nsource = "B"\n')
+    more = (path, "--recipe", recipe, *GIVEN)
+    assert geodp("publish", *more, "--output", tmp_path / "a").returncode == 0
+    (tmp_path / "m.toml").write_text('title = "C"\n')
+    stated = ("--metadata", tmp_path / "m.toml", "--output", tmp_path / "b")
+    assert geodp("publish", *more, *stated).returncode == 0
+    cards = [json.loads((tmp_path / one / "public/release.json").read_text()) for one in "ab"]
+    assert [card["metadata"] for card in cards] == [{"title": "A", "source": "B"}, {"title": "C"}]
+    kept = tmp_path / "a" / "restricted" / "recipe.toml"
+    assert tomllib.loads(kept.read_text())["metadata"] == {"title": "A", "source": "B"}
+    recipe.write_text(recipe.read_text() + 'colour = "red"\n')
+    done = geodp("publish", *more, "--output", tmp_path / "c")
+    assert done.returncode == 2
+    assert "colour" in done.stderr
+
+
 def test_a_recipe_that_cannot_be_written_costs_nothing(path, tmp_path, monkeypatch):
     ledger = tmp_path / "office.ledger"
     into = ("--ledger", ledger, "--dataset", "census")
@@ -103,6 +121,8 @@ def test_what_remains_to_be_said_is_asked_before_anything_is_written(path, tmp_p
     ("recipe", "rule"),
     [
         ("grid = 'jis:basic'", "one table"),
+        ("[options]\n[budget]\nepsilon = 1", "one table"),
+        ("metadata = 1\n[options]", "one table"),
         ("[options]\ncolour = 'red'", "no --colour"),
         ("[options]\noverwrite = true", "no --overwrite"),
         ("[options]\ninputs = ['other.csv']", "no --inputs"),

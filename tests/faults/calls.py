@@ -243,6 +243,8 @@ CALLS = {
     ),
     "map": file("map", "first", "--output", "place/a.png"),
     "diff": file("diff", "first", "second", "--output", "place/a.csv"),
+    "new": file("new", *TABLE, *TERMS, "--output", "out", "--recipe", "place/a.toml",
+                 confidential=True),
     "plan": file("plan", *GRID, "--epsilon", "1", "--output", "place/a.toml"),
     "plan plot": file("plan", *GRID, "--epsilon", "1", "--plot", "place/a.svg"),
     "report": file("report", "first", "--output", "place/a.md", replaces=None),

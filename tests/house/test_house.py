@@ -19,11 +19,12 @@ GROUND = "advice errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
-    *("local", "plan", "select", "series", "statistics"),
+    *("local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
-costs; a selection is explained as other releases are. Only their commands know of the shell."""
+costs, and whoever begins a release what it will be like; a selection is explained as other releases
+are. Only their commands know of the shell, and what is nothing but a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
@@ -83,6 +84,7 @@ FLOORS = {
     "features/local/kernels": "features/local/coins privacy kernels",
     "features/local/coins": "privacy kernels",
     "features/local/oracles": "features/local/kernels features/local/coins privacy kernels",
+    "features/new": f"features/plan cli {CORE}",
     "features/plan/commands": f"features/plan features/series cli {CORE}",
     "features/plan/tables": f"features/plan cli {CORE}",
     "features/select": f"features/select features/explain {CORE}",
@@ -98,7 +100,7 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
 SHELL = " ".join(
-    ["cli features/cluster/publishing features/plan/tables"]
+    ["cli features/cluster/publishing features/new features/plan/tables"]
     + [f"features/{one}/commands" for one in FEATURES]
 )
 """Where Click is: the command line, and what features have of it."""

@@ -235,6 +235,13 @@ CASES = {
     "a layout": publish(census, "in.csv", "--bounds", "4000000", "3000000", "4008000", "3008000",
                         *TERMS, variants=tuple(one for one in VARIANTS if one != "few rows")),
     "shown from a limit": publish(square, *CELLS, "--display-below", "20"),
+    "a recipe": Case("new", square, (*CELLS, "--people", "1e3", "--recipe", "made.toml"),
+                     ("made.toml",), quick=True),
+    "a recipe of a layout": Case(
+        "new", census, ("in.csv", "--area", "4000000 3000000 4008000 3008000", *TERMS, "--recipe",
+                        "made.toml"),
+        ("made.toml",), variants=tuple(one for one in VARIANTS if one != "few rows"),
+    ),
     "an own name": publish(square, *CELLS, "--name", "people", "--unit", "household"),
     "workers": publish(mesh, *MESH, "--workers", "1", variants=("even", "few rows", "half")),
     "workers with a prior": publish(
@@ -360,9 +367,11 @@ CONFIDENTIAL = {
     "inspect": "inspect",
     "evaluate": "evaluate",
     "publish": "publish --check",
+    "new": "new",
     "audit": "audit TABLE",
 }
 """What prints or writes for the operator alone, and how docs/privacy.md calls it."""
 
-BOTH = {"publish", "audit"}
-"""Commands that are so with an option or an argument only; ``audit`` takes parameters without."""
+BOTH = {"publish", "new", "audit"}
+"""Commands that are so with an option or an argument only, or in one of their files; ``audit``
+takes parameters without."""

@@ -88,6 +88,11 @@ READ = {
         "polygons": (*MESH, "--polygons", PIPE),
     },
     "inspect": {"file": (PIPE,)},
+    "new": {
+        "inputs": (PIPE, *CELLS, *TERMS),
+        "mask": (*TABLE, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*TABLE, "--regions", PIPE, "--regions-source", "s"),
+    },
     "audit": {
         "table": (PIPE, "--rate", "1/20", "--threshold", "10", "--epsilon", "1", "--column", "n"),
         "hierarchy": ("in.csv", "--hierarchy", f"n={PIPE}", "--threshold", "2"),
@@ -118,6 +123,7 @@ READ = {
 
 OTHERWISE = {
     "output": "written",
+    "recipe of new": "written",
     "plot": "written",
     "file of key": "written",
     "file of budget": "a ledger",

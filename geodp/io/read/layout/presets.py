@@ -1,8 +1,9 @@
 """Presets: what is known of a publisher's files, as TOML, among them those of the package.
 
-A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
-meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; names of columns are compared by
+A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, the ``date`` of its
+counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of
+columns of which it has none, or ``files``, of which its name must meet one; names of columns are
+compared by
 :func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
@@ -42,6 +43,8 @@ from geodp.table.stated.reading import StatedLayout
 FIELDS: Mapping[str, type] = {
     "title": str,
     "source": str,
+    "publisher": str,
+    "date": str,
     "columns": list,
     "files": list,
     "without": list,
@@ -161,6 +164,8 @@ class Preset:
     name: str
     title: str = ""
     source: str = ""
+    publisher: str = ""
+    date: str = ""
     columns: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

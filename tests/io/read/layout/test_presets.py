@@ -1,6 +1,7 @@
 """Presets are data: those of the package, and those of users."""
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,8 @@ def test_every_preset_names_options_and_its_source():
     for one in presets():
         assert one.title
         assert one.source.startswith("https://")
+        assert one.publisher or one.refused, one.name
+        assert not one.date or date.fromisoformat(one.date).isoformat() == one.date
         assert bool(one.columns) != bool(one.files)
         assert {f"--{name}" for name in one.options} <= flags, one.name
         assert not (one.refused and one.options)
