@@ -55,7 +55,7 @@ class Target:
     @property
     def path(self) -> Path:
         """Where its set lies, of this Python."""
-        return FOLDER / f"{_python()}-{self.name}.kernels"
+        return FOLDER.joinpath(f"{_python()}-{self.name}.kernels")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ TARGETS = (
     Target("x86_64", "x86-64-v4", "x86-64-v4", V4),
     Target("x86_64", "x86-64-v3", "x86-64-v3", V3),
     Target("x86_64", "x86-64-v2", "x86-64-v2", V2),
-    Target("aarch64", "armv8-a", "generic", ("fp-armv8", "neon")),
+    Target("aarch64", "armv8-a", "generic", ()),  # all have what that needs
 )
 """The best of a machine first; the levels of x86-64 are those of its psABI."""
 
