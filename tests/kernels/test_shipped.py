@@ -80,7 +80,7 @@ def test_with_other_sources_it_is_not_used(built, file):
     [
         ("import numba; numba.__version__ = '0.1'", {}, "compiled with Numba"),
         ("import llvmlite; llvmlite.__version__ = '0.1'", {}, "compiled with llvmlite"),
-        ("import numba, numpy; numpy.__version__ = '2.0'", {}, "compiled with NumPy"),
+        ("import numba, numpy; numpy.__version__ = '2.0.0'", {}, "compiled with NumPy"),
         (POOR.format(("sse3",)), {}, "No functions for this system"),
         ("", {"NUMBA_CPU_NAME": "generic"}, "asks Numba for code of another kind"),
         ("", {"NUMBA_ENABLE_AVX": "0"}, "asks Numba for code of another kind"),
