@@ -182,13 +182,14 @@ def test_the_digest_is_of_every_source_and_of_what_compiles(tmp_path, monkeypatc
     one.write_text("12")
     found.add(jit.digest_of([one, two]))
     two.rename(tmp_path / "three.py")
-    found.add(jit.digest_of([one, tmp_path / "three.py"]))
+    sources = [one, tmp_path / "three.py"]
+    found |= {jit.digest_of(sources), jit.digest_of(sources, jit.compilers())}
     for place, name in [("numba", "__version__"), ("llvmlite", "__version__"), ("sys", "version")]:
         monkeypatch.setattr(f"{place}.{name}", "another")
-        found.add(jit.digest_of([one, tmp_path / "three.py"]))
+        found.add(jit.digest_of(sources, jit.compilers()))
     monkeypatch.setattr("geodp.kernels.jit.np.__version__", "another")
-    found.add(jit.digest_of([one, tmp_path / "three.py"]))
-    assert len(found) == 8
+    found.add(jit.digest_of(sources, jit.compilers()))
+    assert len(found) == 9
 
 
 def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():

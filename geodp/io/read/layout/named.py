@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from geodp.errors import UsageError
 from geodp.grid.axes import JOINT, Attribute
-from geodp.io.read.layout.presets import Preset
-from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.pairing import Values
 
-Lists: TypeAlias = Mapping[str, Sequence[str] | FilePath]
+if TYPE_CHECKING:
+    from geodp.io.read.layout.presets import Preset
+    from geodp.io.read.rows.input_files import FilePath
+
+Lists: TypeAlias = "Mapping[str, Sequence[str] | FilePath]"
 """Labels, or files of them, by attributes; under an empty name a file that is for several."""
 
 STAR = "*"
