@@ -781,6 +781,22 @@ def _states(n: int) -> States:
     return States(np.empty((n, 3, 3)), np.empty(n, np.bool_))
 
 
+@kernel
+def _make_memo(most: int) -> Memo:
+    """Return a table for so many states."""
+    places = FIRST_PLACES
+    while places < 4 * most:
+        places *= 2
+    return Memo(
+        np.empty(places, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(MOST_ROWS, np.int64),
+        np.empty(THEN, np.int32),
+        np.zeros(4, np.int64),
+    )
+
+
 @part
 def _prepare(
     key: NDArray[np.uint64],
@@ -860,17 +876,7 @@ def climb(
     cell, first = _sort_by(alone, top)
     most = n + 2 * (top + 2)
     now, then = _states(most), _states(most)
-    places = FIRST_PLACES
-    while places < 4 * most:
-        places *= 2
-    memo = Memo(
-        np.empty(places, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(MOST_ROWS, np.int64),
-        np.empty(THEN, np.int32),
-        np.zeros(4, np.int64),
-    )
+    memo = _make_memo(most)
     now.value[0, :, SHARE], now.value[0, :, VARIANCE], now.value[0, :, FOURTH] = 1.0, 0.0, 0.0
     now.whole[0] = True
     # Cells that are alone differ in the levels at which they may be nobody.
