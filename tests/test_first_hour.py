@@ -111,7 +111,7 @@ ASKED = {
         lambda *_: publish(xarray.Dataset({"n": ("x", [1])}), grid=GRID, **BUDGET),
         r"dataset\['population'\]",
     ),
-    "twice": (lambda release, _: publish(release, **BUDGET), r"already: write\(folder\) .*"),
+    "twice": (lambda release, _: publish(release, **BUDGET), r"already: release.write\(folder\) writes"),
     "no such file": (lambda *_: publish("no.csv", grid=GRID, **BUDGET), "There is no such file"),
     "read without a grid": (lambda *_: geodp.read(FRAME), "missing .* 'grid'"),
     "Grid": (lambda *_: geodp.Grid("jis:half"), r"made by Grid.mesh\('jis:half'\)"),
