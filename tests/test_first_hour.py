@@ -85,7 +85,7 @@ ASKED = {
     "no contribution": (lambda *_: publish(grid=GRID, epsilon=1), "so say it: .*contribution=N"),
     "a misspelt grid": (lambda *_: publish(grid="jis:bsic", **BUDGET), "no code system jis:bsic"),
     "another keyword": (lambda *_: publish(grid=GRID, eps=1), r"takes no eps=; give epsilon="),
-    "a misspelt keyword": (lambda *_: publish(gird=GRID), r"takes no gird=; give grid="),
+    "a misspelt keyword": (lambda *_: publish(griid=GRID), r"takes no griid=; give grid="),
     "by place": (lambda *_: publish(FRAME, GRID, 1), "takes table by place, .* by name: grid=,"),
     "no such column": (
         lambda *_: publish(grid=GRID, value="inhabitants", **BUDGET),
@@ -111,7 +111,10 @@ ASKED = {
         lambda *_: publish(xarray.Dataset({"n": ("x", [1])}), grid=GRID, **BUDGET),
         r"dataset\['population'\]",
     ),
-    "twice": (lambda release, _: publish(release, **BUDGET), r"already: write\(folder\) .*"),
+    "twice": (
+        lambda release, _: publish(release, **BUDGET),
+        r"already: release.write\(folder\) writes",
+    ),
     "no such file": (lambda *_: publish("no.csv", grid=GRID, **BUDGET), "There is no such file"),
     "read without a grid": (lambda *_: geodp.read(FRAME), "missing .* 'grid'"),
     "Grid": (lambda *_: geodp.Grid("jis:half"), r"made by Grid.mesh\('jis:half'\)"),
