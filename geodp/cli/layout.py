@@ -363,8 +363,12 @@ def command_of(
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
     written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
-    each = {blank.partition(" ")[0]: blank for blank in reversed(blanks)}  # the first of several
-    return " ".join(filter(None, (written, *reversed(each.values())))) + mark + budget
+    each: dict[str, str] = {}
+    for blank in blanks:  # the first of several of one option, and none of those that are known
+        each.setdefault(blank.partition(" ")[0], blank)
+    known = {f"--{_flag(name)}" for name in options} | {""}
+    words = (blank for flag, blank in each.items() if flag not in known)
+    return " ".join((written, *words)) + mark + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:

@@ -12,7 +12,6 @@ import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
-from geodp.io.read.reader import LABELS
 
 if TYPE_CHECKING:
     Param = click.ParamType[Any]
@@ -245,11 +244,13 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     ),
     option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
     option(
-        LABELS.flag,
+        "--labels",
         group="Domain",
-        everyday=LABELS.everyday,
         multiple=True,
-        help=LABELS.help,
+        help="All labels of an attribute, public and never made from the inputs: "
+        "NAME=LABEL,LABEL... or, of a public list, NAME=FILE or FILE: one label a line, a table of "
+        "attribute and label or of code and name, TOML, JSON, a codebook of DDI, code lists of "
+        "SDMX or CSVW; repeatable. Needs a --contribution, unless --person enforces one.",
     ),
 )
 

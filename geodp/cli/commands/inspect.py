@@ -183,6 +183,11 @@ WRITTEN = ("--where", "--header-row", "--units-columns")
 
 EXAMPLE = re.compile(rf"(?:{'|'.join(WRITTEN)}|--first-row) (?:'[^']*'|[^\s,;)]+)")
 
+ONE_NAME = re.compile(
+    r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
+)
+"""The one name that a sentence says something may have."""
+
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 
 
@@ -197,8 +202,9 @@ def _blank_of(asked: str) -> str:
         return OF_UNITS
     if "--domain-is-public" in flags:
         return AS_TEMPLATE
-    if found := re.search(r"\(--person\): ([^\s,]+), or", asked):
-        return f"--person {quote(found[1])}"
+    if found := ONE_NAME.search(asked):
+        option, name = filter(None, found.groups())
+        return f"--{option} {quote(name)}"
     if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
         return BLANKS["--value"]
     return BLANKS.get(flags[0], "")

@@ -178,13 +178,12 @@ BY = Option(
     everyday=True,
 )
 LABELS = Option(
-    "All labels of an attribute, public and never made from the inputs: NAME=LABEL,LABEL... or, of "
-    "a public list, NAME=FILE or FILE: one label a line, a table of attribute and label or of code "
-    "and name, TOML, JSON, a codebook of DDI, code lists of SDMX or CSVW; repeatable. Needs a "
-    "--contribution, unless --person enforces one.",
+    "Labels of attributes, NAME=LABEL,LABEL..., NAME=FILE or FILE; repeatable.",
     "--labels",
     many=True,
 )
+"""Commands show that of their public grid in its place, which says more."""
+
 WHERE = Option(
     "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
     "is written; repeatable.",
