@@ -21,8 +21,7 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
-from numba.core import caching
-from numba.core.compiler import CompileResult
+from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -174,12 +173,14 @@ class Shipped:
             code = file.read(size)
         # All that a code needs of Numba. Its own cache loads what a compiler needs too: .3 s.
         rtsys.initialize(context)
-        return CompileResult._rebuild(context, *pickle.loads(code))
+        return CompileResultCacheImpl.rebuild(None, context, pickle.loads(code))
 
 
 def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
     """Write a set, whole or not at all; ``results`` has Numba's own, by kernel and types."""
-    codes = {key: dumps(result._reduce()) for key, result in results.items()}
+    codes = {
+        key: dumps(CompileResultCacheImpl.reduce(None, result)) for key, result in results.items()
+    }
     places, at = {}, 0
     for key, code in codes.items():
         places[key] = (at, len(code))
@@ -191,7 +192,7 @@ def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
     made.replace(target.path)
 
 
-class Layered(caching._Cache):  # type: ignore[misc]
+class Layered(NullCache):  # type: ignore[misc]
     """What is asked for the code of a kernel: the shipped set, then what Numba keeps."""
 
     def __init__(self, shipped: Shipped, name: str, kept: Any) -> None:
