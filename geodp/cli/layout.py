@@ -108,7 +108,10 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
     if asks:
         far = write_command(context, options)
-        raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
+        raise UsageError(
+            f"Before it can be published, {'; '.join(asks)}. So far: {far}",
+            code="layout-incomplete",
+        )
     if not settled:
         return False
     _tell_reading(context, options, names)
@@ -357,19 +360,27 @@ def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, A
     for name, value in settled.items():
         if name not in known:
             raise UsageError(
-                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}."
+                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}.",
+                code="recipe-option-unknown",
             )
         several = isinstance(value, list | tuple)
         parts = value if several else [value]
         if not all(isinstance(one, str | int | float) for one in parts):
-            raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; {PLAIN}", code="recipe-value-kind"
+            )
         if several and not _takes_several(known[name]):
-            raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; it takes one, and no list.",
+                code="recipe-value-list",
+            )
         plain = [_text(one) for one in parts] if several or known[name].multiple else value
         try:
             found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
-            raise UsageError(f"--{_flag(name)} cannot have this value.") from None
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value.", code="recipe-value-wrong"
+            ) from None
     return found
 
 
@@ -395,7 +406,9 @@ def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:
 
     said = read_toml(read_text(path), f"The recipe {path}")
     if {*said} != {"options"} or not isinstance(said["options"], dict):
-        raise UsageError(f"The recipe {path} has one table, [options], and no more.")
+        raise UsageError(
+            f"The recipe {path} has one table, [options], and no more.", code="recipe-has-one-table"
+        )
     return {_name(name.replace("-", "_")): value for name, value in said["options"].items()}
 
 

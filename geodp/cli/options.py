@@ -124,9 +124,12 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
         if one.name == "attribute":
             raise UsageError(
                 f"{flag} is given {times} times; it takes one value; of several attributes at "
-                "once: 'sex*age'."
+                "once: 'sex*age'.",
+                code="option-repeated",
             )
-        raise UsageError(f"{flag} is given {times} times; it takes one value.")
+        raise UsageError(
+            f"{flag} is given {times} times; it takes one value.", code="option-repeated"
+        )
 
 
 class GridCommand(StrictCommand):

@@ -36,7 +36,9 @@ AREA = option(
 def require_named(options: dict[str, Any]) -> None:
     """Raise UsageError for a name of polygons where there are none."""
     if options["polygon_name"] is not None and options["regions"] is None:
-        raise UsageError("--polygon-name goes with --regions only.")
+        raise UsageError(
+            "--polygon-name goes with --regions only.", code="polygon-name-needs-regions"
+        )
 
 
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --regions cities.geojson --method simulation
     """
     if options["regions"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --regions or --area.")
+        raise UsageError("Say what to estimate: --regions or --area.", code="regions-missing")
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval

@@ -15,15 +15,16 @@ import click
 
 from geodp import progress
 from geodp.cli.options import StrictCommand
-from geodp.errors import OutputError
+from geodp.errors import OutputError, Rule
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
 
-NO_CACHE = (
+NO_CACHE = Rule(
+    "no-place-for-compiled",
     "Compiled code can be kept nowhere, so every call would compile anew. {} Let the environment "
     "variable NUMBA_CACHE_DIR name a folder that you alone may write to (what lies in it is run), "
-    "here and for every later call."
+    "here and for every later call.",
 )
 SIDE = 8
 """Cells on a side of what is rehearsed on."""

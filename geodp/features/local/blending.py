@@ -164,7 +164,10 @@ class Blend:
         """
         _require_counts(told, n)
         if len(told) != len(self.shares):
-            raise UsageError(f"Give a number for each of the {len(self.shares)} labels.")
+            raise UsageError(
+                f"Give a number for each of the {len(self.shares)} labels.",
+                code="label-number-missing",
+            )
         ones, zeros = np.array(told, float), np.array(n, float) - np.array(told, float)
         gain = self.keep - self.lie
 
@@ -275,23 +278,31 @@ def blend(
     [1.0986, 0.4055, 1.3863, 0.4055, 0.8473]
     """
     if isinstance(values, bool) or not isinstance(values, int) or values < 2:
-        raise UsageError("values must be a whole number of at least 2.")
+        raise UsageError(
+            "values must be a whole number of at least 2.", code="values-fewer-than-two"
+        )
     if (epsilons is None) == (truths is None):
-        raise UsageError("Give either epsilons or truths.")
+        raise UsageError("Give either epsilons or truths.", code="epsilons-or-truths")
     given = truths if epsilons is None else epsilons
     assert given is not None
     exact = [rational(share, "share") for share in shares]
     if not 1 <= len(exact) == len(given) <= MOST_LABELS:
-        raise UsageError(f"Give a share for each label, and at most {MOST_LABELS} labels.")
+        raise UsageError(
+            f"Give a share for each label, and at most {MOST_LABELS} labels.", code="menu-size"
+        )
     if sum(exact) != 1:
-        raise UsageError("The shares must add up to 1 exactly; write a third as 1/3.")
+        raise UsageError(
+            "The shares must add up to 1 exactly; write a third as 1/3.",
+            code="shares-do-not-add-up",
+        )
     if epsilons is None:
         keep = [_probability(truth, values) for truth in given]
         lie = [(1 - one) / (values - 1) for one in keep]
         if sum(w * (a - b) for w, a, b in zip(exact, keep, lie, strict=True)) == 0:
             raise UsageError(
                 f"On average the truth is told with probability 1/{values}, so that reports tell "
-                "nothing; change the shares or the probabilities."
+                "nothing; change the shares or the probabilities.",
+                code="menu-tells-nothing",
             )
         amounts = [_epsilon_of(a / b) for a, b in zip(keep, lie, strict=True)]
         table = np.array([[float(one) for one in keep], [float(one) for one in lie]])
@@ -302,12 +313,14 @@ def blend(
     if len({*keep}) < len(keep):
         raise UsageError(
             "Two labels answer alike: merge them and add their shares. Split labels would make the "
-            "indicator small without protecting anybody."
+            "indicator small without protecting anybody.",
+            code="labels-answer-alike",
         )
     if max(amounts) > WEAK and not allow_weak:
         raise UsageError(
             f"A local epsilon above {WEAK} protects hardly anybody; choose a smaller one, or allow "
-            "it with allow_weak (--allow-weak)."
+            "it with allow_weak (--allow-weak).",
+            code="epsilon-weak",
         )
     return Blend(tuple(exact), tuple(amounts), values, *table)
 
@@ -321,7 +334,10 @@ def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[n
 def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
     """Return the probabilities of the truth and of each other value."""
     if epsilon > 700:
-        raise UsageError("A local epsilon above 700 is no protection; choose a smaller one.")
+        raise UsageError(
+            "A local epsilon above 700 is no protection; choose a smaller one.",
+            code="epsilon-no-protection",
+        )
     e = math.exp(epsilon)
     return e / (e + values - 1), 1 / (e + values - 1)
 
@@ -329,11 +345,14 @@ def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
 def _probability(value: Budget, values: int) -> Fraction:
     truth = rational(value, "truth")
     if truth >= 1:
-        raise UsageError("A truth must be a probability above 0 and below 1.")
+        raise UsageError(
+            "A truth must be a probability above 0 and below 1.", code="truth-no-probability"
+        )
     if truth == Fraction(1, values):
         raise UsageError(
             f"The truth with probability 1/{values} among {values} values is an epsilon of 0, "
-            "which tells nothing."
+            "which tells nothing.",
+            code="truth-tells-nothing",
         )
     return truth
 
@@ -349,11 +368,17 @@ def _require_counts(told: Sequence[int], n: Sequence[int]) -> None:
     """Raise UsageError for what are no whole numbers of reports, some of them all."""
     whole = len(told) == len(n) and all(isinstance(one, int | np.integer) for one in (*told, *n))
     if not whole or any(a < 0 or a > b for a, b in zip(told, n, strict=True)):
-        raise UsageError("Reports that name a value are whole numbers from 0 to all reports.")
+        raise UsageError(
+            "Reports that name a value are whole numbers from 0 to all reports.",
+            code="ones-out-of-range",
+        )
     if sum(n) < 2:
-        raise UsageError("An estimate needs at least 2 reports.")
+        raise UsageError("An estimate needs at least 2 reports.", code="reports-fewer-than-two")
 
 
 def _require_share(share: float, n: int) -> None:
     if not 0 <= share <= 1 or n < 2:
-        raise UsageError("A variance is that of a share from 0 to 1 of at least 2 devices.")
+        raise UsageError(
+            "A variance is that of a share from 0 to 1 of at least 2 devices.",
+            code="variance-out-of-range",
+        )

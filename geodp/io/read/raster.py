@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.read.reader import MEMBER, MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def _numbers(given: Sequence[str]) -> list[float]:
     try:
         return [float(text) for text in given]
     except ValueError:
-        raise UsageError("--missing of a raster is a number.") from None
+        raise UsageError(
+            "--missing of a raster is a number.", code="raster-missing-not-number"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +53,9 @@ class Raster(Reader):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit is not None and not (isfinite(self.unit) and self.unit > 0):
-            raise UsageError("The unit is a finite number above 0.")
+            raise UsageError(
+                "The unit is a finite number above 0.", code="raster-unit-not-positive"
+            )
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
@@ -73,7 +77,9 @@ class Raster(Reader):
         from geodp.io.read.rows.tally import Tally
         from geodp.table.stated.reading import describe_facts
 
-        place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
+        place = self.grid.require_plain_map(
+            Rule("raster-needs-plain-map", "A raster needs a grid of one map without attributes.")
+        )
         tally = Tally(
             self.grid,
             self.outside or "error",
@@ -87,7 +93,7 @@ class Raster(Reader):
             given = held.enter_context(fetch_urls(paths, self.scratch))
             (path, *others) = list_paths(given)
             if others:
-                raise UsageError("Give one raster at a time.")
+                raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
             for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored

@@ -25,7 +25,7 @@ STEPS = 80
 def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
     """Sensitivity of a strategy: its columns' largest L1 norm (1), or L2 norm (2)."""
     if norm not in (1, 2):
-        raise UsageError("The norm of a sensitivity is 1 or 2.")
+        raise UsageError("The norm of a sensitivity is 1 or 2.", code="norm-not-1-or-2")
     sums = (np.abs(strategy.astype(np.float64)) ** norm).sum(axis=0)
     return float(sums.max() ** (1 / norm))
 
@@ -61,7 +61,10 @@ def expected_error(
     square = matrix.T @ matrix
     inverse = np.linalg.pinv(square, hermitian=True)
     if np.trace(wanted - wanted @ inverse @ square) > 1e-6 * np.trace(wanted):
-        raise UsageError("The strategy does not determine the answers of the workload.")
+        raise UsageError(
+            "The strategy does not determine the answers of the workload.",
+            code="strategy-insufficient",
+        )
     trace = float(np.sum(inverse * wanted))
     return variance * norm_of_columns(strategy, norm) ** 2 * trace
 
@@ -84,7 +87,7 @@ def gram_of(workload: str, n: int) -> FloatArray:
     elif workload == "cells":
         both = np.eye(n, dtype=np.int64)
     else:
-        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.")
+        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.", code="workload-unknown")
     return np.asarray(both, np.float64)
 
 

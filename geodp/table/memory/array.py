@@ -42,7 +42,8 @@ def numbers_of(array: Any, dimensions: Sequence[str]) -> NDArray[Any]:
     if dense.dtype.kind not in "iuf":
         raise UsageError(
             f"Counts are real numbers, and the array has the type {dense.dtype}; convert it first: "
-            "array.astype('int64')."
+            "array.astype('int64').",
+            code="array-not-real",
         )
     return dense.view(signed_as(array.attrs, dense.dtype))
 
@@ -60,7 +61,8 @@ def read_array(
     if before and any(attributes.get(name) is not None for name in PACKED):
         raise UsageError(
             "The array says in attrs that it is still packed and in encoding that it is not "
-            f"({before[0]}); delete the one that is wrong."
+            f"({before[0]}); delete the one that is wrong.",
+            code="array-packed-twice",
         )
     found = read_stored(attributes, dtype, unit=unit, missing=missing)
     if before:
@@ -100,7 +102,8 @@ def require_plane(array: Any, wanted: str | None) -> None:
         if not same_plane(written, wanted):
             raise UsageError(
                 f"The array is in another CRS than the grid ({wanted}), or in none that is known; "
-                "choose a grid in its CRS, as warping makes counts of fractions."
+                "choose a grid in its CRS, as warping makes counts of fractions.",
+                code="array-crs-differs",
             )
 
 
@@ -129,7 +132,8 @@ def _crs_of(array: Any) -> Iterator[Any]:
     if name and name not in array.coords:
         raise UsageError(
             f"The array names its CRS ({name}) and does not hold it; open the file with "
-            "decode_coords='all', or delete the attribute grid_mapping."
+            "decode_coords='all', or delete the attribute grid_mapping.",
+            code="array-crs-not-held",
         )
     for one in {name, *NAMES} & {*array.coords}:
         attributes = array.coords[one].attrs
@@ -139,7 +143,8 @@ def _crs_of(array: Any) -> Iterator[Any]:
         turned = str(attributes.get("GeoTransform", "")).split()
         if len(turned) == 6 and any(turned[number].strip("-+0.e") for number in (2, 4)):
             raise UsageError(
-                "The array is rotated (GeoTransform), so that its cells are not those of a grid."
+                "The array is rotated (GeoTransform), so that its cells are not those of a grid.",
+                code="array-rotated",
             )
     for stated in (array.attrs.get("crs"), getattr(getattr(array, "rio", None), "crs", None)):
         if stated is not None:

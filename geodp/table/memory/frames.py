@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import whole_turn
 from geodp.table.memory.array import describe_array, numbers_of, read_array, require_plane
@@ -80,10 +80,15 @@ class FromFrames:
             Counts outside the domain, or a count that is negative, fractional or too large for a
             floating-point number.
         """
-        place = grid.require_map("Arrays of x and y need a grid of one map.")
+        place = grid.require_map(
+            Rule("array-needs-one-map", "Arrays of x and y need a grid of one map.")
+        )
         names = (y, x, *(attribute.name for attribute in grid.attributes))
         if set(getattr(array, "dims", ())) != set(names) or not {*names} <= {*array.coords}:
-            rule = f"The array must have the dimensions {', '.join(names)}, with coordinates."
+            rule = Rule(
+                "array-dimensions",
+                f"The array must have the dimensions {', '.join(names)}, with coordinates.",
+            )
             raise UsageError(rule)
         require_plane(array, place.crs)
         dense = numbers_of(array, names)
@@ -95,7 +100,9 @@ class FromFrames:
         held = np.nonzero(valid & stored.nonzero(dense))
         index = np.array([axis[at] for axis, at in zip(axes, held, strict=True)], np.int64)
         count = stored.counts(dense[held])
-        _require(grid.contains(index), "The row lies outside the domain.")
+        _require(
+            grid.contains(index), Rule("row-outside-domain", "The row lies outside the domain.")
+        )
         pixels, people = int(np.count_nonzero(valid)), sum(count.tolist())
         facts = tuple(describe_array(array, stored, dense.dtype, unit, missing))
         source = Source(
@@ -119,7 +126,7 @@ def _floats(column: Any) -> NDArray[np.float64]:
         return np.asarray(column, np.float64)
     except (TypeError, ValueError):
         pass  # its words quote what it failed on
-    raise UsageError("Coordinates are numbers.")
+    raise UsageError("Coordinates are numbers.", code="coordinates-not-numbers")
 
 
 def _rows_and_columns(
@@ -147,7 +154,8 @@ def _rows_and_columns(
         if away.any() or np.unique(number).size < number.size:
             raise UsageError(
                 "The coordinates of the array must be the middles of the grid's columns and rows, "
-                "each once; bring the array onto the grid first."
+                "each once; bring the array onto the grid first.",
+                code="coordinates-not-middles",
             )
     return [row, col]
 
@@ -157,7 +165,7 @@ def _numbers(labels: Sequence[str], found: NDArray[Any]) -> NDArray[np.int64]:
     once, back = np.unique(found.astype(str), return_inverse=True)
     known = {label: number for number, label in enumerate(labels)}
     numbers = np.array([known.get(text, -1) for text in once.tolist()], np.int64)[back.reshape(-1)]
-    _require(numbers >= 0, "The row has an unknown label.")
+    _require(numbers >= 0, Rule("row-label-unknown", "The row has an unknown label."))
     return numbers
 
 

@@ -44,9 +44,11 @@ def diff(**options: Any) -> None:
     """
     has_regions = options["regions"] is not None or bool(options["area"])
     if options["cells"] and has_regions:
-        raise UsageError("Give --cells, or --regions and --area, not both.")
+        raise UsageError(
+            "Give --cells, or --regions and --area, not both.", code="cells-or-regions"
+        )
     if options["as_json"] and options["output"] is not None:
-        raise UsageError("Give --json or --output, not both.")
+        raise UsageError("Give --json or --output, not both.", code="json-or-output")
     require_named(options)
     require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
     from geodp.features.compare.changes import require_two
@@ -76,7 +78,7 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
         try:
             found = compare_regions((new, shape), (old, shape), conservative=True)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
         figures = (*counts, found.difference, found.standard_error, found.low, found.high)
         row = dict(zip(FIGURES, figures, strict=True))

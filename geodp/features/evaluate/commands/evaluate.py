@@ -129,7 +129,9 @@ def evaluate(**options: Any) -> None:
     """
     require_known(click.get_current_context())
     if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+        raise UsageError(
+            "--polygon-name goes with --polygons only.", code="polygon-name-needs-polygons"
+        )
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])

@@ -69,5 +69,6 @@ def _explain_file(path: Path, language: str) -> Explanation:
             f"it is not readable as JSON ({error}); give the folder of a release or its zip "
             f"archive, its card {CARD}, or the JSON file of geodp audit.",
             file=str(path),
+            code="document-not-json",
         ) from None
     return explain_audit(document, language)

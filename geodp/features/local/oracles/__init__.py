@@ -96,11 +96,15 @@ def read_oracle(settings: Mapping[str, Any]) -> Oracle:
     name, version, scheme = (given.pop(one, None) for one in ("oracle", "version", "scheme"))
     kind = ORACLES.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise UsageError(f"The oracle must be one of: {', '.join(ORACLES)}.")
+        raise UsageError(f"The oracle must be one of: {', '.join(ORACLES)}.", code="oracle-unknown")
     try:
         found = kind.of_settings(given)
     except (KeyError, TypeError):
-        raise UsageError(f"These are no settings of {kind.name}.") from None
+        raise UsageError(
+            f"These are no settings of {kind.name}.", code="oracle-settings-unknown"
+        ) from None
     if (version, scheme) != (found.version, found.scheme):
-        raise UsageError(f"These settings are of another version of {kind.name}.")
+        raise UsageError(
+            f"These settings are of another version of {kind.name}.", code="oracle-settings-version"
+        )
     return found

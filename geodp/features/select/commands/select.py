@@ -183,7 +183,7 @@ def _choose(
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
-        raise UsageError("--epsilon is needed here.")
+        raise UsageError("--epsilon is needed here.", code="option-missing")
     grid = grid_of(options)
     question.candidates(grid)
     request = read_request(options, grid)

@@ -42,6 +42,7 @@ def rounder(
                 int(good.argmin()),
                 "a count must be finite, not negative, and below 2**53; name a number that means "
                 "nobody as missing (--missing, missing=).",
+                code="count-form",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)

@@ -84,7 +84,8 @@ class FlatGeobuf(Export):
             from pyogrio.raw import write_arrow
         except ModuleNotFoundError:
             raise UsageError(
-                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg."
+                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg.",
+                code="library-missing",
             ) from None
         table = sheet.table
         index = table.grid.decode(table.key)
