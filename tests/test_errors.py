@@ -14,13 +14,13 @@ PACKAGE = Path(geodp.__file__).parent
 
 SEVERAL_WORDINGS = {
     *("attribute-of-other-name", "attribute-order-unknown", "bounds-not-degrees"),
-    *("bounds-without-width", "cell-error-unknown", "code-missing", "compared-grids-differ"),
-    *("compared-release-twice", "coordinate-missing", "crs-unknown", "epsilon-weak"),
-    *("labels-differ", "layout-incomplete", "library-missing", "listed-file-missing"),
-    *("mask-code-too-fine", "mask-source-missing", "method-has-no-gaussian", "option-missing"),
-    *("option-needs-option", "option-not-for-reader", "option-repeated", "question-open"),
-    *("release-id-differs", "released-table-expected", "table-expected", "totals-not-simulated"),
-    *("unit-differs-from-ledger", "where-spelt-variously"),
+    *("bounds-without-width", "cell-error-unknown", "code-missing", "coordinate-missing"),
+    *("crs-unknown", "labels-differ", "layout-incomplete", "library-missing"),
+    *("listed-file-missing", "mask-code-too-fine", "mask-source-missing"),
+    *("method-has-no-gaussian", "option-missing", "option-needs-option", "option-not-for-reader"),
+    *("option-repeated", "question-open", "release-id-differs", "released-table-expected"),
+    *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
+    *("where-spelt-variously"),
 }
 """Codes of rules that are worded in several ways, by what was asked for."""
 

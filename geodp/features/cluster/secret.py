@@ -51,7 +51,7 @@ class KeyFile:
                 f"A worker cannot use the key of the release. {error} Give a key_folder that the "
                 "workers' user, and nobody else, can read on every machine, and run the workers "
                 "as the user who publishes.",
-                code="worker-cannot-use-key",
+                code=error.code,
             ) from None
         try:
             own = key.restrict(draws)

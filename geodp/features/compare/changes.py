@@ -54,11 +54,11 @@ def require_two(old: Release, new: Release) -> None:
     if old.grid != new.grid:
         raise UsageError(
             "The two releases are of different grids, so that no cell changed.",
-            code="compared-grids-differ",
+            code="changed-grids-differ",
         )
     if is_same(old, new):
         raise UsageError(
-            "The two releases are one and the same: nothing changed.", code="compared-release-twice"
+            "The two releases are one and the same: nothing changed.", code="changed-release-twice"
         )
 
 

@@ -320,7 +320,7 @@ def blend(
         raise UsageError(
             f"A local epsilon above {WEAK} protects hardly anybody; choose a smaller one, or allow "
             "it with allow_weak (--allow-weak).",
-            code="epsilon-weak",
+            code="menu-epsilon-weak",
         )
     return Blend(tuple(exact), tuple(amounts), values, *table)
 

@@ -69,7 +69,9 @@ def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Mea
     except BROKEN as error:
         raise VerificationError(
             f"Measurements in {folder} cannot be read back: {error}",
-            code="measurements-not-read-back",
+            code=error.code
+            if isinstance(error, VerificationError)
+            else "measurements-not-read-back",
         ) from error
 
 

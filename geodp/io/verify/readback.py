@@ -108,7 +108,8 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         ) from None
     except BROKEN as error:
         raise VerificationError(
-            f"{folder} cannot be read back: {error}", code="release-not-read-back"
+            f"{folder} cannot be read back: {error}",
+            code=error.code if isinstance(error, VerificationError) else "release-not-read-back",
         ) from error
     if not (key[1:] > key[:-1]).all():
         raise VerificationError(

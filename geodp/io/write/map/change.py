@@ -123,8 +123,7 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
     both = (earlier, later)
     if earlier.table.grid != later.table.grid:
         raise UsageError(
-            "--compare takes two releases on the same grid and domain.",
-            code="compared-grids-differ",
+            "--compare takes two releases on the same grid and domain.", code="map-grids-differ"
         )
     later.table.grid.require_map(
         Rule(
