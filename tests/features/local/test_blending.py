@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.features.local.blending import blend
 from geodp.privacy.loss import PureDP
 from tests.reference.blending import indicator
+from tests.refusals import refuses
 
 HALVES = ["1/2", "1/2"]
 
@@ -90,7 +91,7 @@ def test_split_labels_show_that_the_indicator_is_no_guarantee():
     merged = blend(["2/3", "1/3"], truths=["0.8", "0.2"])
     assert merged.pbp == pytest.approx([math.log(2)] * 2)
     assert merged.mixture == pytest.approx(math.log(1.5))
-    with pytest.raises(UsageError, match="merge them"):
+    with refuses(UsageError, "labels-answer-alike"):
         blend(["1/3", "1/3", "1/3"], truths=["0.8", "0.8", "0.2"])
 
 
@@ -196,28 +197,28 @@ def test_only_the_largest_local_epsilon_is_a_loss():
 @pytest.mark.parametrize(
     ("shares", "given", "said"),
     [
-        ([0.5, 0.4], {"epsilons": [1, 2]}, "add up to 1"),
-        ([0.3333333333333333] * 3, {"epsilons": [1, 2, 3]}, "add up to 1"),
-        (HALVES, {"epsilons": [1]}, "for each label"),
-        ([], {"epsilons": []}, "for each label"),
-        (HALVES, {"epsilons": [1, 0]}, "above 0"),
-        (HALVES, {"epsilons": [1, -1]}, "above 0"),
-        (HALVES, {"epsilons": [1, math.nan]}, "decimal"),
-        (HALVES, {"epsilons": [1, 17]}, "above 16"),
-        (HALVES, {"epsilons": [1, 701]}, "above 700"),
-        (HALVES, {"epsilons": [1, "1.0"]}, "merge them"),
-        (HALVES, {"truths": ["0.8", "0.2"]}, "tell nothing"),
-        (HALVES, {"truths": ["0.8", "0.5"]}, "epsilon of 0"),
-        (HALVES, {"truths": ["0.8", "1"]}, "below 1"),
-        (HALVES, {"truths": ["0.8", "1/3"], "values": 3}, "epsilon of 0"),
-        (HALVES, {"epsilons": [1, 2], "values": 1}, "at least 2"),
-        (HALVES, {"epsilons": [1, 2], "truths": ["0.8", "0.6"]}, "either"),
-        (HALVES, {}, "either"),
-        (["3/2", "-1/2"], {"epsilons": [1, 2]}, "above 0"),
+        ([0.5, 0.4], {"epsilons": [1, 2]}, "shares-do-not-add-up"),
+        ([0.3333333333333333] * 3, {"epsilons": [1, 2, 3]}, "shares-do-not-add-up"),
+        (HALVES, {"epsilons": [1]}, "menu-size"),
+        ([], {"epsilons": []}, "menu-size"),
+        (HALVES, {"epsilons": [1, 0]}, "budget-number-not-positive"),
+        (HALVES, {"epsilons": [1, -1]}, "budget-number-not-positive"),
+        (HALVES, {"epsilons": [1, math.nan]}, "budget-number-form"),
+        (HALVES, {"epsilons": [1, 17]}, r"menu-epsilon-weak: \b16\b"),
+        (HALVES, {"epsilons": [1, 701]}, "epsilon-no-protection"),
+        (HALVES, {"epsilons": [1, "1.0"]}, "labels-answer-alike"),
+        (HALVES, {"truths": ["0.8", "0.2"]}, "menu-tells-nothing"),
+        (HALVES, {"truths": ["0.8", "0.5"]}, "truth-tells-nothing"),
+        (HALVES, {"truths": ["0.8", "1"]}, "truth-no-probability"),
+        (HALVES, {"truths": ["0.8", "1/3"], "values": 3}, "truth-tells-nothing"),
+        (HALVES, {"epsilons": [1, 2], "values": 1}, "values-fewer-than-two"),
+        (HALVES, {"epsilons": [1, 2], "truths": ["0.8", "0.6"]}, "epsilons-or-truths"),
+        (HALVES, {}, "epsilons-or-truths"),
+        (["3/2", "-1/2"], {"epsilons": [1, 2]}, "budget-number-not-positive"),
     ],
 )
 def test_what_is_refused(shares, given, said):
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         blend(shares, **given)
 
 
@@ -228,17 +229,17 @@ def test_a_weak_label_that_is_asked_for():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda b: b.hidden(5, 4), "whole numbers from 0"),
-        (lambda b: b.hidden(0.5, 4), "whole numbers from 0"),
-        (lambda b: b.hidden(1, 1), "at least 2"),
-        (lambda b: b.disclosed([1], [2]), "each of the 2"),
-        (lambda b: b.disclosed([1, 2], [2]), "whole numbers from 0"),
-        (lambda b: b.hidden_variance(1.5, 10), "from 0 to 1"),
-        (lambda b: b.disclosed_variance(0.5, 1), "at least 2"),
+        (lambda b: b.hidden(5, 4), "ones-out-of-range"),
+        (lambda b: b.hidden(0.5, 4), "ones-out-of-range"),
+        (lambda b: b.hidden(1, 1), "reports-fewer-than-two|variance-out-of-range"),
+        (lambda b: b.disclosed([1], [2]), r"label-number-missing: \b2\b"),
+        (lambda b: b.disclosed([1, 2], [2]), "ones-out-of-range"),
+        (lambda b: b.hidden_variance(1.5, 10), "variance-out-of-range"),
+        (lambda b: b.disclosed_variance(0.5, 1), "reports-fewer-than-two|variance-out-of-range"),
     ],
 )
 def test_estimates_that_are_refused(call, said):
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         call(blend(HALVES, [1, 2]))
 
 
