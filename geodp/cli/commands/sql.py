@@ -10,7 +10,7 @@ import click
 from geodp.cli.options import BoundsType, GridCommand
 from geodp.errors import UsageError
 
-ENGINES = ("duckdb", "spark", "bigquery", "postgres")
+ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
 """Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
 
 
@@ -32,16 +32,26 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres")
     help="Columns of x and y: longitude and latitude, or easting and northing, in the grid's CRS.",
 )
 @click.option(
+    "--points-to",
+    "to",
+    nargs=2,
+    metavar="X Y",
+    help="Columns of a second place: records are trips, and pairs of cells are counted.",
+)
+@click.option(
     "--table",
     default="records",
     show_default=True,
     help="What names the records in the engine, as it stands: a table, read_parquet('p.parquet').",
 )
 @click.option("--person", help="Column of persons; bounds what each adds.")
-@click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person.")
+@click.option(
+    "--cells", type=int, default=1, show_default=True, help="Cells or pairs kept of a person."
+)
 @click.option("--per-cell", type=int, default=1, show_default=True, help="Records of a person.")
 @click.option(
-    "--by",
+    "--order-by",
+    "by",
     help="Column, such as a time, by which a person's first cells are kept; default: a random "
     "sample of them.",
 )
@@ -50,14 +60,21 @@ def sql(
     engine: str,
     bounds: tuple[float, float, float, float] | str | None,
     points: tuple[str, str],
+    to: tuple[str, str] | None,
     table: str,
     person: str | None,
     **bound: Any,
 ) -> None:
     """Print a query that counts records by cell, for an engine that does so where the data are.
 
+    \b
+    geodp sql --grid jis:quarter --engine duckdb --table pings --person id > cells.sql
+    geodp sql --grid jis:basic --engine snowflake --table trips --points from_lon from_lat
+        --points-to to_lon to_lat --person id --cells 5 > pairs.sql
+
     Cells are those of ``geodp publish --points``, edge points among them. Its result has the
-    columns code and geodp_records: a confidential table, to be published as a comment says.
+    columns code (of pairs origin and destination) and geodp_records: a confidential table, to be
+    published as a comment says.
     """
     from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
@@ -73,7 +90,9 @@ def sql(
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
-    query = Query(system=place.system, extent=extent, table=table, x=x, y=y, person=person, **bound)
+    query = Query(
+        system=place.system, extent=extent, table=table, x=x, y=y, to=to, person=person, **bound
+    )
     written = query.write(engine)
     lost = "outside the domain"
     most, why = "N", "; N: the most records that one person has, for which you vouch"
@@ -85,9 +104,13 @@ def sql(
     else:
         edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
     where = f" --bounds {edges}" if edges else ""
+    columns = "--code code"
+    if to is not None:
+        x, y = f"{x}, {y}, {to[0]}", to[1]
+        columns = "--pairs --column origin=origin --column destination=destination"
     click.echo(
         f"-- {x} and {y} are coordinates in {place.crs}; records {lost} are left out.\n"
-        f"-- Then: geodp publish counts.parquet --grid {spec}{where} --code code --value {RECORDS} "
+        f"-- Then: geodp publish counts.parquet --grid {spec}{where} {columns} --value {RECORDS} "
         f"--contribution {most} ...{why}\n{written}"
     )
 

@@ -1,5 +1,6 @@
 """Tests of what came back, as ``geodp.compare``: post-processing, which costs no budget."""
 
+from geodp.features.compare.averaged import AveragedModel, average_models, report_model
 from geodp.features.compare.cells import CellDifferences, compare_cells
 from geodp.features.compare.changes import CellChanges, estimate_cell_changes
 from geodp.features.compare.difference import Difference, Hypothesis
@@ -11,6 +12,7 @@ from geodp.features.compare.regions import compare_regions
 from geodp.features.local.oracles.mean import report_bits
 
 __all__ = [
+    "AveragedModel",
     "CellChanges",
     "CellDifferences",
     "Difference",
@@ -18,6 +20,7 @@ __all__ = [
     "Logit",
     "Ratio",
     "adjust",
+    "average_models",
     "compare_cells",
     "compare_regions",
     "estimate_cell_changes",
@@ -27,5 +30,6 @@ __all__ = [
     "means",
     "power",
     "report_bits",
+    "report_model",
     "sample_size",
 ]

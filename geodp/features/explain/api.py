@@ -3,6 +3,18 @@
 from geodp.features.explain.audit import explain_audit
 from geodp.features.explain.bayes import Belief, beliefs, posterior
 from geodp.features.explain.card import explain
+from geodp.features.explain.differencing import Answer, differencing, explain_differencing
 from geodp.features.explain.page import Explanation, Section
 
-__all__ = ["Belief", "Explanation", "Section", "beliefs", "explain", "explain_audit", "posterior"]
+__all__ = [
+    "Answer",
+    "Belief",
+    "Explanation",
+    "Section",
+    "beliefs",
+    "differencing",
+    "explain",
+    "explain_audit",
+    "explain_differencing",
+    "posterior",
+]

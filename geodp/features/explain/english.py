@@ -8,6 +8,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
+    "title_differencing": "What seven questions about a class reveal",
+    "heading_class": "A class",
+    "class_known": "Everybody knows the {pupils:n} pupils of a class: their names, who is a girl "
+    "or a boy, and their clubs.",
+    "class_target": "Their grades are secret. Somebody asks how many have the top grade, and means "
+    "{name}, the only girl who is in the music club.",
+    "heading_questions": "Seven questions",
+    "questions_table": "The table has the exact answers, and answers with noise. After each line "
+    "stands the chance that {name} has the top grade.",
+    "column_question": "how many have the top grade",
+    "column_exact": "exact",
+    "column_ways": "ways that are left",
+    "column_known": "chance",
+    "column_noisy": "with noise",
+    "column_believed": "chance then",
+    "ask_all": "of all",
+    "ask_boys": "of the boys",
+    "ask_chess": "in the chess club",
+    "ask_tennis": "in the tennis club",
+    "ask_music": "in the music club",
+    "ask_not_chess": "outside of the chess club",
+    "ask_not_chess_not_target": "outside of the chess club, without {name}",
+    "heading_subtracted": "What subtracting tells",
+    "subtracted_exact": "The last two exact answers are {sixth} and {seventh}. So {name} has the "
+    "top grade, though no question was about one pupil.",
+    "subtracted_noisy": "With noise the same two answers are {sixth} and {seventh}, and their "
+    "difference tells little.",
+    "subtracted_bound": "All answers together have epsilon {epsilon:n}. Whatever is subtracted, a "
+    "chance of {prior:p} becomes at most {most:p}.",
     "title": "What release {release_id} of {name} reveals",
     "not_private": "This release is NOT PRIVATE: anybody can work out its noise and take it off.",
     "nothing_holds": "So none of the promises of its method holds, and this page ends here.",

@@ -5,6 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
+    "title_differencing": "学級についての七つの問いから何が分かるか",
+    "heading_class": "学級",
+    "class_known": "ある学級の {pupils:n} 人について、名前、男女、部は誰もが知っています。",
+    "class_target": "成績は秘密です。誰かが最高の成績の人数を聞き、音楽部のただ一人の女子である "
+    "{name} の成績を知ろうとします。",
+    "heading_questions": "七つの問い",
+    "questions_table": "次の表は、正確な答えと、雑音を加えた答えです。"
+    "それぞれの後に、{name} が最高の成績である確率を示します。",
+    "column_question": "最高の成績の人数",
+    "column_exact": "正確な答え",
+    "column_ways": "残る場合の数",
+    "column_known": "確率",
+    "column_noisy": "雑音あり",
+    "column_believed": "その確率",
+    "ask_all": "全員",
+    "ask_boys": "男子",
+    "ask_chess": "チェス部",
+    "ask_tennis": "テニス部",
+    "ask_music": "音楽部",
+    "ask_not_chess": "チェス部の外",
+    "ask_not_chess_not_target": "チェス部の外（{name} を除く）",
+    "heading_subtracted": "引き算から分かること",
+    "subtracted_exact": "最後の二つの正確な答えは {sixth} と {seventh} です。"
+    "一人についての問いは無いのに、{name} が最高の成績だと分かります。",
+    "subtracted_noisy": "雑音を加えた二つの答えは {sixth} と {seventh} で、"
+    "差からはほとんど分かりません。",
+    "subtracted_bound": "すべての答えを合わせたイプシロンは {epsilon:n} です。何を引いても、"
+    "{prior:p} の確率は最大でも {most:p} にしかなりません。",
     "title": "公開物 {release_id}（{name}）から何が分かるか",
     "not_private": "この公開物は保護されていません。雑音を誰でも計算して取り除けます。",
     "nothing_holds": "したがって手法の約束は何も成り立たず、説明はここで終わります。",

@@ -4,7 +4,7 @@ A round is opened, devices randomise, their reports are summed up, and a map is 
 """
 
 from geodp.features.local.amplification import Shuffled, amplify_by_shuffling
-from geodp.features.local.blending import Blend, Share, blend
+from geodp.features.local.blending import Blend, Share, SquareError, blend
 from geodp.features.local.coins import Coins
 from geodp.features.local.collect import Sums, aggregate, publish, randomize
 from geodp.features.local.opening import open_round
@@ -28,6 +28,7 @@ __all__ = [
     "Round",
     "Share",
     "Shuffled",
+    "SquareError",
     "Sums",
     "aggregate",
     "amplify_by_shuffling",

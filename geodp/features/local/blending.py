@@ -18,20 +18,23 @@ the label (:attr:`Blend.ldp`), of which the largest alone may reach a ledger (:a
 and the epsilon of the mixture (:attr:`Blend.mixture`), which holds against those who never learn
 the label and only while the shares are what they are said to be.
 
-Unary encodings gain nothing from four values on, as the number of ones tells the label.
+A label may always tell the truth, or never (a probability of 1 or 0): then it has no local epsilon,
+and nothing can be charged. Unary encodings gain nothing from four values on, as the number of ones
+tells the label.
 
 Source
 ------
 Takagi, Cao and Yoshikawa: the parameters of local privacy as a secret of their own. Its equations
-15 and 16 are used with the sum over labels inside the logarithm, and its rule to take the estimate
-with the least estimated variance is not: of labels that are told, maximum likelihood is better.
+15 and 16 are used with the sum over labels inside the logarithm. Its rule to take the estimate with
+the smallest estimated variance is here to be compared with (:meth:`Blend.mean_square_errors`): of
+labels that are told, maximum likelihood is better.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -50,8 +53,15 @@ WEAK = 16
 MOST_LABELS = 64
 """Most labels of a menu."""
 
+MOST_REPORTS = 1_000
+"""Most reports of one device whose loss is worked out."""
+
 _WORK = Context(prec=40)
 _ROUND_UP = Context(prec=15, rounding=ROUND_CEILING)
+
+
+ESTIMATORS = ("hidden", "likelihood", "inverse-variance", "min-rule")
+"""Estimators of a share: one without the labels, three with them."""
 
 
 class Share(NamedTuple):
@@ -59,6 +69,13 @@ class Share(NamedTuple):
 
     share: float
     variance: float
+
+
+class SquareError(NamedTuple):
+    """A simulated mean square error, and the standard error of the simulation."""
+
+    mean: float
+    standard_error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +86,9 @@ class Blend:
     ----------
     shares : tuple of Fraction
         Of the devices that have each label; their sum is 1.
-    epsilons : tuple of Fraction
-        The local epsilon of each label, rounded up to 15 digits where it is a logarithm.
+    epsilons : tuple of Fraction or None
+        The local epsilon of each label, rounded up to 15 digits where it is a logarithm; None where
+        there is no finite one.
     values : int
         How many values there are, k.
     keep, lie : float64[labels]
@@ -78,20 +96,30 @@ class Blend:
     """
 
     shares: tuple[Fraction, ...]
-    epsilons: tuple[Fraction, ...]
+    epsilons: tuple[Fraction | None, ...]
     values: int
     keep: NDArray[np.float64]
     lie: NDArray[np.float64]
 
     @property
     def ldp(self) -> tuple[float, ...]:
-        """The local epsilon of each label: the guarantee."""
-        return tuple(map(float, self.epsilons))
+        """The local epsilon of each label: the guarantee, infinite where there is none."""
+        return tuple(math.inf if one is None else float(one) for one in self.epsilons)
 
     @property
     def loss(self) -> PureDP:
-        """What a ledger may be charged for one report: the largest local epsilon."""
-        return PureDP(max(self.epsilons))
+        """What a ledger may be charged for one report: the largest local epsilon.
+
+        Raises UsageError where a label always tells the truth, or never.
+        """
+        finite = [one for one in self.epsilons if one is not None]
+        if len(finite) < len(self.epsilons):
+            raise UsageError(
+                "A label that always tells the truth, or never, has no local epsilon, so nothing "
+                "can be charged for a report; give every label a truth above 0 and below 1.",
+                code="label-without-epsilon",
+            )
+        return PureDP(max(finite))
 
     @cached_property
     def pbp(self) -> tuple[float, ...]:
@@ -103,16 +131,58 @@ class Blend:
     @property
     def mixture(self) -> float:
         """The epsilon of a report whose label is unknown and drawn by the shares."""
-        return abs(math.log(self._truth / self._other))
+        return self.repeated(1)
+
+    def repeated(self, reports: int) -> float:
+        """Return the epsilon of several reports of a device that keeps its unknown label.
+
+        The device answers anew each time, about the same value. Of the sequences of answers only
+        how often they name either of two values matters: the largest ratio is found over those
+        numbers, in O(reports squared).
+
+        Parameters
+        ----------
+        reports : int
+            From 1 to 1,000.
+
+        Returns
+        -------
+        float
+            Infinite where some sequence of answers is impossible for another value.
+
+        Examples
+        --------
+        >>> menu = blend(["1/2", "1/2"], truths=["0.8", "0.6"])
+        >>> [round(menu.repeated(times), 3) for times in (1, 2, 3)]
+        [0.847, 1.609, 2.314]
+        """
+        if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:
+            raise UsageError(
+                f"reports must be a whole number from 1 to {MOST_REPORTS:,}.",
+                code="repeated-reports-range",
+            )
+        times = np.arange(reports + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.array([self._weights, self.keep, self.lie]))
+            # A probability of 0 to the power of 0 is 1.
+            kept = np.where(times[:, None] == 0, 0.0, times[:, None] * logs[1])
+            rest = reports - times[:, None]
+            lied = np.where(rest == 0, 0.0, rest * logs[2])
+            chances = np.logaddexp.reduce(logs[0] + kept + lied, axis=1)
+            gaps = chances[:, None] - chances[None]
+        # Two values are named at most as often as there are reports; with two values, exactly.
+        named = times[:, None] + times[None]
+        possible = named == reports if self.values == 2 else named <= reports
+        return float(np.nanmax(np.where(possible, gaps, np.nan)))
 
     @property
     def best_shares(self) -> tuple[float, float] | None:
         """The shares of two labels with the least largest indicator; None of other menus.
 
         That indicator is half the sum of both epsilons where both tell the truth more often than
-        any other value.
+        any other value. None also where a label has no finite epsilon, or one of 0.
         """
-        if len(self.shares) != 2:
+        if len(self.shares) != 2 or not all(self.epsilons):
             return None
         first, second = (self.keep * self.lie).tolist()
         ratio = math.sqrt(second / first)
@@ -121,12 +191,29 @@ class Blend:
     @property
     def words(self) -> str:
         """What is guaranteed and what is not."""
+        indicator = (
+            "The indicator is no guarantee: labels that are split make it small without "
+            "protecting anybody, and it does not add up over several reports."
+        )
+        if None in self.epsilons:
+            return (
+                "A label always tells the truth, or never: its devices have no protection of "
+                f"their own, and nothing can be charged to a ledger. {indicator}"
+            )
         return (
             f"Every report is at most exp({float(self.loss.epsilon):.6g}) times as likely for any "
-            "other value of its device, and that is what a ledger is charged. The indicator is no "
-            "guarantee: labels that are split make it small without protecting anybody, and it "
-            "does not add up over several reports."
+            f"other value of its device, and that is what a ledger is charged. {indicator}"
         )
+
+    def with_shares(self, shares: Sequence[float]) -> Blend:
+        """Return the same labels with other shares, above 0, whose sum is 1."""
+        exact = [Fraction(share) for share in shares]
+        exact[-1] = 1 - sum(exact[:-1], Fraction())
+        if len(exact) != len(self.shares) or min(exact) <= 0:
+            raise UsageError(
+                "Give a share above 0 for each label; their sum is 1.", code="menu-shares"
+            )
+        return replace(self, shares=tuple(exact))
 
     def hidden(self, told: int, n: int) -> Share:
         """Estimate the share of devices with a value from reports without labels.
@@ -150,30 +237,143 @@ class Blend:
         The groups of the labels have fixed sizes and are drawn without regard to values.
         """
         _require_share(share, n)
-        return self._variance(self._weights * (self.keep - self.lie), share, n)
+        return self._variance(self._weights, share, n)
 
-    def disclosed(self, told: Sequence[int], n: Sequence[int]) -> Share:
-        """Estimate the same from reports whose labels are known: maximum likelihood, in [0, 1].
-
-        The likelihood is concave, so its slope is bisected.
+    def disclosed(
+        self, told: Sequence[int], n: Sequence[int], estimator: str = "likelihood"
+    ) -> Share:
+        """Estimate the same from reports whose labels are known.
 
         Parameters
         ----------
         told, n : sequence of int
             By label: reports that name the value, and all reports.
+        estimator : {"likelihood", "inverse-variance", "min-rule"}
+            Maximum likelihood, which is within 0 to 1: the likelihood is concave, so its slope is
+            bisected. Or the mean of the labels' own estimates, by ``n (keep - lie)^2``. Or the
+            rule of the source: the label's own estimate that has the smallest estimated variance,
+            which drops all other reports. The latter two are unbiased or nearly so, and may lie
+            outside 0 to 1.
         """
-        _require_counts(told, n)
-        if len(told) != len(self.shares):
+        self._require_labels(told, n)
+        gain, size = self.keep - self.lie, np.array(n, float)
+        if estimator == "likelihood":
+            share = self._likeliest(np.array(told, float), size)
+            return Share(share, self.disclosed_variance(share, sum(n)))
+        telling = (size > 0) & (gain != 0)
+        if estimator not in ESTIMATORS[2:] or not telling.any():
             raise UsageError(
-                f"Give a number for each of the {len(self.shares)} labels.",
-                code="label-number-missing",
+                f"An estimator of labels that are told is one of {', '.join(ESTIMATORS[1:])}, and "
+                "needs reports of a label that tells something.",
+                code="estimator-unknown",
             )
-        ones, zeros = np.array(told, float), np.array(n, float) - np.array(told, float)
+        gain, size = gain[telling], size[telling]
+        said = np.array(told, float)[telling] / size
+        own = (said - self.lie[telling]) / gain
+        if estimator == "inverse-variance":
+            weight = size * gain**2
+            share = float((weight * own).sum() / weight.sum())
+            inside = min(max(share, 0.0), 1.0)
+            return Share(share, self.disclosed_variance(inside, sum(n), estimator))
+        estimated = said * (1 - said) / (np.maximum(size - 1, 1) * gain**2)
+        best = int(estimated.argmin())
+        return Share(float(own[best]), float(estimated[best]))
+
+    def disclosed_variance(self, share: float, n: int, estimator: str = "likelihood") -> float:
+        """Return the variance of :meth:`disclosed`, as :meth:`hidden_variance`.
+
+        Of maximum likelihood to first order: labels count by the inverse variance of a report,
+        ``w (keep - lie)^2 / (l (1 - l))`` with l the chance that it names the value. Of
+        "inverse-variance" exactly, as long as its weights are those of the shares. The rule of the
+        smallest variance has no closed form; see :meth:`mean_square_errors`.
+        """
+        _require_share(share, n)
         gain = self.keep - self.lie
+        if estimator == "inverse-variance":
+            return self._variance(self._weights * gain, share, n)
+        if estimator != "likelihood":
+            raise UsageError(
+                f"There is no closed form of the estimator {estimator}.",
+                code="estimator-without-closed-form",
+            )
+        chance = self.lie + gain * share
+        noise = chance * (1 - chance)
+        certain = noise == 0
+        if certain.any():  # Labels whose answers are certain decide alone.
+            certainly = np.divide(self._weights, gain, out=np.zeros_like(gain), where=certain)
+            return self._variance(certainly, share, n)
+        return self._variance(self._weights * gain / noise, share, n)
+
+    def mean_square_errors(
+        self, share: float, n: int, trials: int = 10_000, seed: int = 0
+    ) -> dict[str, SquareError]:
+        """Simulate the mean square error of every estimator.
+
+        In each trial the labels' groups, whose sizes are the shares of n rounded, are drawn anew
+        from n devices of which a fixed number has the value.
+
+        Parameters
+        ----------
+        share : float
+            Of the devices that have the value, from 0 to 1; rounded to whole devices.
+        n : int
+            Devices, at least 2.
+        trials : int
+            At least 100.
+        seed : int
+            Of the simulation.
+
+        Returns
+        -------
+        dict of str to SquareError
+            By the names in :data:`ESTIMATORS`.
+
+        Examples
+        --------
+        >>> menu = blend(["1/2", "1/2"], truths=["3/4", "3/5"])
+        >>> errors = menu.mean_square_errors(0.5, 100, trials=2_000)
+        >>> errors["likelihood"].mean < errors["min-rule"].mean
+        True
+        """
+        _require_share(share, n)
+        if trials < 100:
+            raise UsageError(
+                "A simulation needs at least 100 trials.", code="trials-fewer-than-100"
+            )
+        ends = np.round(np.cumsum(self._weights) * n).astype(int)
+        sizes = np.diff(ends, prepend=0)
+        holders = round(share * n)
+        rng = np.random.default_rng(seed)
+        inside = rng.multivariate_hypergeometric(sizes, holders, trials)
+        told = rng.binomial(inside, self.keep) + rng.binomial(sizes - inside, self.lie)
+        outcomes, times = np.unique(told, axis=0, return_counts=True)
+        estimates = np.array(
+            [
+                [self.hidden(sum(ones), n).share]
+                + [self.disclosed(ones, sizes.tolist(), name).share for name in ESTIMATORS[1:]]
+                for ones in outcomes.tolist()
+            ]
+        )
+        squares = (estimates - holders / n) ** 2
+        means = times @ squares / trials
+        errors = np.sqrt(times @ (squares - means) ** 2) / trials
+        return {
+            name: SquareError(float(mean), float(error))
+            for name, mean, error in zip(ESTIMATORS, means, errors, strict=True)
+        }
+
+    def _likeliest(self, ones: NDArray[np.float64], size: NDArray[np.float64]) -> float:
+        """Return the share with the largest likelihood, by bisecting the slope."""
+        zeros, gain = size - ones, self.keep - self.lie
 
         def slope(share: float) -> float:
             chance = self.lie + gain * share
-            return float((gain * (ones / chance - zeros / (1 - chance))).sum())
+            with np.errstate(divide="ignore"):
+                named = np.divide(ones, chance, out=np.zeros_like(ones), where=ones > 0)
+                others = np.divide(zeros, 1 - chance, out=np.zeros_like(ones), where=zeros > 0)
+            # A label that tells nothing has no slope, also where its chance is 0.
+            rows = np.multiply(gain, named - others, out=np.zeros_like(gain), where=gain != 0)
+            return float(rows.sum())
 
         low, high = 0.0, 1.0
         if slope(low) <= 0:
@@ -183,44 +383,45 @@ class Blend:
         while high - low > 1e-14:
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-        share = (low + high) / 2
-        return Share(share, self.disclosed_variance(share, sum(n)))
+        return (low + high) / 2
 
-    def disclosed_variance(self, share: float, n: int) -> float:
-        """Return the variance of :meth:`disclosed` to first order, as :meth:`hidden_variance`.
-
-        Labels count by the inverse variance of a report: ``w (keep - lie)^2 / (l (1 - l))`` with l
-        the chance that it names the value.
-        """
-        _require_share(share, n)
-        gain = self.keep - self.lie
-        chance = self.lie + gain * share
-        return self._variance(self._weights * gain**2 / (chance * (1 - chance)), share, n)
+    def _require_labels(self, told: Sequence[int], n: Sequence[int]) -> None:
+        """Raise UsageError where there is not a number of reports for each label."""
+        _require_counts(told, n)
+        if len(told) != len(self.shares):
+            raise UsageError(
+                f"Give a number for each of the {len(self.shares)} labels.",
+                code="label-number-missing",
+            )
 
     def _variance(self, weight: NDArray[np.float64], share: float, n: int) -> float:
-        """Variance of the mean, with these weights, of the estimates of the labels' groups.
+        """Variance of an estimate in which a label's share of named values has this weight.
 
         The sum of the reports' own variances, and that of how many devices with the value each
         group has, which is multivariate hypergeometric.
         """
-        weight = weight / weight.sum()
-        each = share * self.keep * (1 - self.keep) + (1 - share) * self.lie * (1 - self.lie)
         gain = self.keep - self.lie
-        own = (weight**2 * each / (n * self._weights * gain**2)).sum()
-        groups = share * (1 - share) / (n - 1) * ((weight**2 / self._weights).sum() - 1)
+        weight = weight / (weight * gain).sum()
+        each = share * self.keep * (1 - self.keep) + (1 - share) * self.lie * (1 - self.lie)
+        own = (weight**2 * each / (n * self._weights)).sum()
+        groups = share * (1 - share) / (n - 1) * (((weight * gain) ** 2 / self._weights).sum() - 1)
         return float(own + groups)
 
-    def describe(self) -> dict[str, Any]:
-        """Plain values."""
-        rows = zip(self.shares, self.keep.tolist(), self.ldp, self.pbp, strict=True)
-        names = ("share", "truth", "ldp", "indicator")
-        labels = [dict(zip(names, (float(row[0]), *row[1:]), strict=True)) for row in rows]
+    def describe(self, reports: int = 1) -> dict[str, Any]:
+        """Return plain values, with the epsilons of 1 to so many reports of a device."""
+        labels = [
+            {"share": float(share), "truth": truth, "ldp": _finite(ldp), "indicator": _finite(pbp)}
+            for share, truth, ldp, pbp in zip(
+                self.shares, self.keep.tolist(), self.ldp, self.pbp, strict=True
+            )
+        ]
         best = None if self.best_shares is None else list(self.best_shares)
         return {
             "values": self.values,
             "labels": labels,
-            "mixture": self.mixture,
-            "loss": self.loss.describe(),
+            "mixture": _finite(self.mixture),
+            "repeated": [_finite(self.repeated(times)) for times in range(1, reports + 1)],
+            "loss": None if None in self.epsilons else self.loss.describe(),
             "best_shares": best,
             "words": self.words,
         }
@@ -261,7 +462,7 @@ def blend(
     values : int
         How many values there are, k: at least 2.
     truths : sequence of number or str, optional
-        Instead of epsilons the probabilities of the truth, read exactly.
+        Instead of epsilons the probabilities of the truth, from 0 to 1, read exactly.
     allow_weak : bool
         Take epsilons above 16 too.
 
@@ -304,19 +505,19 @@ def blend(
                 "nothing; change the shares or the probabilities.",
                 code="menu-tells-nothing",
             )
-        amounts = [_epsilon_of(a / b) for a, b in zip(keep, lie, strict=True)]
+        amounts = [_epsilon_of(a, b) for a, b in zip(keep, lie, strict=True)]
         table = np.array([[float(one) for one in keep], [float(one) for one in lie]])
     else:
-        amounts = [rational(epsilon) for epsilon in given]
-        table = np.array([_response(epsilon, values) for epsilon in amounts]).T
-        keep = amounts
+        keep = [rational(epsilon) for epsilon in given]
+        table = np.array([_response(epsilon, values) for epsilon in keep]).T
+        amounts = [*keep]
     if len({*keep}) < len(keep):
         raise UsageError(
             "Two labels answer alike: merge them and add their shares. Split labels would make the "
             "indicator small without protecting anybody.",
             code="labels-answer-alike",
         )
-    if max(amounts) > WEAK and not allow_weak:
+    if any(amount is not None and amount > WEAK for amount in amounts) and not allow_weak:
         raise UsageError(
             f"A local epsilon above {WEAK} protects hardly anybody; choose a smaller one, or allow "
             "it with allow_weak (--allow-weak).",
@@ -326,9 +527,13 @@ def blend(
 
 
 def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least distance of the logarithm of each weight here to one there."""
-    gaps = np.abs(np.log(here)[:, None] - np.log(there)[None])
-    return np.asarray(gaps.min(axis=1), np.float64)
+    """Return the least distance of the logarithm of each weight here to one there.
+
+    An answer that a label never gives counts for nothing: 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gaps = np.abs(np.log(here)[:, None] - np.log(there)[None])
+    return np.where(here > 0, gaps.min(axis=1), 0.0)
 
 
 def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
@@ -343,25 +548,25 @@ def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
 
 
 def _probability(value: Budget, values: int) -> Fraction:
-    truth = rational(value, "truth")
-    if truth >= 1:
-        raise UsageError(
-            "A truth must be a probability above 0 and below 1.", code="truth-no-probability"
-        )
-    if truth == Fraction(1, values):
-        raise UsageError(
-            f"The truth with probability 1/{values} among {values} values is an epsilon of 0, "
-            "which tells nothing.",
-            code="truth-tells-nothing",
-        )
+    """Return a probability of the truth exactly, from 0 to 1."""
+    truth = Fraction(0) if value in (0, "0") else rational(value, "truth")
+    if truth > 1:
+        raise UsageError("A truth is a probability from 0 to 1.", code="truth-no-chance")
     return truth
 
 
-def _epsilon_of(ratio: Fraction) -> Fraction:
-    """Return |ln ratio|, rounded up to 15 digits."""
-    above = max(ratio, 1 / ratio)
+def _epsilon_of(keep: Fraction, lie: Fraction) -> Fraction | None:
+    """Return |ln(keep / lie)|, rounded up to 15 digits; None where it is infinite."""
+    if not keep or not lie:
+        return None
+    above = max(keep / lie, lie / keep)
     log = _WORK.ln(_WORK.divide(Decimal(above.numerator), Decimal(above.denominator)))
     return Fraction(_ROUND_UP.plus(_WORK.multiply(log, 1 + Decimal("1e-30"))))
+
+
+def _finite(value: float) -> float | None:
+    """Return a number as JSON has it: None where it is infinite."""
+    return value if math.isfinite(value) else None
 
 
 def _require_counts(told: Sequence[int], n: Sequence[int]) -> None:

@@ -88,6 +88,15 @@ ENGINES = {
     "spark": Engine("`", "DOUBLE", "BIGINT", "STRING", "({} div {})", "rand()"),
     "bigquery": Engine("`", "FLOAT64", "INT64", "STRING", "DIV({}, {})", "RAND()"),
     "postgres": Engine('"', "DOUBLE PRECISION", "BIGINT", "TEXT", "({} / {})", "random()"),
+    # A quotient has six decimals there, rounded, so only what divides without a remainder is exact.
+    "snowflake": Engine(
+        '"',
+        "DOUBLE",
+        "BIGINT",
+        "VARCHAR",
+        "CAST(({0} - mod({0}, {1})) / {1} AS BIGINT)",
+        "random()",
+    ),
 }
 
 
@@ -105,11 +114,13 @@ class Query:
         SQL that names the records, as it stands.
     x, y : str
         Columns of coordinates, numbers in the CRS of the system.
+    to : pair of str, optional
+        Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
         Column that tells persons apart, blanks around a name aside; records without one are left
         out.
     cells, per_cell : int
-        Most cells of a person that are kept, and most records in each.
+        Most cells of a person that are kept, or pairs of cells, and most records in each.
     by : str, optional
         Column whose least values come first: a person's first cells are kept. Default: a sample.
     """
@@ -119,6 +130,7 @@ class Query:
     table: str
     x: str
     y: str
+    to: tuple[str, str] | None = None
     person: str | None = None
     cells: int = 1
     per_cell: int = 1
@@ -141,50 +153,74 @@ class Query:
         Raises UsageError for names that cannot be quoted, and for a code system that is unknown.
         """
         at = ENGINES[engine]
-        x, y = (f"CAST({at.name(one)} AS {at.double})" for one in (self.x, self.y))
-        row, col, side = _units(self.system, at, x, y)
+        units: list[str] = []
+        cells: list[str] = []
+        inside: list[str] = []
+        for end, columns in zip(self.ends, ((self.x, self.y), self.to), strict=False):
+            assert columns is not None
+            x, y = (f"CAST({at.name(one)} AS {at.double})" for one in columns)
+            row, col, side = _units(self.system, at, x, y)
+            units += [f"{row} AS {end}unit_row", f"{col} AS {end}unit_col"]
+            firsts, sizes = self.extent[:2], self.extent[2:]
+            for axis, first, size in zip(("row", "col"), firsts, sizes, strict=True):
+                unit = f"{end}unit_{axis}"
+                cells.append(f"{at.divide(unit, side)} AS {end}cell_{axis}")
+                inside.append(f"{unit} BETWEEN {side * first} AND {side * (first + size) - 1}")
         beside = {"who": self.person, "came": self.by}
         given = {name: at.name(one) for name, one in beside.items() if one is not None}
-        unnamed = ""
         if self.person is not None:
             given["who"] = at.trim(given["who"])
             # Many people's records without a name, bounded as one person's, would be of no bound:
             # one more of them could take a count from a cell and add one elsewhere.
             # So could those whom a column of floating point numbers NaN, one value to every engine.
-            unnamed = " AND lower(who) NOT IN ('', 'nan')"
-        names = "".join(f", {column} AS {name}" for name, column in given.items())
-        more = "".join(f", {name}" for name in given)
-        below, left, rows, cols = (side * number for number in self.extent)
-        down, across = (at.divide(name, side) for name in ("unit_row", "unit_col"))
+            inside.append("lower(who) NOT IN ('', 'nan')")
+        names = ",\n    ".join([*units, *(f"{column} AS {name}" for name, column in given.items())])
+        codes = [
+            f"{_code(self.system, at, end)} AS {at.name(column)}"
+            for end, column in zip(self.ends, self.columns, strict=True)
+        ]
+        counted = f"CAST(sum(n) AS {at.whole}) AS {at.name(RECORDS)}"
+        chosen, condition = ", ".join([*cells, *given]), "\n    AND ".join(inside)
         return (
-            f"WITH located AS (\n  SELECT {row} AS unit_row,\n    {col} AS unit_col{names}\n"
-            f"  FROM {self.table}\n), placed AS (\n"
-            f"  SELECT {down} AS cell_row, {across} AS cell_col{more}\n  FROM located\n"
-            f"  WHERE unit_row BETWEEN {below} AND {below + rows - 1}"
-            f" AND unit_col BETWEEN {left} AND {left + cols - 1}{unnamed}\n"
-            f"){self._bound(at)}\n"
-            f"SELECT {_code(self.system, at)} AS code, CAST(sum(n) AS {at.whole}) AS {RECORDS}\n"
-            f"FROM kept\nGROUP BY cell_row, cell_col"
+            f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
+            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n){self._bound(at)}\n"
+            f"SELECT {', '.join([*codes, counted])}\nFROM kept\nGROUP BY {self._cells}"
         )
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """What stands before the names of each place's columns in the query."""
+        return ("",) if self.to is None else ("from_", "to_")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of codes in the result."""
+        return ("code",) if self.to is None else ("origin", "destination")
+
+    @property
+    def _cells(self) -> str:
+        """Columns of cells, of both places of a trip."""
+        return ", ".join(f"{end}cell_{axis}" for end in self.ends for axis in ("row", "col"))
 
     def _bound(self, at: Engine) -> str:
         """Return the steps from records in cells to what is kept of them."""
+        cells = self._cells
         if self.person is None:
             return (
-                ", kept AS (\n  SELECT cell_row, cell_col, count(*) AS n\n  FROM placed\n"
-                "  GROUP BY cell_row, cell_col\n)"
+                f", kept AS (\n  SELECT {cells}, count(*) AS n\n  FROM placed\n"
+                f"  GROUP BY {cells}\n)"
             )
         first = "" if self.by is None else ", min(came) AS came"
         # A column of its own: not every engine orders by what is drawn.
         drawn = f", {at.random} AS came" if self.by is None else ", came"
         return (
-            ", visited AS (\n  SELECT who, cell_row, cell_col,"
+            f", visited AS (\n  SELECT who, {cells},"
             f" least(count(*), {self.per_cell}) AS n{first}\n  FROM placed\n"
-            "  GROUP BY who, cell_row, cell_col\n), drawn AS (\n"
-            f"  SELECT who, cell_row, cell_col, n{drawn}\n  FROM visited\n), ranked AS (\n"
-            "  SELECT cell_row, cell_col, n, row_number() OVER"
-            " (PARTITION BY who ORDER BY came, cell_row, cell_col) AS place\n"
-            "  FROM drawn\n), kept AS (\n  SELECT cell_row, cell_col, n FROM ranked"
+            f"  GROUP BY who, {cells}\n), drawn AS (\n"
+            f"  SELECT who, {cells}, n{drawn}\n  FROM visited\n), ranked AS (\n"
+            f"  SELECT {cells}, n, row_number() OVER"
+            f" (PARTITION BY who ORDER BY came, {cells}) AS place\n"
+            f"  FROM drawn\n), kept AS (\n  SELECT {cells}, n FROM ranked"
             f" WHERE place <= {self.cells}\n)"
         )
 
@@ -220,33 +256,34 @@ def _divided(at: Engine, number: str, start: Fraction, unit: Fraction) -> str:
     return f"({number} - {at.float(float(start))}) / {at.float(float(unit))}"
 
 
-def _code(system: CodeSystem, at: Engine) -> str:
-    """Return the code of ``cell_row``, ``cell_col``; :func:`_units` knows all systems already."""
+def _code(system: CodeSystem, at: Engine, end: str) -> str:
+    """Return the code of a place's cell; :func:`_units` knows all systems already."""
+    cell = (f"{end}cell_row", f"{end}cell_col")
     if isinstance(system, JISMesh):
-        return _code_of_jis(system, at)
+        return _code_of_jis(system, at, cell)
     if isinstance(system, PatternGrid):
-        return _code_of_pattern(system, at)
+        return _code_of_pattern(system, at, cell)
     if isinstance(system, Geohashes):
-        return _code_of_geohash(system, at)
+        return _code_of_geohash(system, at, cell)
     assert isinstance(system, Quadkeys)
     digits = []
     for bit in reversed(range(system.zoom)):
         south, east = (
             at.remain(at.divide(one, 1 << bit), 2)
-            for one in (f"({(1 << system.zoom) - 1} - cell_row)", "cell_col")
+            for one in (f"({(1 << system.zoom) - 1} - {cell[0]})", cell[1])
         )
         digits.append(at.write(f"({south} * 2 + {east})"))
     return at.join(digits)
 
 
-def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
+def _code_of_pattern(system: PatternGrid, at: Engine, cell: tuple[str, str]) -> str:
     """Return the first spelling of a description as an expression of SQL."""
     one = system.spellings[0]
     letters = "".join(map(chr, one.letters))
     parts: list[str] = []
     for mark in one.marks.tolist():
         kind, first, width, other, a, b, sign = mark[:7]
-        value = f"({a} + {('cell_row', 'cell_col')[first]} * {b})" if first in (0, 1) else ""
+        value = f"({a} + {cell[first]} * {b})" if first in (0, 1) else ""
         if kind == LITERAL:
             letter = "'" * (1 + (chr(first) == "'")) if chr(first) == "'" else chr(first)
             if parts and parts[-1].startswith("'"):
@@ -257,26 +294,24 @@ def _code_of_pattern(system: PatternGrid, at: Engine) -> str:
             letter = f"'{chr(width)}' ELSE '{chr(other)}'"
             parts.append(f"CASE WHEN {value} >= 0 THEN {letter} END")
         elif kind == SQUARE:
-            parts.append(_letter_of_square(mark, letters[first : first + width * other], at))
+            parts.append(_letter_of_square(mark, letters[first : first + width * other], at, cell))
         else:
             if kind == PLACE:
-                value = (
-                    f"({_place(('cell_row', 'cell_col')[first], a, mark[7], mark[8], at)} * {b})"
-                )
+                value = f"({_place(cell[first], a, mark[7], mark[8], at)} * {b})"
             text = at.write(f"abs{value}" if sign == LETTER else value)
             parts.append(f"lpad({text}, {width}, '0')" if width else text)
     return at.join(parts)
 
 
-def _letter_of_square(mark: Sequence[int], letters: str, at: Engine) -> str:
+def _letter_of_square(mark: Sequence[int], letters: str, at: Engine, cell: tuple[str, str]) -> str:
     """Return the letter of a cell's square; letters stand row by row from the north."""
     rows, cols, *first_within, cells = mark[2:]
     terms = ["1"]
     if rows > 1:
-        row = _place("cell_row", first_within[0], first_within[2], cells, at)
+        row = _place(cell[0], first_within[0], first_within[2], cells, at)
         terms.append(f"({rows - 1} - {row}) * {cols}")
     if cols > 1:
-        terms.append(_place("cell_col", first_within[1], first_within[3], cells, at))
+        terms.append(_place(cell[1], first_within[1], first_within[3], cells, at))
     return f"substr('{letters}', CAST({' + '.join(terms)} AS INTEGER), 1)"
 
 
@@ -286,7 +321,7 @@ def _place(index: str, first: int, within: int, cells: int, at: Engine) -> str:
     return at.divide(at.remain(number, within) if within else number, cells)
 
 
-def _code_of_geohash(system: Geohashes, at: Engine) -> str:
+def _code_of_geohash(system: Geohashes, at: Engine, cell: tuple[str, str]) -> str:
     """Return characters of five bits, of columns and rows in turns."""
     left, letters = [*system.bits], []
     for first in range(0, BITS * system.length, BITS):
@@ -294,19 +329,19 @@ def _code_of_geohash(system: Geohashes, at: Engine) -> str:
         for place in range(first, first + BITS):
             axis = 0 if place % 2 else 1
             left[axis] -= 1
-            bit = at.remain(at.divide(("cell_row", "cell_col")[axis], 1 << left[axis]), 2)
+            bit = at.remain(at.divide(cell[axis], 1 << left[axis]), 2)
             terms.append(f"{bit} * {1 << (first + BITS - 1 - place)}")
         letters.append(f"substr('{ALPHABET}', CAST({' + '.join(terms)} + 1 AS INTEGER), 1)")
     return at.join(letters)
 
 
-def _code_of_jis(system: JISMesh, at: Engine) -> str:
+def _code_of_jis(system: JISMesh, at: Engine, cell: tuple[str, str]) -> str:
     terms, place, cells = [], 1, 1
     for factor in reversed(LEVELS[system.level]):
         digits, by_row, by_col, base, _ = _SPLITS[factor]
-        row, col = (at.remain(at.divide(one, cells), factor) for one in ("cell_row", "cell_col"))
+        row, col = (at.remain(at.divide(one, cells), factor) for one in cell)
         terms.append(f"({row} * {by_row} + {col} * {by_col} + {base}) * {place}")
         place, cells = place * 10**digits, cells * factor
-    row, col = (at.divide(one, cells) for one in ("cell_row", "cell_col"))
+    row, col = (at.divide(one, cells) for one in cell)
     terms.append(f"({row} * 100 + {col}) * {place}")
     return at.write(f"({' + '.join(reversed(terms))})")

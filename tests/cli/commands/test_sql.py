@@ -18,6 +18,16 @@ def test_the_query_comes_with_the_command_that_publishes_it():
     assert "`x`" in unbounded.stdout
 
 
+def test_pairs_come_with_the_command_that_publishes_them():
+    places = ("--points", "x", "y", "--points-to", "u", "v")
+    done = geodp("sql", "--grid", "jis:basic", "--engine", "snowflake", *places)
+    first, second, *_ = done.stdout.splitlines()
+    assert first.startswith("-- x, y, u and v are coordinates in EPSG:6668")
+    columns = "--pairs --column origin=origin --column destination=destination"
+    assert f"{columns} --value geodp_records --contribution N" in second
+    assert 'AS "destination"' in done.stdout
+
+
 def test_the_domain_is_a_public_area_by_name():
     named = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", " New\nZealand")
     assert "Nothing of" in named.stderr
@@ -39,7 +49,7 @@ def test_the_domain_is_a_public_area_by_name():
         (("--grid", "jis:half", "--bounds", "nowhere"), "no public area of this name"),
         (("--grid", "jis:half", "--table", "a\nb"), "on one line"),
         (("--grid", "jis:half", "--person", 'a"b'), "neither quotes"),
-        (("--grid", "jis:half", "--by", "t"), "column of persons"),
+        (("--grid", "jis:half", "--order-by", "t"), "column of persons"),
     ],
 )
 def test_what_makes_no_query_is_refused_in_a_sentence(options, rule):

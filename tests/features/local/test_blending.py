@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.optimize import minimize_scalar
+from scipy.stats import binom, hypergeom
 
 from geodp.cli import geodp
-from geodp.errors import UsageError
-from geodp.features.local.blending import blend
+from geodp.errors import OutputError, UsageError
+from geodp.features.local.blending import ESTIMATORS, blend
 from geodp.privacy.loss import PureDP
 from tests.reference.blending import indicator
 from tests.refusals import refuses
@@ -95,10 +96,112 @@ def test_split_labels_show_that_the_indicator_is_no_guarantee():
         blend(["1/3", "1/3", "1/3"], truths=["0.8", "0.8", "0.2"])
 
 
+HONEST = [np.eye(2), np.full((2, 2), 0.5)]
+
+
 def test_half_honest_half_random():
-    honest = [np.eye(2), np.full((2, 2), 0.5)]
-    assert max(indicator([0.5, 0.5], honest)) == pytest.approx(math.log(2))
-    assert leak(sum(honest) / 2) == pytest.approx(math.log(3))
+    assert max(indicator([0.5, 0.5], HONEST)) == pytest.approx(math.log(2))
+    assert leak(sum(HONEST) / 2) == pytest.approx(math.log(3))
+
+
+@pytest.mark.parametrize(("share", "own", "mixed"), [("4/5", 8, 9), ("1/5", 2, 1.5)])
+def test_the_first_example_of_the_source(share, own, mixed):
+    """One answers honestly, one at random, each with its share of all devices."""
+    menu = blend([F(share), 1 - F(share)], truths=["1", "1/2"])
+    assert menu.pbp == pytest.approx([math.log(own), 0])
+    assert menu.pbp == pytest.approx(indicator([F(share), 1 - F(share)], HONEST))
+    assert menu.mixture == pytest.approx(math.log(mixed))
+    assert menu.ldp == (math.inf, 0)
+    assert menu.best_shares is None
+    with refuses(UsageError, "label-without-epsilon"):
+        menu.loss  # noqa: B018
+    assert menu.describe()["labels"][0]["ldp"] is None
+    assert "no protection of their own" in menu.words
+
+
+@pytest.mark.parametrize("values", [2, 3])
+@pytest.mark.parametrize("truths", [["0.8", "0.6"], ["0.9", "0.3"], ["1", "0.4"], ["0", "0.6"]])
+@pytest.mark.parametrize("reports", range(1, 5))
+def test_repeated_answers_as_enumerated(values, truths, reports):
+    """Theorem 2: of a device that keeps its label and answers several times."""
+    menu = blend(["1/4", "3/4"], truths=truths, values=values)
+    channels = [response(float(truth), values) for truth in truths]
+    laws = [
+        [
+            sum(
+                weight * math.prod(channel[value, answer] for answer in answers)
+                for weight, channel in zip((0.25, 0.75), channels, strict=True)
+            )
+            for answers in product(range(values), repeat=reports)
+        ]
+        for value in range(values)
+    ]
+    ratios = [
+        math.inf if not there else here / there
+        for one in laws
+        for other in laws
+        for here, there in zip(one, other, strict=True)
+        if here
+    ]
+    assert menu.repeated(reports) == pytest.approx(math.log(max(ratios)))
+    assert menu.repeated(1) == menu.mixture
+    assert menu.repeated(reports) <= reports * max(menu.ldp) + 1e-12
+
+
+def test_a_label_that_is_kept_tends_to_its_nearest_answers():
+    """Many reports tell the label, and each more adds as little as the other label's answer."""
+    menu = blend(HALVES, truths=["0.8", "0.6"])
+    assert menu.repeated(1000) - menu.repeated(999) == pytest.approx(math.log(0.8 / 0.4))
+    for reports in (0, 1001, True):
+        with refuses(UsageError, "repeated-reports-range"):
+            menu.repeated(reports)
+
+
+@pytest.mark.parametrize("truths", [["3/4", "3/5"], ["1", "1/2"], ["0.9", "0.2"]])
+@pytest.mark.parametrize("holders", [0, 3, 8])
+def test_errors_of_all_estimators_are_those_of_the_enumerated_law(truths, holders):
+    menu, sizes = blend(HALVES, truths=truths), (4, 4)
+    keep = [float(F(truth)) for truth in truths]
+    squares, total = dict.fromkeys(ESTIMATORS, 0.0), 0.0
+    for inside in range(max(0, holders - 4), min(4, holders) + 1):
+        drawn = hypergeom.pmf(inside, 8, holders, 4)
+        laws = [
+            np.convolve(binom.pmf(range(5), own, p), binom.pmf(range(5), 4 - own, 1 - p))[:5]
+            for own, p in zip((inside, holders - inside), keep, strict=True)
+        ]
+        for told in product(range(5), repeat=2):
+            chance = drawn * laws[0][told[0]] * laws[1][told[1]]
+            if chance <= 0:
+                continue
+            total += chance
+            estimates = {"hidden": menu.hidden(sum(told), 8).share} | {
+                name: menu.disclosed(told, sizes, name).share for name in ESTIMATORS[1:]
+            }
+            for name, one in estimates.items():
+                squares[name] += chance * (one - holders / 8) ** 2
+    assert total == pytest.approx(1)
+    simulated = menu.mean_square_errors(holders / 8, 8, trials=4000)
+    for name, (mean, error) in simulated.items():
+        assert mean == pytest.approx(squares[name], abs=5 * error + 1e-12), name
+    closed = {
+        "hidden": menu.hidden_variance(holders / 8, 8),
+        "inverse-variance": menu.disclosed_variance(holders / 8, 8, "inverse-variance"),
+    }
+    for name, variance in closed.items():
+        assert squares[name] == pytest.approx(variance, abs=1e-12), name
+
+
+def test_estimators_at_the_published_setting():
+    """n 100, a share of one half: hidden .0131; told, with truths 3/4 and 3/5, .0148."""
+    errors = blend(HALVES, truths=["3/4", "3/5"]).mean_square_errors(0.5, 100)
+    for name, expected in (
+        ("likelihood", 0.0148),
+        ("inverse-variance", 0.0148),
+        ("min-rule", 0.0175),
+    ):
+        assert errors[name].mean == pytest.approx(expected, abs=4 * errors[name].standard_error)
+    hidden = blend(HALVES, truths=["0.8", "0.6"]).mean_square_errors(0.5, 100)["hidden"]
+    assert hidden.mean == pytest.approx(0.0131, abs=4 * hidden.standard_error)
 
 
 def unary(epsilon, values):
@@ -208,9 +311,9 @@ def test_only_the_largest_local_epsilon_is_a_loss():
         (HALVES, {"epsilons": [1, 701]}, "epsilon-no-protection"),
         (HALVES, {"epsilons": [1, "1.0"]}, "labels-answer-alike"),
         (HALVES, {"truths": ["0.8", "0.2"]}, "menu-tells-nothing"),
-        (HALVES, {"truths": ["0.8", "0.5"]}, "truth-tells-nothing"),
-        (HALVES, {"truths": ["0.8", "1"]}, "truth-no-probability"),
-        (HALVES, {"truths": ["0.8", "1/3"], "values": 3}, "truth-tells-nothing"),
+        (HALVES, {"truths": ["0.8", "1.1"]}, "truth-no-chance"),
+        (HALVES, {"truths": ["0.8", "-1"]}, "budget-number-not-positive"),
+        (HALVES, {"truths": ["1", "0"]}, "menu-tells-nothing"),
         (HALVES, {"epsilons": [1, 2], "values": 1}, "values-fewer-than-two"),
         (HALVES, {"epsilons": [1, 2], "truths": ["0.8", "0.6"]}, "epsilons-or-truths"),
         (HALVES, {}, "epsilons-or-truths"),
@@ -236,6 +339,9 @@ def test_a_weak_label_that_is_asked_for():
         (lambda b: b.disclosed([1, 2], [2]), "ones-out-of-range"),
         (lambda b: b.hidden_variance(1.5, 10), "variance-out-of-range"),
         (lambda b: b.disclosed_variance(0.5, 1), "reports-fewer-than-two|variance-out-of-range"),
+        (lambda b: b.disclosed_variance(0.5, 10, "min-rule"), "estimator-without-closed-form"),
+        (lambda b: b.disclosed([1, 2], [2, 2], "hidden"), "estimator-unknown"),
+        (lambda b: b.mean_square_errors(0.5, 10, trials=10), "trials-fewer-than-100"),
     ],
 )
 def test_estimates_that_are_refused(call, said):
@@ -260,3 +366,41 @@ def test_the_command_says_it_in_text_and_json():
     assert isinstance(
         CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8"]).exception, UsageError
     )
+
+
+def test_the_command_takes_honest_devices_and_says_what_repeated_answers_tell():
+    menu = ["local", "blend", "--menu", "1:0.2,0.5:0.8", "--reports", "3", "--devices", "50"]
+    document = json.loads(CliRunner().invoke(geodp, [*menu, "--json"]).output)
+    assert document["labels"][0]["ldp"] is None
+    assert document["loss"] is None
+    assert document["repeated"] == pytest.approx(np.log([1.5, 2, 3]))
+    assert [row["share"] for row in document["errors"]] == [0.01, 0.1, 0.25, 0.5]
+    assert document["errors"][-1]["hidden"] > 2 * document["errors"][-1]["likelihood"]
+    text = CliRunner().invoke(geodp, menu).output
+    for words in ("infinite", "as many times one report", "inverse-variance", "no protection of"):
+        assert words in text
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("menu", ["0.8:0.5,0.6:0.5", "1:0.2,0.5:0.8"])
+def test_pictures_of_menus(tmp_path, form, menu):
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    file = tmp_path / f"menu.{form}"
+    asked = ["local", "blend", "--menu", menu, "--devices", "20", "--plot", str(file)]
+    done = CliRunner().invoke(geodp, asked)
+    assert done.exit_code == 0, done.output
+    first = file.read_bytes()
+    assert isinstance(CliRunner().invoke(geodp, asked).exception, OutputError | UsageError)
+    assert CliRunner().invoke(geodp, [*asked, "--overwrite"]).exit_code == 0
+    assert file.read_bytes() == first
+    one = ["local", "blend", "--menu", "0.8:1", "--plot", str(tmp_path / "one.svg")]
+    assert "at least two" in str(CliRunner().invoke(geodp, one).exception)
+    assert not (tmp_path / "one.svg").exists()
+
+
+def test_other_shares_of_the_same_labels():
+    menu = blend(HALVES, truths=["0.8", "0.6"])
+    assert menu.with_shares([0.25, 0.75]).pbp == blend([0.25, 0.75], truths=["0.8", "0.6"]).pbp
+    for shares in ([1.0], [1.0, 0.0]):
+        with refuses(UsageError, "menu-shares"):
+            menu.with_shares(shares)

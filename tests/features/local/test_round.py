@@ -363,10 +363,7 @@ def test_reports_come_in_random_order(opened):
 def test_sums_name_each_file_once(opened, index, tmp_path, files):
     sums = aggregate(opened, randomize(opened, index))
     replace(sums, files=files).write(tmp_path / "forged.sums")
-    with refuses(
-        InputError,
-        r"sums-file-twice|sums-without-files: ^forged\.sums: ",
-    ):
+    with refuses(InputError, r"sums-file-twice|sums-without-files: ^forged\.sums: "):
         Sums.read(tmp_path / "forged.sums")
 
 

@@ -3,6 +3,7 @@
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 from geodp.cli.commands import sql as command
@@ -72,14 +73,15 @@ def expected(table):
     return sorted(zip(codes.tolist(), table.count.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "snowflake"])  # whose words DuckDB understands
 @pytest.mark.parametrize("spec", SYSTEMS)
-def test_cells_are_those_of_read_points(spec):
+def test_cells_are_those_of_read_points(spec, engine):
     bounds = SYSTEMS[spec]
     grid = Grid.mesh(spec, bounds=bounds)
     x, y = edges(grid, 12_000)
     rows = pa.table({"x": x, "y": y})
     wanted = read_points(rows, grid=grid, x="x", y="y", outside="crop")
-    found = count(rows, query_of(spec, bounds).write("duckdb"))
+    found = count(rows, query_of(spec, bounds).write(engine))
     assert found == expected(wanted)
     assert len(found) > 100 or spec in ("jis:primary", "irish:100km")
 
@@ -107,6 +109,45 @@ def test_persons_are_bounded_by_their_first_cells(cells, per_cell):
     if per_cell == 1:
         assert sum(n for _, n in sample) == sum(n for _, n in found)
     assert max(n for _, n in sample) <= 400 * per_cell
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "snowflake"])
+@pytest.mark.parametrize("spec", ["jis:2km", "inspire:1km", "korean:250m", "geohash:6"])
+def test_pairs_of_cells_are_counted(spec, engine):
+    grid = Grid.mesh(spec, bounds=SYSTEMS[spec])
+    place = grid.places[0]
+    ends = [edges(grid, 3_000, seed) for seed in (3, 4)]
+    cells = [place.system.locate(x, y) for x, y in ends]
+    inside = np.ones(3_000, bool)
+    for row, col in cells:
+        inside &= (row >= place.row0) & (row < place.row0 + place.rows)
+        inside &= (col >= place.col0) & (col < place.col0 + place.cols)
+    codes = [
+        place.format((row - place.row0)[inside], (col - place.col0)[inside]) for row, col in cells
+    ]
+    pairs, times = np.unique(np.array(codes).astype(str), axis=1, return_counts=True)
+    wanted = [(*pair, n) for pair, n in zip(pairs.T.tolist(), times.tolist(), strict=True)]
+    (x, y), (to_x, to_y) = ends
+    rows = pa.table({"x": x, "y": y, "to x": to_x, "to y": to_y})
+    query = query_of(spec, SYSTEMS[spec], to=("to x", "to y")).write(engine)
+    assert count(rows, query) == sorted(wanted)
+
+
+def test_a_person_has_no_more_pairs_than_are_kept():
+    bounds = SYSTEMS["jis:2km"]
+    grid = Grid.mesh("jis:2km", bounds=bounds)
+    (x, y), (to_x, to_y) = (edges(grid, 2_000, seed) for seed in (3, 4))
+    x, y, to_x, to_y = (np.tile(one, 2) for one in (x, y, to_x, to_y))
+    who = np.tile(np.arange(2_000) % 50, 2)
+    columns = {"x": x, "y": y, "a": to_x, "b": to_y, "id": who, "when": np.arange(4_000) % 2_000}
+    rows = pa.table(columns)
+    bound = {"to": ("a", "b"), "person": "id", "cells": 3, "per_cell": 2}
+    for by in (None, "when"):
+        found = count(rows, query_of("jis:2km", bounds, by=by, **bound).write("duckdb"))
+        assert sum(n for *_, n in found) == 50 * 3 * 2
+    first = query_of("jis:2km", bounds, by="when", **bound).write("duckdb")
+    alone = rows.filter(pa.compute.less(rows["when"], 150))
+    assert count(alone, first) == count(rows, first)
 
 
 @pytest.mark.parametrize("by", [None, "when"])

@@ -85,6 +85,7 @@ def test_every_change_of_a_restricted_file_is_seen(releases, tmp_path, name):
             tried += 1
             with refuses(
                 VerificationError,
+                ""
                 "file-changed-since-written|file-unlisted-in-sums|listed-file-missing|sums-changed"
                 "|sums-missing: restricted/",
             ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.options import StrictCommand
+from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
+COMMON = ("0.5", "1", "2", "4", None)
+"""Epsilons whose sample sizes and powers are told beside the one that is asked for."""
+FORMS = (".png", ".pdf", ".svg")
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
@@ -69,6 +74,12 @@ MOST_PAIRS = 10_000
 @click.option("--power", type=float, default=0.8, show_default=True, help="With --plan.")
 @click.option("--devices", type=int, help="With --plan: the power of so many in each group.")
 @click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    help="With --plan: PNG, PDF or SVG of the power by devices, for several epsilons.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace this file.")
+@click.option(
     "--bits",
     multiple=True,
     metavar="ONES:ALL",
@@ -81,7 +92,7 @@ def compare(**options: Any) -> None:
     \b
     geodp compare release-2020 release-2025 --regions cities.geojson
     geodp compare release-2025 --area 5339 --area 5340
-    geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2
+    geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2 --plot power.svg
     geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
     One release: every region against every other. Two releases: every region in the first against
@@ -90,8 +101,12 @@ def compare(**options: Any) -> None:
     """
     _require_fitting(click.get_current_context())
     if options["plan"]:
+        require_free(options["plot"], "--plot", FORMS, overwrite=options["overwrite"])
+        require_drawn(options["plot"])
         document = _plan(options)
         text = _plan_text(document)
+        if options["plot"] is not None:
+            write_file(options["plot"], _draw_power(options), True, options["overwrite"])
     elif options["ratio"]:
         document = _ratios(options)
         text = _ratios_text(document)
@@ -120,7 +135,10 @@ def _require_fitting(context: click.Context) -> None:
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
     if options["bits"]:
-        if options["releases"] or given & {*TESTED, *PLANNED, "plan"} - {"maximum", "epsilon"}:
+        if options["releases"] or given & {*TESTED, *PLANNED, "plan", "plot"} - {
+            "maximum",
+            "epsilon",
+        }:
             raise UsageError(
                 "--bits goes with --maximum, --epsilon, --alternative and --alpha.",
                 code="option-needs-bits",
@@ -141,7 +159,7 @@ def _require_fitting(context: click.Context) -> None:
         if options["devices"] is not None and "power" in given:
             raise UsageError("Give --power or --devices, not both.", code="power-or-devices")
         return
-    for name in PLANNED:
+    for name in (*PLANNED, "plot", "overwrite"):
         if name in given:
             raise UsageError(
                 f"{names[name]} goes with --plan or --bits only.", code="option-needs-plan-or-bits"
@@ -181,7 +199,42 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
         document["devices"] = sample_size(power=options["power"], **asked)
     else:
         document["power"] = power(options["devices"], **asked)
+    common = {name: one for name, one in asked.items() if name not in ("epsilon", "share")}
+    document["sizes"] = [
+        {
+            "epsilon": epsilon,
+            "worst_case": sample_size(power=document["power"], epsilon=epsilon, **common),
+            "of_share": None
+            if asked["share"] is None
+            else sample_size(
+                power=document["power"], epsilon=epsilon, share=asked["share"], **common
+            ),
+        }
+        for epsilon in _epsilons(options["epsilon"])
+    ]
     return document
+
+
+def _epsilons(asked: str | None) -> list[str | None]:
+    """Return the common epsilons and the one that is asked for, in order, the absent one last."""
+    from geodp.privacy.budget import rational
+
+    if asked is None or any(one is not None and rational(one) == rational(asked) for one in COMMON):
+        return [*COMMON]
+    return [*sorted([asked, *COMMON[:-1]], key=rational), None]
+
+
+def _draw_power(options: dict[str, Any]) -> bytes:
+    from geodp.features.compare.figure import plot_power
+
+    picture = io.BytesIO()
+    asked = {name: options[name] for name in ("difference", "maximum", "share", "alpha")}
+    sides = 2 if options["alternative"] == "two-sided" else 1
+    form = options["plot"].suffix[1:].lower()
+    plot_power(
+        epsilons=_epsilons(options["epsilon"]), file=picture, form=form, sides=sides, **asked
+    )
+    return picture.getvalue()
 
 
 def _plan_text(document: dict[str, Any]) -> str:
@@ -195,8 +248,22 @@ def _plan_text(document: dict[str, Any]) -> str:
         f"Two groups of {document['devices']:,} devices, {bits}, show a difference of "
         f"{document['difference']:,g} of {document['maximum']:,g} with probability "
         f"{document['power']:.3f}, {means}; {'two' if document['sides'] == 2 else 'one'}-sided at "
-        f"{document['alpha']:g}."
+        f"{document['alpha']:g}.\n\n{_sizes_text(document)}"
     )
+
+
+def _sizes_text(document: dict[str, Any]) -> str:
+    """Return the devices of each group for that power, a line for each epsilon."""
+    lines = ["Devices of each group for that power:", "epsilon     worst case"]
+    if document["share"] is not None:
+        lines[-1] += f"  mean of {document['share']:g}".rjust(17)
+    for row in document["sizes"]:
+        name = "none" if row["epsilon"] is None else row["epsilon"]
+        line = f"{name:<8}  {row['worst_case']:>12,}"
+        if row["of_share"] is not None:
+            line += f"  {row['of_share']:>15,}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _bits(options: dict[str, Any]) -> dict[str, Any]:

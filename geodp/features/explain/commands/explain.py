@@ -10,7 +10,7 @@ from zipfile import is_zipfile
 import click
 
 from geodp.cli.options import StrictCommand
-from geodp.errors import InputError
+from geodp.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.features.explain.page import Explanation
@@ -21,7 +21,13 @@ CARD = "release.json"
 
 
 @click.command(cls=StrictCommand)
-@click.argument("release", type=click.Path(path_type=Path))
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--differencing",
+    is_flag=True,
+    help="Instead of a release: what seven questions about a made-up class reveal together.",
+)
+@click.option("--epsilon", help="With --differencing: of all noisy answers.  [default: 1]")
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
@@ -30,13 +36,33 @@ CARD = "release.json"
     help="Of the sentences.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def explain(release: Path, language: str, as_json: bool) -> None:
+def explain(
+    release: Path | None, differencing: bool, epsilon: str | None, language: str, as_json: bool
+) -> None:
     """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
+
+    \b
+    geodp explain release
+    geodp explain --differencing --epsilon 1
 
     RELEASE may also be what geodp select has written, a card alone (release.json), or the JSON
     file of geodp audit.
     """
-    if release.is_file() and release.name != CARD and not is_zipfile(release):
+    if (release is None) != differencing:
+        raise UsageError(
+            "Name a RELEASE, or ask for --differencing, which looks at none.",
+            code="explain-names-nothing",
+        )
+    if epsilon is not None and not differencing:
+        raise UsageError(
+            "--epsilon goes with --differencing; a release states its own.",
+            code="epsilon-needs-differencing",
+        )
+    if release is None:
+        from geodp.features.explain.differencing import explain_differencing
+
+        found = explain_differencing("1" if epsilon is None else epsilon, language)
+    elif release.is_file() and release.name != CARD and not is_zipfile(release):
         found = _explain_file(release, language)
     else:
         found = _explain(release, language)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +13,11 @@ import click
 
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
-from geodp.cli.output import area_text, number_text, require_free, write_file
+from geodp.cli.output import area_text, number_text, require_drawn, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from geodp.features.local.blending import Blend
     from geodp.features.local.plan import LocalPlan
     from geodp.grid.grid import Grid
 
@@ -184,12 +187,28 @@ COMMAND = local
 @click.option("--epsilons", is_flag=True, help="The menu is EPSILON:SHARE instead.")
 @click.option("--values", type=click.IntRange(2), default=2, show_default=True, help="How many.")
 @click.option("--allow-weak", is_flag=True, help="Take epsilons above 16 too.")
+@click.option(
+    "--reports",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Of a device that keeps its label: the epsilon of 1 to so many reports.",
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(2, 10_000),
+    help="Simulate the errors of all estimators of a share with so many devices.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG of all of this.")
+@_overwrite
 @_json
-def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: bool) -> None:
+def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:
     """Say what a menu of epsilons protects from which devices choose in secret.
 
     \b
     geodp local blend --menu 0.8:0.5,0.6:0.5
+    geodp local blend --menu 0.8:0.5,0.6:0.5 --reports 6 --devices 100 --plot menu.svg
+    geodp local blend --menu 1:0.2,0.5:0.8                    # some honest, the others at random
     geodp local blend --menu 2:1/3,1/2:2/3 --epsilons --values 10
 
     Of every label: its local epsilon, which is the guarantee, and the indicator of Takagi et al.,
@@ -198,6 +217,8 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: boo
     """
     from geodp.features.local.blending import blend as make
 
+    require_free(options["plot"], "--plot", FORMS, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
     pairs = [one.split(":") for one in menu.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise UsageError(
@@ -206,18 +227,75 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: boo
     answers, shares = zip(*pairs, strict=True)
     given = (answers, None) if epsilons else (None, answers)
     found = make(shares, given[0], values, truths=given[1], allow_weak=allow_weak)
-    document = found.describe()
-    if as_json:
+    document = found.describe(options["reports"])
+    if options["devices"] is not None:
+        document["errors"] = _estimate_errors(found, options["devices"])
+    if options["plot"] is not None:
+        _draw_menu(found, options)
+    if options["as_json"]:
         _print(document)
         return
+    _show_menu(document)
+    click.echo(found.words)
+
+
+MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
+"""Shares of devices with a value at which estimators are compared; those above mirror them."""
+
+FORMS = (".png", ".pdf", ".svg")
+
+
+def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
+    """Return the simulated root mean square errors of all estimators, a row for each share."""
+    rows = []
+    for share in MENU_SHARES:
+        errors = menu.mean_square_errors(share, devices)
+        roots = {name: math.sqrt(error.mean) for name, error in errors.items()}
+        rows.append({"devices": devices, "share": share, **roots})
+    return rows
+
+
+def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
+    from geodp.features.local.figure import plot_menu
+
+    picture = io.BytesIO()
+    reports = options["reports"] if options["reports"] > 1 else 6
+    plot = options["plot"]
+    form = plot.suffix[1:].lower()
+    plot_menu(menu, picture, form, devices=options["devices"] or 100, reports=reports)
+    write_file(plot, picture.getvalue(), public=True, overwrite=options["overwrite"])
+
+
+def _show_menu(document: dict[str, Any]) -> None:
+    """Print what a menu protects, in lines for people."""
     click.echo("   share    truth  local epsilon  indicator (no guarantee)")
     for row in document["labels"]:
-        click.echo("{share:8.4f} {truth:8.4f} {ldp:14.4f} {indicator:10.4f}".format(**row))
-    click.echo(f"\nmixture: {found.mixture:.6g}, for those who never learn a label")
-    if found.best_shares is not None:
-        first, second = found.best_shares
+        epsilon, indicator = (_number(row[name]) for name in ("ldp", "indicator"))
+        click.echo(f"{row['share']:8.4f} {row['truth']:8.4f} {epsilon:>14} {indicator:>10}")
+    mixture = "infinite" if document["mixture"] is None else f"{document['mixture']:.6g}"
+    click.echo(f"\nmixture: {mixture}, for those who never learn a label")
+    if document["best_shares"] is not None:
+        first, second = document["best_shares"]
         click.echo(f"least largest indicator with shares {first:.6f} and {second:.6f}")
-    click.echo(found.words)
+    if len(document["repeated"]) > 1:
+        click.echo("\nreports  label kept  as many times one report")
+        for number, epsilon in enumerate(document["repeated"], 1):
+            times = None if document["mixture"] is None else number * document["mixture"]
+            click.echo(f"{number:7}  {_number(epsilon):>10}  {_number(times):>24}")
+    if "errors" in document:
+        click.echo(
+            f"\nroot mean square error of a share, {document['errors'][0]['devices']:,} devices"
+        )
+        names = [name for name in document["errors"][0] if name not in ("devices", "share")]
+        click.echo("   share  " + "  ".join(f"{name:>16}" for name in names))
+        for row in document["errors"]:
+            figures = "  ".join(f"{row[name]:16.4f}" for name in names)
+            click.echo(f"{row['share']:8.2f}  {figures}")
+    click.echo()
+
+
+def _number(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.4f}"
 
 
 def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:

@@ -136,7 +136,27 @@ def test_plans():
     assert found["power"] == pytest.approx(0.115, abs=5e-4)
     text = run(*size, "--share", 0.2).output
     assert text.startswith("Two groups of 40,118 devices, one bit of epsilon 1/2 from each")
-    assert text.endswith("two-sided at 0.05.\n")
+    assert "two-sided at 0.05.\n\nDevices of each group for that power:" in text
+    sizes = document_of(*size, "--share", 0.2, "--alternative", "greater")["sizes"]
+    published = {"0.5": (32210, 31601), "1": (9049, 8440), "4": (2080, 1471), None: (1934, 1325)}
+    told = {row["epsilon"]: (row["worst_case"], row["of_share"]) for row in sizes}
+    assert [*told] == ["0.5", "1", "2", "4", None]
+    assert told | published == told
+    other = (*size[:-1], "3/2")
+    assert [row["epsilon"] for row in document_of(*other)["sizes"]][1:4] == ["1", "3/2", "2"]
+    assert {row["of_share"] for row in document_of(*other)["sizes"]} == {None}
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_a_picture_of_the_power(tmp_path, form):
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    file = tmp_path / f"power.{form}"
+    asked = (*PLAN, "--epsilon", 1, "--plot", file)
+    assert run(*asked).exit_code == 0
+    first = file.read_bytes()
+    assert run(*asked, "--overwrite").exit_code == 0
+    assert file.read_bytes() == first
+    assert "--overwrite" in str(run(*asked).exception)
 
 
 def test_bits_of_two_groups():
@@ -174,6 +194,8 @@ BITS = ("--bits", "1:3", "--bits", "2:3")
         ([*PLAN, "--devices", 10, "--power", 0.9], "not both"),
         ([*PLAN, "--alpha", 2], "alpha"),
         (["a", "--area", "1", "--maximum", 1], "--maximum goes with --plan"),
+        (["a", "--area", "1", "--plot", "x.svg"], "--plot goes with --plan"),
+        ([*PLAN, "--plot", "x.txt"], ".png"),
         ([*BITS], "with --maximum"),
         ([*BITS, "--bits", "1:3", "--maximum", 1], "two groups"),
         ([*BITS[:2], "--maximum", 1], "two groups"),

@@ -87,8 +87,8 @@ def test_values_outside_are_refused_and_not_quoted():
     for epsilon in (0, -1, "nan", 17, 65):
         with refuses(
             UsageError,
-            "budget-number-form|budget-number-not-positive|epsilon-weak"
-            "|report-epsilon-range: epsilon",
+            "budget-number-form|budget-number-not-positive|epsilon-weak|report-epsilon-range: "
+            "epsilon",
         ):
             report_bits([0], 6, epsilon)
     assert report_bits([0], 6, 17, allow_weak=True).tolist() == [0]
