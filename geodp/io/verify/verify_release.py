@@ -23,8 +23,6 @@ from fractions import Fraction
 from string import Formatter
 from typing import Any
 
-from geodp.errors import Rule
-
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
 SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
@@ -117,10 +115,7 @@ def ask_checksums(folder: str, card: dict[str, Any]) -> str:
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
-    require(
-        set(sums) == {*listed, CARD},
-        Rule("checksums-list-differs", f"{SUMS} and the card list different files."),
-    )
+    require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
         found = sha256(os.path.join(folder, name)).hexdigest()
         require(found == digest == listed.get(name, digest), f"{name} was changed.")
