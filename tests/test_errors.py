@@ -20,7 +20,7 @@ SEVERAL_WORDINGS = {
     *("method-has-no-gaussian", "option-missing", "option-needs-option", "option-not-for-reader"),
     *("option-repeated", "question-open", "release-id-differs", "released-table-expected"),
     *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
-    *("where-spelt-variously"),
+    *("where-spelt-variously",),
 }
 """Codes of rules that are worded in several ways, by what was asked for."""
 

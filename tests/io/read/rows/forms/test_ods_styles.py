@@ -18,7 +18,7 @@ NUMBERS = "".join(
         ("plain", "number", '<number:number number:grouping="true"/>'),
         ("persons", "number", "<number:number/><number:text>人</number:text>"),
         ("thousands", "number", "<number:number/><number:text>千人</number:text>"),
-        ("share", "count-percentage", "<number:number/><number:text>%</number:text>"),
+        ("share", "percentage", "<number:number/><number:text>%</number:text>"),
         ("written", "number", "<number:number/><number:text>%</number:text>"),
         ("yen", "currency", "<number:currency-symbol>¥</number:currency-symbol><number:number/>"),
         ("some", "currency", "<number:currency-symbol/><number:number/>"),
