@@ -12,7 +12,7 @@ import pyogrio
 import pytest
 import shapely
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
@@ -67,6 +67,12 @@ def patch(path, at, data):
     path.write_bytes(held)
 
 
+FLATGEOBUF = (
+    "flatgeobuf-end-elsewhere|flatgeobuf-ends-in-header|flatgeobuf-ends-in-index"
+    "|flatgeobuf-features-differ"
+)
+
+
 def refuse(read, path, rule, row=None):
     with refuses(InputError, rule) as caught:
         read(path)
@@ -81,7 +87,9 @@ def layout(path):
 
 
 def test_the_error_says_what_to_do_and_no_number():
-    assert str(incomplete("a.fgb", "It ends")).startswith("a.fgb: It ends. The file is incomplete")
+    error = incomplete("a.fgb", Rule("fgb-ends", "It ends"))
+    assert str(error).startswith("a.fgb: It ends. The file is incomplete")
+    assert error.code == "fgb-ends"
 
 
 def test_what_each_form_says_of_its_features(tmp_path):
@@ -287,12 +295,12 @@ def test_a_flatgeobuf_file_ends_with_its_last_feature(index, tmp_path):
         refuse(
             by_code,
             path,
-            "flatgeobuf-end-elsewhere|flatgeobuf-ends-in-header|flatgeobuf-ends-in-index|flatgeobuf-features-differ",
+            FLATGEOBUF,
         )
         refuse(
             by_point,
             path,
-            "flatgeobuf-end-elsewhere|flatgeobuf-ends-in-header|flatgeobuf-ends-in-index|flatgeobuf-features-differ",
+            FLATGEOBUF,
         )
 
 
@@ -302,7 +310,7 @@ def test_a_flatgeobuf_file_of_one_feature_and_of_none(tmp_path):
         path = tmp_path / f"{rows}.fgb"
         table[:rows].to_file(
             path,
-            driver="flatgeobuf-end-elsewhere|flatgeobuf-ends-in-header|flatgeobuf-ends-in-index|flatgeobuf-features-differ",
+            driver="FlatGeobuf",
             geometry_type="Point",
         )
         assert by_point(path).count.sum() == rows
@@ -318,7 +326,7 @@ def test_another_number_of_features_in_the_header(tmp_path):
         refuse(
             by_point,
             path,
-            "flatgeobuf-end-elsewhere|flatgeobuf-ends-in-header|flatgeobuf-ends-in-index|flatgeobuf-features-differ",
+            FLATGEOBUF,
         )
 
 
