@@ -31,6 +31,7 @@ from geodp.errors import (
     GeodpError,
     LettersWarning,
     PluginWarning,
+    Rule,
     WithdrawnWarning,
     printable,
 )
@@ -211,9 +212,15 @@ SHORT = (
 )
 
 
-NO_FOLDER = "The current folder does not exist any more; go to one that does (cd) and run it again."
+NO_FOLDER = Rule(
+    "current-folder-gone",
+    "The current folder does not exist any more; go to one that does (cd) and run it again.",
+)
 
-FEW_FILES = "Too few files may be open at once; allow the run more of them (ulimit -n 256)."
+FEW_FILES = Rule(
+    "too-many-files-open",
+    "Too few files may be open at once; allow the run more of them (ulimit -n 256).",
+)
 
 NOT_UTF8 = (
     "The name of a file, or of a folder above it, is not UTF-8, and a library takes no such name; "
@@ -238,7 +245,9 @@ def _why_refused(error: Exception) -> str | None:
     except OSError:
         return NO_FOLDER
     if isinstance(error.filename, str | bytes):
-        return f"{os.fsdecode(error.filename)} cannot be used ({error.strerror})."
+        return Rule(
+            "file-unusable", f"{os.fsdecode(error.filename)} cannot be used ({error.strerror})."
+        )
     return None
 
 

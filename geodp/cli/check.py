@@ -20,7 +20,10 @@ def require_unpublished(output: Path) -> None:
     from geodp.io.folder.staging import is_release
 
     if is_release(output):
-        raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
+        raise UsageError(
+            f"{output} holds a release; name a folder of its own for the check.",
+            code="check-output-is-release",
+        )
 
 
 NOTHING = "Nothing was drawn, charged or published."

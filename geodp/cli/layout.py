@@ -439,19 +439,27 @@ def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, A
     for name, value in settled.items():
         if name not in known:
             raise UsageError(
-                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}."
+                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}.",
+                code="recipe-option-unknown",
             )
         several = isinstance(value, list | tuple)
         parts = value if several else [value]
         if not all(isinstance(one, str | int | float) for one in parts):
-            raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; {PLAIN}", code="recipe-value-kind"
+            )
         if several and not _takes_several(known[name]):
-            raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; it takes one, and no list.",
+                code="recipe-value-list",
+            )
         plain = [_text(one) for one in parts] if several or known[name].multiple else value
         try:
             found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
-            raise UsageError(f"--{_flag(name)} cannot have this value.") from None
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value.", code="recipe-value-wrong"
+            ) from None
     return found
 
 
@@ -480,7 +488,8 @@ def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], di
     options, metadata = said.pop("options", None), said.pop("metadata", {})
     if said or not isinstance(options, dict) or not isinstance(metadata, dict):
         raise UsageError(
-            f"The recipe {path} has one table, [options], and beside it only [metadata]."
+            f"The recipe {path} has one table, [options], and beside it only [metadata].",
+            code="recipe-one-table-options-and",
         )
     return {_name(name.replace("-", "_")): value for name, value in options.items()}, metadata
 

@@ -120,7 +120,10 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
         times = given[one.name]
         if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
             continue
-        raise UsageError(f"{one.opts[-1]} is given {times} times; it takes one value.")
+        raise UsageError(
+            f"{one.opts[-1]} is given {times} times; it takes one value.",
+            code="given-times-takes-one-value",
+        )
 
 
 class GridCommand(StrictCommand):

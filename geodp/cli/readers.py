@@ -96,7 +96,10 @@ def _fetched(context: click.Context) -> Iterator[None]:
     from geodp.io.read.rows.scratch import require_scratch
 
     if options.get("cluster") is not None or options.get("workers") is not None:
-        raise UsageError("Workers of a cluster read no URLs: fetch the file, and give its path.")
+        raise UsageError(
+            "Workers of a cluster read no URLs: fetch the file, and give its path.",
+            code="cluster-reads-no-urls",
+        )
     require_scratch(options["scratch"])
     with ExitStack() as held:
         with tell_steps(lines=not options.get("pad_time")):
@@ -274,16 +277,20 @@ def require_known(context: click.Context) -> None:
             if table is kinds and (other := _other_reader(extra)) is not None:
                 flag = _flag_of(other).flag
                 raise UsageError(
-                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}."
+                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}.",
+                    code="option-of-other-reader",
                 )
             raise UsageError(
                 f"Not for {words}: {given_extra}. "
-                f"These take {', '.join(names[name] for name in table[key])}."
+                f"These take {', '.join(names[name] for name in table[key])}.",
+                code="option-not-for-input",
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
     for name in given:
         if name in needs and options[needs[name]] in (None, False, ()):
-            raise UsageError(f"{names[name]} goes with {names[needs[name]]} only.")
+            raise UsageError(
+                f"{names[name]} goes with {names[needs[name]]} only.", code="option-needs-option"
+            )
     for asked in chosen.asks():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
@@ -326,7 +333,10 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     if path is None:
         return None
     if is_input(path, options["inputs"]):
-        raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
+        raise UsageError(
+            "The prior is one of the inputs; a prior must not be made from them.",
+            code="prior-is-input",
+        )
     source = options["prior_source"] or ""
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
@@ -345,7 +355,8 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         raise UsageError(
             f"The prior is read with the options of the inputs, which are {kind.kind}, and these "
             f"do not say how it is read as {own.kind}; give a prior of the inputs' form, or the "
-            "folder of a release (--prior, prior=)."
+            "folder of a release (--prior, prior=).",
+            code="prior-form-differs",
         ) from None
     return Prior.of(grid, cells, source)
 
@@ -358,7 +369,7 @@ def _type_of(asked: Asked, value: Any) -> Any:
     if asked.convert is not None:
         value = asked.convert(value)
     if asked.required and value is None:
-        raise UsageError(f"Add {option.flag}: {option.help}")
+        raise UsageError(f"Add {option.flag}: {option.help}", code="add")
     return value
 
 
@@ -383,5 +394,6 @@ def require_addresses() -> None:
         raise UsageError(
             f"The process may have {least >> 20} MiB of addresses (ulimit -v), and the libraries "
             f"ask for {ADDRESSES >> 20} MiB and more, most of which they never use. Raise that "
-            "limit; --memory, or a limit of a container, keeps what is used small."
+            "limit; --memory, or a limit of a container, keeps what is used small.",
+            code="address-space-short",
         )

@@ -38,7 +38,9 @@ AREA = option(
 def require_named(options: dict[str, Any]) -> None:
     """Raise UsageError for a name of polygons where there are none."""
     if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+        raise UsageError(
+            "--polygon-name goes with --polygons only.", code="polygon-name-needs-polygons"
+        )
 
 
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Mask
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
@@ -25,9 +25,10 @@ from geodp.grid.pairs import PairOrder
 from geodp.kernels.searching import find
 from geodp.reprs import one_line
 
-OUTSIDE = (
+OUTSIDE = Rule(
+    "cell-outside-domain",
     "The cell lies outside the public domain; choose a domain that holds all cells, "
-    "or have cells outside dropped (--outside drop, outside='drop')."
+    "or have cells outside dropped (--outside drop, outside='drop').",
 )
 
 FAR = (
@@ -142,7 +143,8 @@ class Domain(ABC):
         if self.cells > MOST_KEYS:
             raise UsageError(
                 "A grid of a mixed order that does not fill its keys is evaluated up to 2**26 "
-                "cells; choose smaller bounds or the Morton order."
+                "cells; choose smaller bounds or the Morton order.",
+                code="order-too-large",
             )
         key = np.sort(self.keys_of_ranks(np.arange(self.cells)))
         blocks = [key >> np.uint64(shift) for shift in shifts]
@@ -254,7 +256,7 @@ class Masked(Domain):
     @property
     def outside_rule(self) -> str:
         """Name a larger distance too, where the mask is one of land."""
-        return f"{OUTSIDE} {FAR}" if self.source.startswith("land:") else OUTSIDE
+        return OUTSIDE + f" {FAR}" if self.source.startswith("land:") else OUTSIDE
 
     def describe_mask(self) -> dict[str, str]:
         """Return the source and the digest of the mask."""

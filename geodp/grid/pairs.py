@@ -45,7 +45,8 @@ class PairOrder(TableOrder):
         if prod(radix for _, radix in digits) > 1 << KEY_BITS:
             raise UsageError(
                 f"Pairs of these units need keys of more than {KEY_BITS} bits; give a table of a "
-                "smaller area, or of coarser units."
+                "smaller area, or of coarser units.",
+                code="pairs-need-long-keys",
             )
         axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
         return cls(axes, radices, hierarchy=hierarchy)
@@ -83,16 +84,21 @@ class PairOrder(TableOrder):
             own = tuple(r for at, r in zip(self.axes, self.radices, strict=True) if at == axis)
             cell, shape = self.hierarchy.cell, np.array(sizes[axis : axis + 2])[:, None]
             if own != self.hierarchy.radices or len(sizes) != 2 * self.ends or self.offset:
-                raise UsageError("The order's digits are not those of pairs of its regions.")
+                raise UsageError(
+                    "The order's digits are not those of pairs of its regions.",
+                    code="order-not-of-pairs",
+                )
             if (cell < 0).any() or (cell >= shape).any():
-                raise UsageError("The regions reach beyond the grid.")
+                raise UsageError("The regions reach beyond the grid.", code="regions-beyond-grid")
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Keys of pairs: int64[4, n] to uint64[n]; CodeError for a cell that no region holds."""
         number = np.stack([self.hierarchy.number_of(index[at : at + 2]) for at in (0, 2)])
         outside = (number < 0).any(axis=0)
         if outside.any():
-            raise CodeError(int(outside.argmax()), "No region holds the cell.")
+            raise CodeError(
+                int(outside.argmax()), "No region holds the cell.", code="cell-in-no-region"
+            )
         return self._inner().encode(number)
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

@@ -48,7 +48,10 @@ class ContributionBound:
 
     def __post_init__(self) -> None:
         if self.value < 1 or bool(self.layout) != (self.stated_by == "layout"):
-            raise UsageError("A bound is at least 1, and names a layout where one states it.")
+            raise UsageError(
+                "A bound is at least 1, and names a layout where one states it.",
+                code="assumed-bound-form",
+            )
 
     @classmethod
     def of(cls, value: int, enforced: bool, layout: str) -> Self:

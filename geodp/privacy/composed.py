@@ -51,7 +51,8 @@ class Composed(Event):
         if len({(one.neighbours, one.unit) for one in events}) != 1:
             raise UsageError(
                 "Losses add up for events of one unit and one neighbouring relation; give at "
-                "least one."
+                "least one.",
+                code="losses-of-other-units",
             )
         object.__setattr__(self, "events", events)
         object.__setattr__(self, "neighbours", events[0].neighbours)

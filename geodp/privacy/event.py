@@ -244,7 +244,10 @@ class Measurement(Spent):
         Fraction(6, 1)
         """
         if terms.contribution is None:
-            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+            raise UsageError(
+                "Nothing bounds the contribution; settle it with Terms.bound.",
+                code="contribution-unbounded",
+            )
         amounts = amounts_of(terms.loss)
         factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
         return cls(
@@ -297,7 +300,9 @@ class Measurement(Spent):
     def scale(self) -> Fraction:
         """Scale of the discrete Laplace noise: sensitivity / epsilon."""
         if self.rho is not None or self.epsilon is None:
-            raise UsageError("Gaussian noise has no scale but sigma2.")
+            raise UsageError(
+                "Gaussian noise has no scale but sigma2.", code="gaussian-has-no-scale"
+            )
         return self.sensitivity / self.epsilon
 
     @property
@@ -309,7 +314,9 @@ class Measurement(Spent):
         people are replaced. As ``sensitivity`` is ``s f``, the square is ``sensitivity * f``.
         """
         if self.rho is None:
-            raise UsageError("Laplace noise has no sigma2 but a scale.")
+            raise UsageError(
+                "Laplace noise has no sigma2 but a scale.", code="laplace-has-no-sigma2"
+            )
         factor = self.contribution * (2 if self.neighbours == REPLACE else 1)
         return self.sensitivity * factor / (2 * self.rho)
 

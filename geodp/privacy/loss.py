@@ -29,9 +29,12 @@ LARGEST = 10**100
 
 def _exact(value: object, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise UsageError(f"{name} must be a whole number or a Fraction; rational() reads texts.")
+        raise UsageError(
+            f"{name} must be a whole number or a Fraction; rational() reads texts.",
+            code="loss-number-kind",
+        )
     if not 0 <= value <= LARGEST:
-        raise UsageError(f"{name} must lie between 0 and 1e100.")
+        raise UsageError(f"{name} must lie between 0 and 1e100.", code="loss-number-range")
     return Fraction(value)
 
 
@@ -136,9 +139,12 @@ def parse(text: str) -> Loss:
         if isinstance(loss, ApproximateDP) and isinstance(original, ZeroConcentratedDP):
             loss = ApproximateDP(loss.epsilon, loss.delta, original)
     except (KeyError, ValueError, ZeroDivisionError):
-        raise UsageError("A loss is written such as: epsilon 1/5.") from None
+        raise UsageError("A loss is written such as: epsilon 1/5.", code="loss-form") from None
     if str(loss) != text:
-        raise UsageError("A loss is written in lowest terms, such as: epsilon 1/5.")
+        raise UsageError(
+            "A loss is written in lowest terms, such as: epsilon 1/5.",
+            code="loss-not-in-lowest-terms",
+        )
     return loss
 
 
@@ -168,7 +174,9 @@ def compose(losses: Iterable[Loss]) -> Loss:
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        raise UsageError("There is nothing to compose: give at least one loss.")
+        raise UsageError(
+            "There is nothing to compose: give at least one loss.", code="losses-missing"
+        )
     pure = [part for part in parts if isinstance(part, PureDP)]
     approximate = [part for part in parts if isinstance(part, ApproximateDP)]
     if len(pure) == len(parts):
@@ -181,7 +189,8 @@ def compose(losses: Iterable[Loss]) -> Loss:
     if len(pure) + len(approximate) < len(parts):
         raise UsageError(
             "A zero-concentrated and an approximate loss do not add up; choose a delta and convert "
-            "the former with to_approximate."
+            "the former with to_approximate.",
+            code="losses-of-other-kinds",
         )
     epsilons = [part.epsilon for part in pure] + [part.epsilon for part in approximate]
     deltas = [part.delta for part in approximate]
@@ -243,9 +252,9 @@ def to_decimal(value: Fraction) -> Decimal:
 def _check(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
     exact = _exact(value, name)
     if above_zero and not exact:
-        raise UsageError(f"{name} must be above 0.")
+        raise UsageError(f"{name} must be above 0.", code="budget-number-not-positive")
     if name == "delta" and exact >= 1:
-        raise UsageError("delta must be below 1.")
+        raise UsageError("delta must be below 1.", code="loss-delta")
     return exact
 
 

@@ -107,9 +107,15 @@ class Selection(Event):
         Fraction(1, 20)
         """
         if terms.contribution is None:
-            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+            raise UsageError(
+                "Nothing bounds the contribution; settle it with Terms.bound.",
+                code="contribution-unbounded",
+            )
         if not isinstance(terms.loss, PureDP):
-            raise UsageError("A selection is made under epsilon alone: give no rho and no delta.")
+            raise UsageError(
+                "A selection is made under epsilon alone: give no rho and no delta.",
+                code="selection-under-epsilon",
+            )
         moves = terms.neighbours == REPLACE
         return cls(
             mechanism,

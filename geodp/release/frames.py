@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from geodp.advice import no_attribute
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.map.look import Look
@@ -113,7 +113,8 @@ class InMemory:
             return self.to_arrow(name).to_pandas()
         except ModuleNotFoundError:
             raise UsageError(
-                "pandas is not installed: pip install pandas, or to_arrow()."
+                "pandas is not installed: pip install pandas, or to_arrow().",
+                code="library-missing",
             ) from None
 
     def to_polars(self, name: str | None = None) -> Any:
@@ -125,7 +126,8 @@ class InMemory:
             import polars
         except ModuleNotFoundError:
             raise UsageError(
-                "polars is not installed: pip install polars, or to_arrow()."
+                "polars is not installed: pip install polars, or to_arrow().",
+                code="library-missing",
             ) from None
         return polars.from_arrow(self.to_arrow(name))
 
@@ -138,11 +140,16 @@ class InMemory:
         Raises UsageError on a grid that lies nowhere on the Earth, and without geopandas.
         """
         if not has_geometry(self.table.grid):
-            raise UsageError("Rows of this grid lie nowhere on the Earth: use to_pandas().")
+            raise UsageError(
+                "Rows of this grid lie nowhere on the Earth: use to_pandas().",
+                code="rows-not-on-earth",
+            )
         try:
             import geopandas
         except ModuleNotFoundError:
-            raise UsageError("geopandas is not installed: pip install geopandas.") from None
+            raise UsageError(
+                "geopandas is not installed: pip install geopandas.", code="library-missing"
+            ) from None
         import shapely
 
         wkb, _ = geometry(self.table.grid, self.table.grid.decode(self.table.key))
@@ -162,11 +169,17 @@ class InMemory:
         xarray.
         """
         grid = self.table.grid
-        place = grid.require_map("Arrays of x and y need a grid of one map; use to_pandas().")
+        place = grid.require_map(
+            Rule(
+                "xarray-needs-one-map", "Arrays of x and y need a grid of one map; use to_pandas()."
+            )
+        )
         try:
             import xarray
         except ModuleNotFoundError:
-            raise UsageError("xarray is not installed: pip install xarray.") from None
+            raise UsageError(
+                "xarray is not installed: pip install xarray.", code="library-missing"
+            ) from None
         dense = self.table.to_dense()
         if not grid.domain.is_box:
             inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
@@ -211,12 +224,19 @@ class InMemory:
         Raises UsageError on a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
-        place, block = grid.require_map("A plot needs a grid of one map; use to_pandas()."), 1
+        place, block = (
+            grid.require_map(
+                Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
+            ),
+            1,
+        )
         try:
             import matplotlib.pyplot as plt
             from matplotlib.colors import LogNorm
         except ModuleNotFoundError:
-            raise UsageError("Matplotlib is not installed: pip install geodp[plots].") from None
+            raise UsageError(
+                "Matplotlib is not installed: pip install geodp[plots].", code="library-missing"
+            ) from None
         while max(place.rows, place.cols) > block * MOST_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))

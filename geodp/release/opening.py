@@ -113,7 +113,10 @@ class WrittenRelease(Release):
 
     def write(self, path: str | Path, **given: Any) -> dict[str, list[str]]:
         """Raise UsageError: what was written is copied, or exported to other formats."""
-        raise UsageError("This release is written already: copy its folder, or geodp export.")
+        raise UsageError(
+            "This release is written already: copy its folder, or geodp export.",
+            code="release-written-already",
+        )
 
     def list_sheets(self) -> list[ExportSheet]:
         """Return what is exported: the cells, and every published level of areas."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.margins import UNKNOWN
 from geodp.advice import by_names
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
@@ -50,9 +50,10 @@ READY = (
     "This is published already: release.write(folder) writes it, release.to_pandas() has its rows."
 )
 LAZY = "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...)."
-NO_GRID = (
+NO_GRID = Rule(
+    "grid-unstated",
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
-    "Grid.mesh('jis:half', bounds=...)."
+    "Grid.mesh('jis:half', bounds=...).",
 )
 READ_ALREADY = (
     "Not for a table of counts, which is read already: {}. They go with a frame or a file."
@@ -260,7 +261,7 @@ def _read(
     if isinstance(table, CountTable):
         if grid is not None or named:
             given = [*(["grid"] if grid is not None else []), *named]
-            raise UsageError(READ_ALREADY.format(", ".join(given)))
+            raise UsageError(READ_ALREADY.format(", ".join(given)), code="read-already")
         return table
     if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
         released = isinstance(table, Release | ReleasedTable)
@@ -376,7 +377,9 @@ def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, reques
     require_simulated(method, grid, event, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"
-        raise UsageError(f"Releases with {what} are not simulated: leave out --simulate.")
+        raise UsageError(
+            f"Releases with {what} are not simulated: leave out --simulate.", code="not-simulated"
+        )
 
 
 def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Release:
@@ -384,7 +387,7 @@ def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Relea
     if prior is None:
         return nobody
     if not method.informed:
-        raise UsageError(f"{method.name} takes no prior; pyramid does.")
+        raise UsageError(f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid")
     return replace(nobody, prior=prior.describe(), margins=UNKNOWN)
 
 
@@ -400,10 +403,13 @@ def _add_totals(
         return nobody
     if not (method.whole and method.nonnegative):
         raise UsageError(
-            f"{method.name} does not release whole counts from 0 on, which public totals need."
+            f"{method.name} does not release whole counts from 0 on, which public totals need.",
+            code="totals-need-whole-counts",
         )
     if totals.grid != table.grid:
-        raise UsageError("The public totals are of areas of another grid.")
+        raise UsageError(
+            "The public totals are of areas of another grid.", code="totals-of-other-grid"
+        )
     totals.require(table)
     facts = *nobody.public_facts, totals.describe_guarantee(event)
     return replace(nobody, public_facts=facts, totals=totals)
@@ -460,7 +466,9 @@ def make_event(
     event = method.event(grid, terms, key_origin)
     names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
     if any(getattr(event, name) != getattr(terms, name) for name in names):
-        raise UsageError(f"{method.name} spends something else than it is given.")
+        raise UsageError(
+            f"{method.name} spends something else than it is given.", code="method-spends-otherwise"
+        )
     if overload := method.undrawable(grid, event):
         raise UsageError(overload)
     return event

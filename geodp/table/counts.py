@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.advice import no_attribute
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
@@ -68,7 +68,8 @@ class Cells:
         ):
             raise UsageError(
                 "Keys must be uint64 and strictly increasing, with as many counts; "
-                "from_keys and from_dense bring them into this form."
+                "from_keys and from_dense bring them into this form.",
+                code="keys-not-canonical",
             )
         self._seal()
 
@@ -95,7 +96,10 @@ class Cells:
         Raises UsageError for a grid of more than 2**28 cells.
         """
         if prod(self.grid.shape) > LARGEST_DENSE:
-            raise UsageError("The grid is too large for a dense array; use key and count.")
+            raise UsageError(
+                "The grid is too large for a dense array; use key and count.",
+                code="dense-array-too-large",
+            )
         dense = np.zeros(self.grid.shape, self.count.dtype)
         dense[tuple(self.grid.decode(self.key))] = self.count
         return dense
@@ -106,7 +110,10 @@ class Cells:
         Raises UsageError for more than 2**28 keys.
         """
         if 1 << self.grid.bits > LARGEST_DENSE:
-            raise UsageError("The grid is too large for a dense array; use key and count.")
+            raise UsageError(
+                "The grid is too large for a dense array; use key and count.",
+                code="dense-array-too-large",
+            )
         vector = np.zeros(1 << self.grid.bits, self.count.dtype)
         vector[self.key.astype(np.int64)] = self.count
         return vector
@@ -164,7 +171,8 @@ class CountTable(Cells):
         super().__post_init__()
         if self.count.dtype != np.int64 or not (self.count > 0).all():
             raise UsageError(
-                "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
+                "Counts of a table must be int64 and above 0; from_keys and from_dense make them.",
+                code="counts-not-canonical",
             )
         if exact_sum(self.count) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -220,12 +228,20 @@ class CountTable(Cells):
             More people than 2**60.
         """
         if np.asarray(key).dtype.kind == "f" and np.size(key):
-            raise UsageError("Keys are integers; floating-point numbers may have lost digits.")
-        keys = _whole(key, 2**64, "A key must be a whole number and not negative.")
+            raise UsageError(
+                "Keys are integers; floating-point numbers may have lost digits.",
+                code="keys-not-integers",
+            )
+        keys = _whole(
+            key, 2**64, Rule("key-not-whole", "A key must be a whole number and not negative.")
+        )
         keys = keys.astype(np.uint64)
         counts = whole_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
-            raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
+            raise UsageError(
+                "Keys and counts must be two one-dimensional arrays of one length.",
+                code="keys-and-counts-differ",
+            )
         _require_cells(grid, keys)
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -246,10 +262,15 @@ class CountTable(Cells):
         array must not hide any cell: fill it with what the hidden cells hold, such as 0.
         """
         if np.ma.is_masked(array):
-            raise UsageError("The array hides cells behind a mask; fill them first: .filled(0).")
+            raise UsageError(
+                "The array hides cells behind a mask; fill them first: .filled(0).",
+                code="array-masked",
+            )
         dense = np.asarray(array)
         if dense.shape != grid.shape:
-            raise UsageError(f"The array must have the grid's shape {grid.shape}.")
+            raise UsageError(
+                f"The array must have the grid's shape {grid.shape}.", code="array-shape-differs"
+            )
         counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
         index = np.array(np.nonzero(counts), np.int64)
         return cls.from_index(grid, index, counts[tuple(index)])
@@ -281,8 +302,10 @@ def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
     )
 
 
-WHOLE = "A count must be a whole number, not negative and below 2**60."
-ROUNDED = "A number this large may have lost digits as {}; give it as an integer."
+WHOLE = Rule("count-not-whole", "A count must be a whole number, not negative and below 2**60.")
+ROUNDED = Rule(
+    "digits-lost", "A number this large may have lost digits as {}; give it as an integer."
+)
 
 
 def exact_sum(count: NDArray[np.int64]) -> int:
@@ -298,7 +321,10 @@ def exact_sum(count: NDArray[np.int64]) -> int:
     return (int((count >> 32).sum()) << 32) + int((count & (2**32 - 1)).sum())
 
 
-TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
+TOO_MANY = Rule(
+    "counts-too-many",
+    "The counts add up to more than 2**60, which no population does; check the unit.",
+)
 
 
 def coalesce(
@@ -334,7 +360,7 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
     """``values`` as an array, all whole, not negative and below ``limit``."""
     array = np.asarray(values)
     if array.dtype.kind not in "iufb":
-        raise UsageError(f"{rule} The array given has the type {array.dtype}.")
+        raise UsageError(f"{rule} The array given has the type {array.dtype}.", code="array-type")
     with np.errstate(invalid="ignore"):
         good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
         if array.dtype.kind == "f":
@@ -349,7 +375,7 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
 def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
     for start in range(0, key.size, CHECKED):
         good = grid.contains_keys(key[start : start + CHECKED])
-        _require(good, "The key is no cell of the grid's domain.", start)
+        _require(good, Rule("key-no-cell", "The key is no cell of the grid's domain."), start)
 
 
 def _require(good: NDArray[np.bool_], rule: str, before: int = 0) -> None:

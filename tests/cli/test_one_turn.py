@@ -18,6 +18,7 @@ import geodp as package
 from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
 from tests.command import geodp
+from tests.refusals import refuses
 
 MESHES = [f"5339{q}{v}{r}{w}" for q in "45" for v in "56" for r in "01" for w in "123"]
 BOX = ("--bounds", 139, 35, 140, 36)
@@ -222,7 +223,7 @@ def test_a_journalist_with_a_packed_release(job, tmp_path):
 
 def test_pandas_in_and_out():
     frame = pandas.DataFrame({"mesh": MESHES, "people": 7})
-    with pytest.raises(UsageError, match="grid='jis:half'"):  # the one wrong turn
+    with refuses(UsageError, "grid-unstated: grid='jis:half'"):  # the one wrong turn
         package.publish(frame, epsilon=1, contribution=1)
     grid = package.Grid.mesh("jis:basic", bounds=package.find_bounds("東京都", "jis:basic"))
     release = package.publish(frame, grid=grid, epsilon=1, contribution=1)

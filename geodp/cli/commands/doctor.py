@@ -150,7 +150,7 @@ def doctor(as_json: bool) -> None:
         for finding in found:
             click.echo(f"{finding.name} {finding.value}")
     if wrong:
-        raise GeodpError(" ".join(wrong))
+        raise GeodpError(" ".join(wrong), code="installation-wrong")
 
 
 COMMAND = doctor

@@ -38,7 +38,9 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --polygons cities.geojson --method simulation
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --polygons or --area.")
+        raise UsageError(
+            "Say what to estimate: --polygons or --area.", code="say-what-to-estimate-polygons"
+        )
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval

@@ -92,7 +92,10 @@ def _require_outside(release: Path, path: Path) -> None:
     own = public.parent if (public.parent / "restricted").is_dir() else public
     final = Path(os.path.realpath(path))
     if own == final or own in final.parents:
-        raise UsageError("A release's own folder takes no other files; export to another one.")
+        raise UsageError(
+            "A release's own folder takes no other files; export to another one.",
+            code="export-into-release",
+        )
 
 
 COMMAND = export

@@ -67,7 +67,7 @@ def map_(
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
-        raise UsageError("--dpi is for PNG only: the others have no pixels.")
+        raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.change import Shown

@@ -151,7 +151,8 @@ class _Start:
         totals = self.request.totals
         if totals and totals.describe_guarantee(event) not in public_facts:
             raise UsageError(
-                "The interrupted run had other public totals; give the file as it was."
+                "The interrupted run had other public totals; give the file as it was.",
+                code="resumed-totals-differ",
             )
 
 
@@ -166,7 +167,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         plan = read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.")
+        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
     on_cluster = ask_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):

@@ -82,7 +82,9 @@ def sql(
     from geodp.grid.lattice import Lattice
 
     if not table.strip() or not table.isprintable():
-        raise UsageError("--table names the records in the engine, on one line.")
+        raise UsageError(
+            "--table names the records in the engine, on one line.", code="sql-table-name"
+        )
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))
     assert place.system is not None

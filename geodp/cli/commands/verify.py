@@ -35,7 +35,10 @@ def verify(release: Path, as_json: bool) -> None:
             click.echo(f"{mark}  {name}: {printable(translate_message(c.detail))}")
     failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
-        raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
+        raise VerificationError(
+            f"The release does not agree with itself: {', '.join(failed)}.",
+            code="release-contradicts-itself",
+        )
 
 
 COMMAND = verify

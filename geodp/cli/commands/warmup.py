@@ -9,12 +9,13 @@ import click
 
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import tell_steps
-from geodp.errors import OutputError
+from geodp.errors import OutputError, Rule
 
-NO_CACHE = (
+NO_CACHE = Rule(
+    "no-place-for-compiled",
     "Compiled code can be kept nowhere, so every call would compile anew. {} Let the environment "
     "variable NUMBA_CACHE_DIR name a folder that you alone may write to (what lies in it is run), "
-    "here and for every later call."
+    "here and for every later call.",
 )
 
 

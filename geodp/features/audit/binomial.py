@@ -25,7 +25,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal, localco
 from fractions import Fraction
 from typing import Literal
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.privacy.loss import to_decimal
 from geodp.privacy.noise.law import exp_interval
 
@@ -40,9 +40,10 @@ SMALLEST = 1100
 MOST_PEOPLE = 1 << 20
 """Most people of a cell that a walk goes up to."""
 
-TOO_MANY = (
+TOO_MANY = Rule(
+    "cells-of-too-many-people",
     f"Cells of more than {MOST_PEOPLE:,} people would have to be looked at; choose a larger "
-    "epsilon or delta, or a smaller threshold."
+    "epsilon or delta, or a smaller threshold.",
 )
 
 _WORK = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)

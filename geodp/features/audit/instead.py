@@ -137,7 +137,10 @@ def release_instead(
     errors = chosen.block_errors(grid, event)
     cell = errors[-1].standard_error if errors else None
     if cell is None:
-        raise UsageError(f"The error of {chosen.spec} depends on the data; choose another method.")
+        raise UsageError(
+            f"The error of {chosen.spec} depends on the data; choose another method.",
+            code="error-depends-on-data",
+        )
     least = math.ceil(threshold.k / threshold.rate)
     sizes = (_size_of(threshold, least * times, cell) for times in SIZES)
     return Instead(threshold, event.mechanism, grid.size, cell, chosen.nonnegative, tuple(sizes))

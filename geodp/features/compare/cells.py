@@ -85,14 +85,18 @@ def compare_cells(
     """
     question = Hypothesis(0.0, alternative)
     if first.grid != second.grid:
-        raise UsageError("The two releases are of different grids; compare regions of them.")
+        raise UsageError(
+            "The two releases are of different grids; compare regions of them.",
+            code="compared-grids-differ",
+        )
     if is_same(first, second):
-        raise UsageError("The two releases are one and the same.")
+        raise UsageError("The two releases are one and the same.", code="compared-release-twice")
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
             "regions (--area or --polygons, with --conservative), or estimate changes of cells "
-            "(geodp diff OLD NEW --cells)."
+            "(geodp diff OLD NEW --cells).",
+            code="single-cells-compared-where-method",
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [_counts_at(one, key) for one in (first, second)]
@@ -124,7 +128,10 @@ def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
     """Return the variances of cells: float64[n]; UsageError where there is no closed form."""
     found = release.method.variances_of(release.grid, release.event, 1, key)
     if found is None:
-        raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")
+        raise UsageError(
+            f"{release.event.mechanism} has no closed form of the error of a cell.",
+            code="cell-error-unknown",
+        )
     return found
 
 

@@ -55,9 +55,14 @@ class CellChanges:
 def require_two(old: Release, new: Release) -> None:
     """Raise UsageError for releases of different grids, or for one release twice."""
     if old.grid != new.grid:
-        raise UsageError("The two releases are of different grids, so that no cell changed.")
+        raise UsageError(
+            "The two releases are of different grids, so that no cell changed.",
+            code="changed-grids-differ",
+        )
     if is_same(old, new):
-        raise UsageError("The two releases are one and the same: nothing changed.")
+        raise UsageError(
+            "The two releases are one and the same: nothing changed.", code="changed-release-twice"
+        )
 
 
 def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
@@ -85,7 +90,10 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     """
     require_two(old, new)
     if old.parts is not None or new.parts is not None:
-        raise UsageError("Cells of parts of a map share errors; ask for changes of regions.")
+        raise UsageError(
+            "Cells of parts of a map share errors; ask for changes of regions.",
+            code="cells-share-errors",
+        )
     key = np.union1d(old.table.key, new.table.key)
     before, after = old.table.counts_at(key), new.table.counts_at(key)
     one, two = variances_at(old, key), variances_at(new, key)
@@ -108,7 +116,10 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, Flo
     """Return the 95 % intervals of cells."""
     intervals = release.intervals()
     if intervals is None:
-        raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")
+        raise UsageError(
+            f"{release.event.mechanism} has no closed form of the error of a cell.",
+            code="cell-error-unknown",
+        )
     return intervals.of(key)
 
 

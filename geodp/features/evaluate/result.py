@@ -130,7 +130,9 @@ class Evaluation:
         try:
             import pandas
         except ModuleNotFoundError:
-            raise UsageError("pandas is not installed: pip install pandas, or to_dict().") from None
+            raise UsageError(
+                "pandas is not installed: pip install pandas, or to_dict().", code="library-missing"
+            ) from None
         rows: dict[str, Any]
         frames = []
         for spec, figures in self.methods.items():

@@ -198,7 +198,8 @@ def _apart(
     except BrokenProcessPool:
         raise GeodpError(
             "A process of the evaluation ended early, perhaps for want of memory; "
-            "try fewer processes."
+            "try fewer processes.",
+            code="process-ended-early",
         ) from None
     finally:
         executor.shutdown(cancel_futures=True)

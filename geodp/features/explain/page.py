@@ -116,7 +116,7 @@ class Writer:
 
     def __post_init__(self) -> None:
         if self.language not in LANGUAGES:
-            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
+            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
 
     @property
     def words(self) -> ModuleType:

@@ -46,7 +46,10 @@ def _list_and_end(context: click.Context, questions: list[Question]) -> None:
         say(one, context.make_formatter())
         click.echo()
     flags = ", ".join(dict.fromkeys(one.option for one in questions))
-    raise UsageError(f"There is no terminal to ask on; answer by options: {flags}.")
+    raise UsageError(
+        f"There is no terminal to ask on; answer by options: {flags}.",
+        code="there-no-terminal-to-ask",
+    )
 
 
 def _ask(context: click.Context, call: Call, question: Question, fetched: dict[str, Path]) -> Call:

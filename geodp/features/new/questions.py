@@ -95,7 +95,9 @@ def split_words(answer: str) -> list[str]:
     try:
         return list(lexer)
     except ValueError:
-        raise UsageError("A quotation mark has no other that ends it.") from None
+        raise UsageError(
+            "A quotation mark has no other that ends it.", code="quotation-mark-no-other-ends"
+        ) from None
 
 
 def list_questions(call: Call) -> list[Question]:

@@ -81,5 +81,7 @@ def compare(
         else:
             plans[one.name] = one
     if not plans:
-        raise UsageError("; ".join(f"{name}: {why}" for name, why in refused.items()))
+        raise UsageError(
+            "; ".join(f"{name}: {why}" for name, why in refused.items()), code="methods-refused"
+        )
     return Comparison(tuple(plans.values()), refused)

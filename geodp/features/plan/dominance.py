@@ -170,7 +170,10 @@ def dominate(
     named = isinstance(other, str | Mechanism)
     often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
     if often < 0 or (releases and not named):
-        raise UsageError("Releases are simulated of a method that is named; 0 or more.")
+        raise UsageError(
+            "Releases are simulated of a method that is named; 0 or more.",
+            code="simulated-method-missing",
+        )
     row = _row_of(planner, other)
     found = Dominance(planner.plan("pyramid"), {})
     if row is not None:
@@ -178,7 +181,10 @@ def dominate(
         found = Dominance(chosen, _ratios(chosen, row))
     if not (named and often):
         if row is None:
-            raise UsageError(f"{other} has no closed form on this grid: it must be simulated.")
+            raise UsageError(
+                f"{other} has no closed form on this grid: it must be simulated.",
+                code="no-closed-form-on-grid",
+            )
         return found
     assert isinstance(other, str | Mechanism)
     proxy = Proxy.of(grid, prior, planner.terms.people)
@@ -209,7 +215,10 @@ class Contest:
         groups = [group for one in simulation.families for group in one.groups]
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
         if not enough.any():
-            raise UsageError("The grid is too small to simulate; take more releases, or 0.")
+            raise UsageError(
+                "The grid is too small to simulate; take more releases, or 0.",
+                code="grid-too-small-to-simulate",
+            )
         tried = range(self.releases)
         theirs = simulation.run(self.other.method, self.other.event, tried)
 
@@ -260,12 +269,13 @@ def _row_of(
         return row if theirs.blocks else None
     numbers = np.asarray(other, np.float64)
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise UsageError("A row to dominate is standard errors above 0.")
+        raise UsageError("A row to dominate is standard errors above 0.", code="row-not-positive")
     step = {digits + 1: 1, digits // 2 + 1: 2}.get(numbers.size)
     if step is None:
         raise UsageError(
             f"A row for this grid has {digits + 1} standard errors (blocks of 1, 2, 4 ... "
-            f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
+            f"cells) or {digits // 2 + 1} (1, 4, 16 ...).",
+            code="row-length",
         )
     row[::step] = numbers
     return row

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, require_library
+from geodp.errors import Rule, UsageError, require_library
 from geodp.features.plan.areas import nodes_of
 from geodp.features.plan.islands import draw_islands
 from geodp.features.plan.regions import (
@@ -77,11 +77,15 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
-            raise UsageError(f"Families of regions are {', '.join(FAMILIES)}.")
+            raise UsageError(
+                f"Families of regions are {', '.join(FAMILIES)}.", code="families-regions"
+            )
         if not (isfinite(self.weight) and self.weight > 0):
-            raise UsageError(f"The weight of {self.family} is a number above 0.")
+            raise UsageError(
+                f"The weight of {self.family} is a number above 0.", code="family-weight"
+            )
         if self.size and self.family != "polygons":
-            raise UsageError(f"{self.family} takes no size.")
+            raise UsageError(f"{self.family} takes no size.", code="family-without-size")
         if self.size and not self.file:
             _size_of(self.size)
 
@@ -127,7 +131,10 @@ class Objectives:
     def __post_init__(self) -> None:
         names = [one.name for one in self.families]
         if not names or len(set(names)) < len(names):
-            raise UsageError("Objectives name one family of regions or more, each once.")
+            raise UsageError(
+                "Objectives name one family of regions or more, each once.",
+                code="families-repeated",
+            )
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -146,7 +153,8 @@ class Objectives:
             if not isfinite(number):
                 raise UsageError(
                     "Objectives are written FAMILY or FAMILY=WEIGHT with commas between, such as "
-                    "municipalities=3,cells,polygons:10km2,relative."
+                    "municipalities=3,cells,polygons:10km2,relative.",
+                    code="objectives-written-family-or-family",
                 )
             found.append(Objective(family, number, size))
         return cls(tuple(found), relative)
@@ -200,7 +208,10 @@ def draw_families(
         if one.file:
             polygons = (shapes or {}).get(one.file)
             if polygons is None:
-                raise UsageError(f"The polygons of {Path(one.file).name} are not given.")
+                raise UsageError(
+                    f"The polygons of {Path(one.file).name} are not given.",
+                    code="polygons-not-given",
+                )
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
             words = f"{len(regions)} polygons of {Path(one.file).name}"
@@ -236,7 +247,9 @@ def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator
             Blocks(name, digits) for name, digits in nodes
         ), "published areas, which are levels of the order"
     if not grid.maps.areas:
-        raise UsageError("areas need a grid of a code system, or of regions.")
+        raise UsageError(
+            "areas need a grid of a code system, or of regions.", code="areas-need-codes"
+        )
     place = grid.places[0]
     key, groups = _all_cells(grid, proxy), []
     row, col = grid.decode(key)[:2]
@@ -270,7 +283,9 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
         if one.size.endswith(KM2):
             cells /= _km2_of_cell(grid)
         if cells < 1:
-            raise UsageError(f"Polygons of {one.size} are smaller than a cell.")
+            raise UsageError(
+                f"Polygons of {one.size} are smaller than a cell.", code="polygons-below-cell"
+            )
         ranges = ((cells, cells),)
     groups = []
     for low, high in ranges:
@@ -294,7 +309,9 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
 def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
     _require_map(grid, one)
     if grid.shape[0] * grid.shape[1] > MOST_MAP:
-        raise UsageError("rectangles are drawn on maps of at most 2**25 cells.")
+        raise UsageError(
+            "rectangles are drawn on maps of at most 2**25 cells.", code="rectangles-map-too-large"
+        )
     size = np.array(grid.shape[:2])[:, None, None]
     corner = random.integers(0, size, (2, REGIONS, 2))
     boxes = Boxes(one.name, corner.min(axis=2), corner.max(axis=2) + 1)
@@ -318,7 +335,7 @@ FAMILIES: dict[str, Draw] = {
 
 
 def _require_map(grid: Grid, one: Objective) -> None:
-    grid.require_map(f"{one.family} need a grid of one map.")
+    grid.require_map(Rule("families-need-one-map", f"{one.family} need a grid of one map."))
 
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
@@ -336,7 +353,10 @@ def _people_of_map(grid: Grid, proxy: Proxy) -> tuple[NDArray[np.int64], NDArray
     row, col = grid.decode(proxy.table.key)[:2]
     number, inverse = np.unique(row * grid.shape[1] + col, return_inverse=True)
     if not number.size:
-        raise UsageError("There is nobody on the public map, so no place to draw regions at.")
+        raise UsageError(
+            "There is nobody on the public map, so no place to draw regions at.",
+            code="public-map-empty",
+        )
     people = np.bincount(inverse.reshape(-1), proxy.table.count).astype(np.float64)
     return np.array(np.divmod(number, grid.shape[1])), people
 
@@ -373,7 +393,8 @@ def _size_of(text: str) -> float:
     if not (isfinite(number) and number > 0):
         raise UsageError(
             "Polygons are of an area such as 10km2, of cells such as 64, or of a file such as "
-            "districts.geojson."
+            "districts.geojson.",
+            code="polygons-area-such-as-10km2",
         )
     return number
 
@@ -387,6 +408,8 @@ def _km2_of_cell(grid: Grid) -> float:
     """Return the area of a cell in the middle of the map."""
     place = grid.places[0]
     if place.transform is None or place.crs is None:
-        raise UsageError("Polygons in km2 need a grid with a place on the Earth.")
+        raise UsageError(
+            "Polygons in km2 need a grid with a place on the Earth.", code="polygons-km2-need-earth"
+        )
     wide, high = cell_size(place)
     return float(wide * high)

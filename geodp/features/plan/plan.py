@@ -186,7 +186,9 @@ class Plan:
     def smallest(self, population: float, percent: float) -> Planned | None:
         """Find the smallest block or area whose 95 % margin is within so many % of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
-            raise UsageError("A population and a percentage are numbers above 0.")
+            raise UsageError(
+                "A population and a percentage are numbers above 0.", code="population-not-positive"
+            )
         most = population * percent / 100 / Z
         fine = [area for area in (*self.areas, *self.blocks) if area.at_most(most)]
         return min(fine, key=lambda area: area.cells, default=None)

@@ -77,7 +77,8 @@ class Top(Question):
         if not whole or not 1 <= self.k <= min(size, MOST_CHOSEN):
             raise UsageError(
                 f"k is a whole number from 1 to {min(size, MOST_CHOSEN):,} here: there are "
-                f"{size:,} candidates, and at most {MOST_CHOSEN:,} are named."
+                f"{size:,} candidates, and at most {MOST_CHOSEN:,} are named.",
+                code="k-out-of-range",
             )
         return size
 

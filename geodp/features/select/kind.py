@@ -49,7 +49,8 @@ class SelectionKind(Kind):
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError: a selection shows no counts."""
         raise VerificationError(
-            "This is a selection, which has no table; geodp verify and geodp explain read it."
+            "This is a selection, which has no table; geodp verify and geodp explain read it.",
+            code="selection-has-no-table",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.select.card import Code
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import STREAMS
@@ -67,11 +67,13 @@ class Quantile(Question):
     def candidates(self, grid: Grid) -> int:
         """All positions along the axis."""
         if not 0 < self.q < 1:
-            raise UsageError("A quantile is above 0 and below 1.")
+            raise UsageError("A quantile is above 0 and below 1.", code="quantile-out-of-range")
         if self.axis not in grid.axis_names:
-            raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.")
+            raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.", code="axis-unknown")
         if self.axis in grid.maps.axes:
-            grid.names.require_map("Units lie along no axis: name an attribute.")
+            grid.names.require_map(
+                Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")
+            )
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
@@ -130,8 +132,15 @@ class MedianCentre(Question):
 
     def candidates(self, grid: Grid) -> int:
         """All cells of the map's rectangle."""
-        place = grid.require_map("A median centre is that of one map.")
-        grid.names.require_map("A median centre is that of a map, and areal units have none.")
+        place = grid.require_map(
+            Rule("median-needs-one-map", "A median centre is that of one map.")
+        )
+        grid.names.require_map(
+            Rule(
+                "median-needs-places",
+                "A median centre is that of a map, and areal units have none.",
+            )
+        )
         return _require_few(place.rows) * _require_few(place.cols)
 
     def measure(self, table: CountTable, event: Selection) -> list[NDArray[np.int64]]:
@@ -172,7 +181,8 @@ def _require_few(positions: int) -> int:
     if positions > MOST_POSITIONS:
         raise UsageError(
             f"An axis of {positions:,} positions is too long: at most {MOST_POSITIONS:,} are drawn "
-            "one by one; choose coarser cells."
+            "one by one; choose coarser cells.",
+            code="axis-too-long",
         )
     return positions
 

@@ -101,7 +101,7 @@ def list_levels(grid: Grid) -> list[str]:
     if grid.areas.levels:
         return [*grid.areas.levels]
     if not grid.places:
-        raise UsageError("A level is chosen for a map; this grid has none.")
+        raise UsageError("A level is chosen for a map; this grid has none.", code="level-needs-map")
     place = grid.places[0]
     if place.system is not None:
         return [name for name, _ in place.system.areas]

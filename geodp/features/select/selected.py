@@ -261,7 +261,10 @@ def prepare(
         where geodp has not bounded it, a table that counts nothing.
     """
     if not isinstance(table, CountTable):
-        raise UsageError("A selection takes a CountTable; CountTable.from_dense makes one.")
+        raise UsageError(
+            "A selection takes a CountTable; CountTable.from_dense makes one.",
+            code="table-expected",
+        )
     selector, terms = find_selector(mechanism), request.terms
     question.candidates(table.grid)
     event = Selection.of(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.codes.arrays import require
 from geodp.typing import FloatArray, IntArray, KeyArray
@@ -203,7 +203,8 @@ def select_cells(
             raise UsageError(
                 f"The public area holds more than {MOST_CELLS:,} cells of {system.spec(level)}: "
                 f"choose a smaller one (--bounds, --mask; bounds=, mask=) or a coarser "
-                f"{system.word} (--grid {system.spec(max(level - 1, 0))})."
+                f"{system.word} (--grid {system.spec(max(level - 1, 0))}).",
+                code="area-has-too-many-cells",
             )
         kept.append(system.children(edge[whole], level))
         edge = system.children(edge[near & ~whole], depth + 1) if depth < level else edge[:0]
@@ -297,9 +298,14 @@ class CellMask:
         """
         cells, good = system.read(codes)
         levels = system.levels_of(cells)
-        rule = f"the code of the mask is no cell of {system.title}: codes are {system.codes}."
+        rule = Rule(
+            "mask-code-no-cell",
+            f"the code of the mask is no cell of {system.title}: codes are {system.codes}.",
+        )
         require(good, lambda _: rule)
-        finer = f"the code of the mask is finer than {system.spec(level)}."
+        finer = Rule(
+            "mask-code-too-fine", f"the code of the mask is finer than {system.spec(level)}."
+        )
         require(levels <= level, lambda _: finer)
         start = {each: cells[levels == each] for each in np.unique(levels).tolist()}
         return cls(source, start=start)
@@ -309,16 +315,20 @@ def read_box(bounds: Sequence[float], system: CellSystem) -> Box:
     """Return west, south, east, north; UsageError for what is no box in degrees."""
     box = [float(edge) for edge in bounds]
     if len(box) != 4 or not np.isfinite(box).all():
-        raise UsageError("Bounds are four finite numbers: west, south, east, north.")
+        raise UsageError(
+            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
+        )
     west, south, east, north = box
     if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
         raise UsageError(
             f"Bounds of cells of {system.title} are west, south, east, north in degrees: "
-            "longitudes -180 to 180, latitudes -90 to 90, the south below the north."
+            "longitudes -180 to 180, latitudes -90 to 90, the south below the north.",
+            code="bounds-not-degrees",
         )
     if west == east:
         raise UsageError(
             f"The west and the east of bounds of cells of {system.title} must differ; a west above "
-            "the east is a box across 180 degrees."
+            "the east is a box across 180 degrees.",
+            code="bounds-without-width",
         )
     return west, south, east, north

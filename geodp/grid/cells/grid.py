@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.cells.area import (
     MOST_CELLS,
     Bounds,
@@ -73,7 +73,8 @@ def grid_of_cells(
     if not cells.size:
         raise UsageError(
             f"The public area holds {'the centre of ' if mask is None else ''}no cell of {spec}; "
-            f"choose a wider one (--bounds, --mask; bounds=, mask=) or a finer {system.word}."
+            f"choose a wider one (--bounds, --mask; bounds=, mask=) or a finer {system.word}.",
+            code="area-without-cell",
         )
     levels, number, coarser = {f"{system.name}_{level}": system.format(cells)}, None, cells
     for above in range(level - 1, -1, -1):
@@ -110,12 +111,14 @@ def _require_few(system: CellSystem, level: int, box: Box) -> None:
         raise UsageError(
             f"The bounds hold about {about:,.0f} cells of {system.spec(level)}, more than "
             f"{MOST_CELLS:,}; choose smaller bounds (--bounds, bounds=) or a coarser "
-            f"{system.word} (--grid {system.spec(max(fitting, default=0))})."
+            f"{system.word} (--grid {system.spec(max(fitting, default=0))}).",
+            code="bounds-have-too-many-cells",
         )
 
 
-NO_AREA = (
+NO_AREA = Rule(
+    "cells-need-area",
     "Cells of {} need their public area: bounds in degrees (--bounds WEST SOUTH EAST NORTH, "
     "bounds=), a public area by name (--bounds japan), or a mask (--mask FILE with --mask-source, "
-    "--mask land:japan; mask=)."
+    "--mask land:japan; mask=).",
 )

@@ -95,11 +95,15 @@ class Kind(ABC):
 
     def explain(self, card: Any, language: str) -> Any:
         """Return what a release means for people: a :class:`geodp.explain.Explanation`."""
-        raise VerificationError(f"This is {self.title}, which geodp explain does not know.")
+        raise VerificationError(
+            f"This is {self.title}, which geodp explain does not know.", code="kind-not-explained"
+        )
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError where a table is asked for, with what to do instead."""
-        raise VerificationError(f"This is {self.title}, which has no table.")
+        raise VerificationError(
+            f"This is {self.title}, which has no table.", code="kind-has-no-table"
+        )
 
 
 def _fits(one: object) -> bool:
@@ -152,7 +156,9 @@ def kind_of(card: PublicCard) -> Kind:
     for kind in list_kinds().values():
         if card.schema in kind.schemas:
             return kind
-    raise VerificationError(f"No kind of release has cards of the schema {card.schema!r}.")
+    raise VerificationError(
+        f"No kind of release has cards of the schema {card.schema!r}.", code="card-kind-unknown"
+    )
 
 
 def find_card(folder: Path) -> Path | None:

@@ -72,7 +72,9 @@ def write_part(
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
-        raise OutputError(f"A part could not be written ({error.strerror or error}).") from None
+        raise OutputError(
+            f"A part could not be written ({error.strerror or error}).", code="part-unwritten"
+        ) from None
     where = f"{path.parent.name}/{path.name}"
     return {"name": where, "rows": table.key.size, "sha256": digest}
 

@@ -56,7 +56,10 @@ def _write_formats(released: Released, folder: Path) -> None:
             continue
         files += _write_format(one, released, folder)
         if {file.name for file in files} != {*os.listdir(folder)}:
-            raise OutputError(f"The format {one.name} wrote other files than it lists.")
+            raise OutputError(
+                f"The format {one.name} wrote other files than it lists.",
+                code="format-wrote-other-files",
+            )
         if not released.card.release_id:  # the first format is the one that it is taken from
             identity = release_id(folder / f"{name}.csv", released.card.to_json())
             released = replace(released, card=replace(released.card, release_id=identity))
@@ -70,7 +73,10 @@ def _write_format(one: Format, released: Released, folder: Path) -> Iterator[Fil
     for entry in one.write(released, folder):
         path = folder / entry.name
         if (one.endings and entry.name not in names) or not path.is_file():
-            raise OutputError(f"The format {one.name} lists a file that is none of its own.")
+            raise OutputError(
+                f"The format {one.name} lists a file that is none of its own.",
+                code="format-lists-own-files",
+            )
         what = entry.what
         if entry.media_type.startswith("text/csv") and is_marked(path):
             what += "; begins with the byte order mark of UTF-8"
@@ -95,7 +101,8 @@ def card_bytes(values: dict[str, Any]) -> bytes:
     except UnicodeEncodeError:
         raise UsageError(
             "A name, label or source that the card of the release has is not UTF-8; write it in "
-            "UTF-8, as public files hold no other text."
+            "UTF-8, as public files hold no other text.",
+            code="card-not-utf8",
         ) from None
 
 

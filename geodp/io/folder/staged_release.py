@@ -201,12 +201,14 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             "The name must be a file name of letters, digits, '_' and '-', with at most "
-            f"{LONGEST_NAME} bytes."
+            f"{LONGEST_NAME} bytes.",
+            code="release-name-form",
         )
     if TAKEN.match(name):
         raise UsageError(
             "Names that begin with gpkg_ or sqlite_, and layer_styles, are those of tables that "
-            "every database has; choose another name for the count."
+            "every database has; choose another name for the count.",
+            code="release-name-of-database",
         )
     for one in find_formats():
         one.check(grid, name)
@@ -242,5 +244,6 @@ def require_space(folder: Path, cells: int) -> None:
     if shutil.disk_usage(folder).free < LISTED_BYTES * cells + OTHER_BYTES:
         raise OutputError(
             f"There is not enough free space in {folder.parent} for this release. Free some, or "
-            "choose a folder on another disk; nothing was charged."
+            "choose a folder on another disk; nothing was charged.",
+            code="disk-too-small",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Option, Reader, asks
 
@@ -46,9 +46,10 @@ TRUNCATION = Option(
     type=("first", "sample"),
 )
 
-NO_MAP = (
+NO_MAP = Rule(
+    "points-need-map",
     "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; of areal "
-    "units give counts by their codes (--code, --value; code=, value=)."
+    "units give counts by their codes (--code, --value; code=, value=).",
 )
 
 
@@ -160,7 +161,8 @@ class Points(Reader):
         if self.by:
             raise UsageError(
                 "On a cluster the grid has the attributes, and columns= says where their labels "
-                "are; leave out by=."
+                "are; leave out by=.",
+                code="cluster-attributes-by-grid",
             )
         for within, key, names, inside in self._place(self._open(paths), survey):
             yield name_persons(within, self.person, names, inside), key
@@ -218,7 +220,10 @@ class Points(Reader):
         if self._map() is None:
             raise UsageError(NO_MAP)
         if (self.x is None) != (self.y is None):
-            raise UsageError("x and y go together (--x, --y); without both, geometries are read.")
+            raise UsageError(
+                "x and y go together (--x, --y); without both, geometries are read.",
+                code="x-without-y",
+            )
         return self.x is not None
 
     def _map(self) -> Lattice | None:

@@ -31,7 +31,9 @@ def _numbers(given: Sequence[str]) -> list[float]:
     try:
         return [float(text) for text in given]
     except ValueError:
-        raise UsageError("--missing of a raster is a number.") from None
+        raise UsageError(
+            "--missing of a raster is a number.", code="raster-missing-not-number"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,9 @@ class Raster(Reader):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit is not None and not (isfinite(self.unit) and self.unit > 0):
-            raise UsageError("The unit is a finite number above 0.")
+            raise UsageError(
+                "The unit is a finite number above 0.", code="raster-unit-not-positive"
+            )
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
@@ -90,7 +94,10 @@ class Raster(Reader):
         from geodp.table.stated.reading import describe_facts
 
         if self.band is not None or self.member is not None:
-            raise UsageError("An array has no bands and no members: choose a part of it first.")
+            raise UsageError(
+                "An array has no bands and no members: choose a part of it first.",
+                code="array-no-bands-and-no",
+            )
         axes = (self.x, self.y)
         found = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
         lines = Lines(found.name, found.width, found.facts)
@@ -120,13 +127,16 @@ class Raster(Reader):
         from geodp.table.stated.reading import describe_facts
 
         if self.x is not None or self.y is not None:
-            raise UsageError("x= and y= name dimensions of an array in memory; a file has its own.")
+            raise UsageError(
+                "x= and y= name dimensions of an array in memory; a file has its own.",
+                code="x-and-y-name-dimensions",
+            )
         place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
         with ExitStack() as held:
             given = held.enter_context(fetch_urls(paths, self.scratch))
             (path, *others) = list_paths(given)
             if others:
-                raise UsageError("Give one raster at a time.")
+                raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
             for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored

@@ -130,7 +130,8 @@ def convert_labels(given: Any) -> Mapping[str, Any]:
         if name in found:
             raise UsageError(
                 "Give one list of labels for each attribute (--labels NAME=FILE; labels=), and one "
-                "that is for several."
+                "that is for several.",
+                code="labels-list-repeated",
             )
         found[name] = path
     return found
@@ -407,7 +408,9 @@ class Reader(ABC):
             allowed, value = asked.option.type, getattr(self, asked.field)
             optional = value is None and not asked.required
             if isinstance(allowed, tuple) and not optional and value not in allowed:
-                raise UsageError(f"{asked.field} is one of {', '.join(allowed)}.")
+                raise UsageError(
+                    f"{asked.field} is one of {', '.join(allowed)}.", code="choice-unknown"
+                )
 
     @classmethod
     @cache

@@ -87,7 +87,9 @@ def _read(
     elif reader in READERS:
         chosen = READERS[reader]
     else:
-        raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
+        raise UsageError(
+            f"There is no reader {reader!r}; there are {', '.join(READERS)}.", code="reader-unknown"
+        )
     _require_known(chosen, options, READERS)
     given = {one.field: one.convert for one in chosen.asks() if one.convert is not None}
     made = chosen(
@@ -117,13 +119,19 @@ def _require_known(
         domain = {"bounds", "primary"} & {*unknown}
         others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
         if others:
-            raise UsageError(f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.")
+            raise UsageError(
+                f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.",
+                code="option-not-for-reader",
+            )
         raise UsageError(
-            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}."
+            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.",
+            code="option-not-for-reader",
         )
     missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
     if missing:
-        raise UsageError(f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.")
+        raise UsageError(
+            f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.", code="reader-option-missing"
+        )
 
 
 def _names(paths: Any) -> tuple[Path, ...]:

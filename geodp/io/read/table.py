@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
@@ -50,14 +50,16 @@ NO_VALUE = (
     "Name the column of counts (--value, value=), or several with the attribute that tells them "
     "apart (--by, by=)."
 )
-NO_MARKS = (
+NO_MARKS = Rule(
+    "suppressed-needs-mesh",
     "Only official mesh files (a text with KEY_CODE, on a grid of jis:) have marks for hidden "
     "counts that are known (--suppressed, suppressed=); of another table, name what counts nobody "
-    "(--missing, missing=)."
+    "(--missing, missing=).",
 )
-MIXED = (
+MIXED = Rule(
+    "layouts-mixed",
     "This is no table of the same layout as the one before it: official mesh files (KEY_CODE) and "
-    "other tables are not read in one call."
+    "other tables are not read in one call.",
 )
 
 
@@ -405,7 +407,8 @@ def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
     if wide and any(axis >= places for locator in locators for axis in locator.axes):
         raise UsageError(
             "The attribute is given by several columns of values or by a column of labels, not by "
-            "both (--value, --column; value=, columns=)."
+            "both (--value, --column; value=, columns=).",
+            code="attribute-given-twice",
         )
     require_axes(grid, locators, places if wide else None)
     return locators

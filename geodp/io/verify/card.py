@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError, VerificationError, is_utf8, printable
+from geodp.errors import Rule, UsageError, VerificationError, is_utf8, printable
 from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.packed import unpack_release
@@ -27,7 +27,8 @@ def public_folder(path: str | Path) -> Path:
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
-            "its files take no other name; rename it."
+            "its files take no other name; rename it.",
+            code="path-not-utf8",
         )
     path = unpack_release(path)
     own = [Path(path).parent] if Path(path).suffix == ".json" else []  # a card for its folder
@@ -42,9 +43,12 @@ def public_folder(path: str | Path) -> Path:
     if Path(path).is_file():
         raise VerificationError(
             f"{path} is one file; give the folder of a release, which holds {CARD}, or unpack it "
-            "first."
+            "first.",
+            code="release-is-one-file",
         )
-    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
+    raise VerificationError(
+        f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"
+    )
 
 
 def open_card(folder: Path) -> Card | Kind:
@@ -66,9 +70,12 @@ def open_card(folder: Path) -> Card | Kind:
     warn_if_withdrawn(folder)
     if schema not in (SCHEMA, PARTS_SCHEMA):
         if wrong is not None:
-            raise VerificationError(f"{CARD} is not readable as JSON: {wrong}.")
+            raise VerificationError(
+                f"{CARD} is not readable as JSON: {wrong}.", code="card-not-json"
+            )
         raise VerificationError(
-            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
+            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}.",
+            code="card-schema-unknown",
         )
     card = Card.from_json(plain)
     require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
@@ -103,7 +110,8 @@ def _require_files(folder: Path) -> None:
     strange = strange_entry(folder)
     if strange is not None:
         raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
+            f"{printable(strange)} is a link or a device; a release has plain files only.",
+            code="release-has-link",
         )
 
 
@@ -115,7 +123,7 @@ def _inside(name: str, card: Card) -> bool:
     return plain and (not slash or (card.in_parts and folder in parts))
 
 
-def require(ok: bool, sentence: str) -> None:
+def require(ok: bool, sentence: Rule) -> None:
     """Raise VerificationError with a sentence where something does not hold."""
     if not ok:
         raise VerificationError(sentence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.io.crs import same_crs
 from geodp.io.opening import open_base
 from geodp.io.verify.card import require
@@ -32,25 +32,36 @@ def ask_geopackage(folder: Path, card: Card) -> str:
     fid, crs = name_of_number(schema.names), grid.places[0].crs
     with open_base(folder / f"{card.name}.gpkg") as base:
         found = base.execute("PRAGMA application_id").fetchone()[0]
-        require(found == APPLICATION, "It is no GeoPackage.")
+        require(found == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
         views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
         layer = base.execute("SELECT sql FROM sqlite_master WHERE name = ?", (card.name,))
         expected = [(create_table(card.name, fid, schema),)]
-        require(not views and layer.fetchall() == expected, "Its layer has other columns.")
+        require(
+            not views and layer.fetchall() == expected,
+            Rule("geopackage-columns-differ", "Its layer has other columns."),
+        )
         srs, definition = base.execute(
             "SELECT c.srs_id, s.definition FROM gpkg_contents c JOIN gpkg_spatial_ref_sys s "
             "ON s.srs_id = c.srs_id WHERE c.table_name = ?",
             (card.name,),
         ).fetchone()
-        require(srs == number_of_crs(crs), "Its CRS is not the grid's.")
-        require(crs is None or same_crs(definition, define_crs(crs)), "Its CRS is not the grid's.")
+        require(
+            srs == number_of_crs(crs), Rule("geopackage-crs-differs", "Its CRS is not the grid's.")
+        )
+        require(
+            crs is None or same_crs(definition, define_crs(crs)),
+            Rule("geopackage-crs-differs", "Its CRS is not the grid's."),
+        )
         quoted = card.name.replace('"', '""')
         read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
         start = 0
         for part in parquet_pieces(folder, card):
             _require_rows(read.fetchmany(part.num_rows), part, start, grid)
             start += part.num_rows
-        require(read.fetchone() is None, "It has other rows than the Parquet file.")
+        require(
+            read.fetchone() is None,
+            Rule("geopackage-rows-differ", "It has other rows than the Parquet file."),
+        )
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
 
 
@@ -66,5 +77,7 @@ def _require_rows(found: list[Any], part: Any, start: int, grid: Any) -> None:
         (one[0], *one[2:]) == (other[0], *other[2:])
         for one, other in zip(found, expected, strict=True)
     )
-    require(same, "It has other rows than the Parquet file.")
-    raise VerificationError("Its outlines are not those of the codes' cells.")
+    require(same, Rule("geopackage-rows-differ", "It has other rows than the Parquet file."))
+    raise VerificationError(
+        "Its outlines are not those of the codes' cells.", code="outlines-not-those-codes-cells"
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import open_map, parquet_rows, raster_file, read_table
 from geodp.io.write import geotiff, pixels, tables
@@ -55,11 +55,17 @@ ErrorsOf = Callable[[ReleasedTable, int, bool], CellErrors | None]
 def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     """Require the intervals of files and card to be those of the released counts."""
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
-        require(card.expected_error.cells is None, "The card has intervals, and no errors.")
+        require(
+            card.expected_error.cells is None,
+            Rule("intervals-without-errors", "The card has intervals, and no errors."),
+        )
         return "none: the error depends on the data"
     rows = parquet_rows(folder, card, (LOW, card.name, HIGH))
     low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
-    require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
+    require(
+        bool(((low <= count) & (count <= high)).all()),
+        Rule("count-outside-interval", "A count is outside its interval."),
+    )
     made = card.expected_error.cells
     _require_made_by_simulation(card)
     if again is None:
@@ -85,7 +91,7 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
         part = slice(start, start + tables.CHUNK)
         ends = errors.intervals.of(table.key[part])
         same = _near(low[part], ends[0]) and _near(high[part], ends[1])
-        require(same, "Intervals are not the release's.")
+        require(same, Rule("intervals-differ", "Intervals are not the release's."))
     _ask_stated(made, errors.stated)
     _ask_settlements(card.expected_error.settlements, errors.settlements)
     has_raster = not card.expected_error.has_parts and raster_file(folder, card).is_file()
@@ -98,19 +104,28 @@ def _require_made_by_simulation(card: Card) -> None:
     """Require that only a card whose cells were simulated says something of settlements."""
     made, settlements = card.expected_error.cells, card.expected_error.settlements
     simulated = made is not None and made.simulated is not None
-    require(settlements is None or simulated, "Settlements of the card were not simulated.")
+    require(
+        settlements is None or simulated,
+        Rule("settlements-not-simulated", "Settlements of the card were not simulated."),
+    )
 
 
 def _ask_stated(made: StatedCells, again: StatedCells) -> None:
     """Require the card's intervals of cells that are not listed."""
     found, expected = (np.array([one.low, one.beside, one.alone]) for one in (made, again))
     same = _near(found, expected)
-    require(same, "The card has other intervals of cells that are not listed.")
+    require(
+        same,
+        Rule(
+            "intervals-of-unlisted-differ",
+            "The card has other intervals of cells that are not listed.",
+        ),
+    )
 
 
 def _ask_settlements(said: StatedSettlements | None, again: StatedSettlements | None) -> None:
     """Require the card's biases of settlements: the same kinds, and figures near enough."""
-    wrong = "The card has other biases of settlements."
+    wrong = Rule("settlements-differ", "The card has other biases of settlements.")
     if said is None or again is None:
         require(said is again, wrong)
         return
@@ -140,7 +155,13 @@ def _ask_raster(folder: Path, card: Card, table: ReleasedTable, intervals: Inter
                 expected = pixels.ends_in(table.grid, counts, window, band, intervals)
                 for after, end in zip((bands + 2, 2 * bands + 2), expected, strict=True):
                     found = raster.read(band + after, window=window)
-                    require(_near(found, end), "The raster's intervals are not the release's.")
+                    require(
+                        _near(found, end),
+                        Rule(
+                            "raster-intervals-differ",
+                            "The raster's intervals are not the release's.",
+                        ),
+                    )
     return "those of the released counts, worked out again, in tables and raster"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
 from geodp.io.verify.card import require
@@ -33,5 +34,8 @@ def ask_totals(folder: Path, card: Card) -> str:
     if card.domain.lacks_table(table.grid):
         return "not asked: there is no table of the regions"
     found = read_totals(folder / totals_file(card.name), table.grid, source="the release")
-    require(np.array_equal(found.sums(table), found.total), "An area has another total.")
+    require(
+        np.array_equal(found.sums(table), found.total),
+        Rule("area-total-differs", "An area has another total."),
+    )
     return f"{found.total.size:,} areas have exactly their public totals"

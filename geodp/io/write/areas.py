@@ -68,7 +68,10 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
     levels = [level for level, _ in grid.areas.above_cells]
     found = {level: f"{name}-{_word(level)}" for level in levels}
     if len(set(found.values())) < len(found):
-        raise UsageError("Two levels of regions would be written to one file; rename a level.")
+        raise UsageError(
+            "Two levels of regions would be written to one file; rename a level.",
+            code="region-levels-share-file",
+        )
     if grid.areas.tables:
         columns = [
             *grid.maps.name_columns(*levels),
@@ -77,7 +80,10 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
             ERROR,
         ]
         if len({column.casefold() for column in columns}) < len(columns):
-            raise UsageError("A level of regions has the name of another column; rename it.")
+            raise UsageError(
+                "A level of regions has the name of another column; rename it.",
+                code="region-level-is-column",
+            )
     return found
 
 

@@ -25,7 +25,10 @@ CHUNK = 4 * ROW_GROUP
 def require_released(table: object) -> None:
     """Raise UsageError for anything but a ReleasedTable: what is written is public."""
     if not isinstance(table, ReleasedTable):
-        raise UsageError("Only released tables are written; geodp.publish makes one.")
+        raise UsageError(
+            "Only released tables are written; geodp.publish makes one.",
+            code="released-table-expected",
+        )
 
 
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
@@ -92,7 +95,8 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
     if twice:
         raise UsageError(
             f"Two columns would be called {twice[0]!r}; choose another name for the count or "
-            "for the attribute."
+            "for the attribute.",
+            code="columns-of-one-name",
         )
     return (*names, *beside)
 

@@ -40,7 +40,7 @@ def gram_of(workload: str, n: int) -> FloatArray:
     elif workload == "cells":
         both = np.eye(n, dtype=np.int64)
     else:
-        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.")
+        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.", code="workload-unknown")
     return np.asarray(both, np.float64)
 
 

@@ -28,6 +28,7 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import domain_of, masked, spent
 from tests.reference import hierarchy as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
 
 MASKED = masked((5, 6), np.add.outer(np.arange(5), np.arange(6)) % 3 > 0)
@@ -156,7 +157,7 @@ def test_known_standard_errors_of_64_cells(fanout, known):
 
 
 def test_hay_settings():
-    with pytest.raises(UsageError, match="at least 2"):
+    with refuses(UsageError, "hay-fanout"):
         Hay(fanout=1)
     assert Hay().with_settings("fanout=16,nonnegative=yes") == Hay(fanout=16, nonnegative=True)
     assert Hay(fanout=16, nonnegative=True).spec == "hay:nonnegative=yes,fanout=16"

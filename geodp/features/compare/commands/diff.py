@@ -49,7 +49,7 @@ def diff(**options: Any) -> None:
     """
     has_regions = options["polygons"] is not None or bool(options["area"])
     if options["as_json"] and options["output"] is not None:
-        raise UsageError("Give --json or --output, not both.")
+        raise UsageError("Give --json or --output, not both.", code="json-or-output")
     require_named(options)
     require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
     from geodp.features.compare.changes import require_two
@@ -86,7 +86,7 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
         try:
             found = compare_regions((new, shape), (old, shape), conservative=True)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
         figures = (*counts, found.difference, found.standard_error, found.low, found.high)
         row = dict(zip(FIGURES, figures, strict=True))

@@ -57,11 +57,13 @@ def report(
     from geodp.release.report.registry import registry_record
 
     if form == "registry" and about is None:
-        raise UsageError("--format registry needs --about FILE.toml.")
+        raise UsageError("--format registry needs --about FILE.toml.", code="registry-needs-about")
     if about is not None and form not in ("html", "registry"):
-        raise UsageError("--about is for --format html and registry only.")
+        raise UsageError(
+            "--about is for --format html and registry only.", code="about-needs-html-or-registry"
+        )
     if language is not None and form != "html":
-        raise UsageError("--language is for --format html only.")
+        raise UsageError("--language is for --format html only.", code="language-needs-html")
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":

@@ -181,7 +181,8 @@ class Oracle(ABC):
         given = np.asarray(reports)
         if given.dtype != self.report_type or given.ndim != 1:
             raise UsageError(
-                f"These are no reports of {self.name} with these settings: their fields differ."
+                f"These are no reports of {self.name} with these settings: their fields differ.",
+                code="oracle-report-fields",
             )
         return self.collect(given)
 
@@ -210,7 +211,8 @@ class Oracle(ABC):
         if self.cells > self.most_listed:
             raise UsageError(
                 f"{self.name} estimates at most {self.most_listed:,} cells all together; name the "
-                "values that are asked for."
+                "values that are asked for.",
+                code="oracle-lists-too-many",
             )
         return self.count(state, None)
 
@@ -218,11 +220,12 @@ class Oracle(ABC):
         """Return values as uint64[n]; UsageError where one is not in the domain."""
         given = np.asarray(values)
         if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-            raise UsageError("Values are a list of whole numbers.")
+            raise UsageError("Values are a list of whole numbers.", code="values-not-whole")
         if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.cells:
             raise UsageError(
                 f"A value is outside of the domain, which is 0 to {self.cells - 1}; it is refused, "
-                "for a value that is moved into the domain would tell."
+                "for a value that is moved into the domain would tell.",
+                code="value-outside-domain",
             )
         return np.ascontiguousarray(given, np.uint64)
 
@@ -231,11 +234,15 @@ def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
     """Return the epsilon of a report exactly; UsageError outside of its range."""
     epsilon = rational(given)
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise UsageError(f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.")
+        raise UsageError(
+            f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.",
+            code="report-epsilon-range",
+        )
     if epsilon > WEAK_EPSILON and not allow_weak:
         raise UsageError(
             f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a smaller "
-            "one, or allow weak protection with allow_weak (--allow-weak)."
+            "one, or allow weak protection with allow_weak (--allow-weak).",
+            code="epsilon-weak",
         )
     return epsilon
 
@@ -243,9 +250,11 @@ def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
 def whole(value: object, name: str, least: int, most: int, of: str) -> int:
     """Return a whole number of a setting; UsageError outside of its range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise UsageError(f"{name} must be a whole number.")
+        raise UsageError(f"{name} must be a whole number.", code="setting-not-whole")
     if not least <= value <= most:
-        raise UsageError(f"{name} of {of} must lie between {least} and {most}.")
+        raise UsageError(
+            f"{name} of {of} must lie between {least} and {most}.", code="setting-out-of-range"
+        )
     return int(value)
 
 
@@ -262,6 +271,7 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
             int(fits.argmin()),
             f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another "
             "round or damaged, and nothing was added up.",
+            code="report-field-out-of-range",
         )
 
 

@@ -201,22 +201,33 @@ def _check_objective(context: click.Context) -> str | None:
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         if name in own and name not in options_of_grid(grid):
-            raise UsageError(f"{names[name]} is not for {grid}: grids.")
+            raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
         if name in NEEDS and options.get(NEEDS[name]) is None:
-            raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
+            raise UsageError(
+                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
+            )
     require_named(options)
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
-        raise UsageError("Give one of --weight, --target, --dominate and --for.")
+        raise UsageError(
+            "Give one of --weight, --target, --dominate and --for.", code="wishes-several"
+        )
     for name in ("method", "marginals"):
         if wishes and options[name] is not None:
-            raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.")
+            raise UsageError(
+                f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.",
+                code="option-not-for-wish",
+            )
     if options["chain"] and not wishes:
-        raise UsageError("--chain goes with --weight, --target, --dominate or --for.")
+        raise UsageError(
+            "--chain goes with --weight, --target, --dominate or --for.", code="chain-needs-wish"
+        )
     if wishes not in (["purpose"], ["dominate"]):
         for name in ("prior", "releases"):
             if options[name] is not None:
-                raise UsageError(f"--{name} goes with --for or --dominate.")
+                raise UsageError(
+                    f"--{name} goes with --for or --dominate.", code="option-needs-for-or-dominate"
+                )
     for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
@@ -273,7 +284,9 @@ def _wishes(given: Sequence[str], option: str) -> dict[int | str, float]:
         except ValueError:
             name = ""
         if not name or key in found:
-            raise UsageError(f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.")
+            raise UsageError(
+                f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.", code="wish-form"
+            )
         found[key] = number
     return found
 
@@ -301,13 +314,15 @@ def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
     """Return how the budget of a series is shared, if one is planned."""
     if options["snapshots"] is None:
         if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.")
+            raise UsageError(
+                "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
+            )
         return None
     from geodp.features.series.sharing import share_budget
     from geodp.mechanisms import mechanism
 
     if options["marginals"] is not None:
-        raise UsageError("A series has no --marginals.")
+        raise UsageError("A series has no --marginals.", code="series-has-no-marginals")
     method = mechanism(options["method"] or "pyramid")
     shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
     return share_budget(grid, method, terms_of(options), **shared)

@@ -181,7 +181,9 @@ def _choose(
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
-        raise UsageError("Add --epsilon, the budget, such as --epsilon 0.1.")
+        raise UsageError(
+            "Add --epsilon, the budget, such as --epsilon 0.1.", code="add-epsilon-budget-such-as"
+        )
     grid = grid_of(options)
     question.candidates(grid)
     request = read_request(options, grid)

@@ -55,13 +55,17 @@ def part_inputs(
     for text in given:
         time, equals, path = text.partition("=")
         if not equals or not path:
-            raise UsageError("Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.")
+            raise UsageError(
+                "Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.",
+                code="snapshot-form",
+            )
         refuse_url(path)
         if time in parted:
             raise UsageError(
                 f"The time {printable(time[:40])} is given twice; a series has every time once. If "
                 "several files make one snapshot, give their folder or a pattern: "
-                "2024-05='may/*.csv'."
+                "2024-05='may/*.csv'.",
+                code="snapshot-twice-given",
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
         parted[time] = tuple(map(Path, files))
@@ -164,7 +168,7 @@ def _publish(options: dict[str, Any]) -> str:
     inferred = complete(context, options)
     require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.")
+        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:

@@ -71,7 +71,10 @@ def _classes(text: str) -> tuple[int, ...]:
     """Read least people of size classes."""
     parts = text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
-        raise UsageError("--classes is written as whole numbers with commas between: 1,20,100.")
+        raise UsageError(
+            "--classes is written as whole numbers with commas between: 1,20,100.",
+            code="classes-form",
+        )
     return tuple(int(part) for part in parts)
 
 

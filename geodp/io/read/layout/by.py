@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from geodp.errors import InputError, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
@@ -59,7 +59,7 @@ class Resolved:
     def extend(self, grid: Grid) -> Grid:
         """Return the public grid with these attributes; UsageError where something is asked."""
         if self.asks:
-            raise UsageError(f"{self.asks[0][0].upper()}{self.asks[0][1:]}.")
+            raise UsageError(f"{self.asks[0][0].upper()}{self.asks[0][1:]}.", code="question-open")
         for one in self.axes:
             grid = grid.with_attribute(one.name, one.labels)
         return grid
@@ -80,12 +80,14 @@ def resolve(table: InputTable, named: Named) -> Resolved:
     if not all(names) or len({*names}) < len(names) or any({*",=*"} & {*one} for one in names):
         raise UsageError(
             "Attributes are given by their names, each of them once, with commas between (--by "
-            "sex,age, by=['sex', 'age'])."
+            "sex,age, by=['sex', 'age']).",
+            code="attribute-names-form",
         )
     if unnamed := next((name for name in named.labels if name and name not in names), None):
         raise UsageError(
             f"There are labels for {printable(unnamed)}, which is not among the attributes that "
-            "are named (--labels NAME=FILE, --by; labels=, by=)."
+            "are named (--labels NAME=FILE, --by; labels=, by=).",
+            code="labels-of-unnamed",
         )
     if stand_side_by_side(named.values):
         return Resolved(_label_all(named, names))
@@ -104,7 +106,8 @@ def resolve(table: InputTable, named: Named) -> Resolved:
             raise UsageError(
                 f"In the layout of the file the labels of {printable(other.name)} are "
                 f"{list_names(other.labels)}; leave other labels out (--labels, labels=), "
-                "or name the columns (--value LABEL=COLUMN, value={label: column})."
+                "or name the columns (--value LABEL=COLUMN, value={label: column}).",
+                code="in-layout-file-labels-leave",
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
@@ -116,7 +119,8 @@ def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
     if left := [name for name in names if name not in stated]:
         raise UsageError(
             f"Say the labels of {list_names(left)}, too (--labels '{printable(left[0])}=LABEL,"
-            "LABEL,...', labels=)."
+            "LABEL,...', labels=).",
+            code="say-labels-too-labels-label",
         )
     own = {one.name for one in named.attributes}
     return tuple(Attribute(name, stated[name]) for name in names if name not in own)
@@ -136,7 +140,8 @@ def _fitting(table: InputTable, names: Sequence[str]) -> Preset | None:
         raise presets.SeveralLayoutsError(
             f"Several presets fit this file, and {shown} may know the columns of "
             f"{list_names(names)} otherwise; choose one (--preset), or name the columns (--value "
-            "LABEL=COLUMN, value={label: column})."
+            "LABEL=COLUMN, value={label: column}).",
+            code="presets-disagree",
         )
     return found[0] if len(found) == 1 else None
 
@@ -158,7 +163,8 @@ def _resolve_long(
         if column in columns.values():
             raise UsageError(
                 f"The column {printable(column)} would be two attributes; say which is which "
-                "(--column NAME=COLUMN, columns=)."
+                "(--column NAME=COLUMN, columns=).",
+                code="column-of-two-attributes",
             )
         columns[name] = column
         facts.append(Fact(f"column of attribute {name}", column, known_by))
@@ -198,7 +204,8 @@ def _find_column(
     if len(found) > 1:
         raise UsageError(
             f"Several columns may be {printable(name)}: {list_names(found)}; say which one is "
-            f"({_column_option(name, found[0].strip())})."
+            f"({_column_option(name, found[0].strip())}).",
+            code="columns-of-one-attribute",
         )
     if found:
         return found[0].strip(), "file"
@@ -289,7 +296,8 @@ def _read_lists(
         if {*stated.get(name, labels)} != {*labels}:
             raise UsageError(
                 f"The labels of {printable(name)} are given twice and differ (--labels, "
-                "labels=); give one list."
+                "labels=); give one list.",
+                code="labels-given-twice-and-differ",
             )
         found[name] = labels
     return found, stated
@@ -298,9 +306,10 @@ def _read_lists(
 def _ask_whose(names: Sequence[str]) -> str:
     """Return what to say of a list that does not say for which attribute it is."""
     name = printable(names[0])
-    return (
+    return Rule(
+        "labels-of-which",
         f"Nothing says which of {list_names(names)} the list of labels is for; name it (--labels "
-        f"'{name}=FILE', labels={{{name!r}: ...}})."
+        f"'{name}=FILE', labels={{{name!r}: ...}}).",
     )
 
 
@@ -329,7 +338,8 @@ def _of_pairs(
     if not {*stated} <= {*names}:
         raise UsageError(
             "The grid has an attribute already, of another name; the columns of counts make all "
-            "attributes of a grid."
+            "attributes of a grid.",
+            code="attribute-of-other-name",
         )
     axes = tuple(one for one in attributes if one.name not in stated)
     order = [names.index(name) for name in (*stated, *(one.name for one in axes))]
@@ -367,7 +377,8 @@ def _meet(
             raise UsageError(
                 f"The pattern {printable(one)} says nothing about the columns that are meant; "
                 "write what their names have in common, and one * for what differs (--value "
-                "'F_*', value='F_*')."
+                "'F_*', value='F_*').",
+                code="pattern-says-nothing",
             )
         met = _meet_one(one, free)
         if not met:
@@ -391,6 +402,7 @@ def _require_header(table: InputTable, named: Named, met: Sequence[str]) -> None
             "header, name its column of codes (--code, code=).",
             file=table.name,
             row=1,
+            code="header-missing",
         )
 
 
@@ -448,7 +460,8 @@ class _Wide:
         if not names:
             raise UsageError(
                 f"The pattern meets several columns: {list_names([*self.met])}; name the "
-                "attribute that they make (--by NAME, by='NAME')."
+                "attribute that they make (--by NAME, by='NAME').",
+                code="pattern-meets-several",
             )
         stated = _stated_labels(self.named, names)
         preset = self.named.preset or _fitting(self.table, names)
@@ -470,7 +483,8 @@ class _Wide:
         if missing := next((one for one in every if one not in pairs), None):
             raise UsageError(
                 f"No column that meets the pattern is for {printable(','.join(missing))}; there "
-                f"are {list_names([*self.met])} (--value LABEL=COLUMN, value={{label: column}})."
+                f"are {list_names([*self.met])} (--value LABEL=COLUMN, value={{label: column}}).",
+                code="pattern-meets-none",
             )
         return _of_pairs(self.named, attributes, {one: pairs[one] for one in every}, "file")
 
@@ -502,7 +516,8 @@ class _Wide:
                 raise UsageError(
                     f"The columns {printable(pairs[labels])} and {printable(column)} would both "
                     f"be for {printable(','.join(labels))}; name the columns (--value "
-                    "LABEL=COLUMN, value={label: column})."
+                    "LABEL=COLUMN, value={label: column}).",
+                    code="columns-of-one-label",
                 )
             pairs[labels] = column
         return pairs
@@ -559,17 +574,22 @@ class _Wide:
         )
         attributes, column = list_names(names), printable(column)
         if found:
-            return (
+            return Rule(
+                "pattern-in-several-ways",
                 f"The column {column} meets the pattern in several ways, so that its label of "
-                f"{attributes} is in doubt; {say}."
+                f"{attributes} is in doubt; {say}.",
             )
         if any(name in stated for name in names):
             known = "; ".join(list_names(stated[name]) for name in names if name in stated)
-            return (
+            return Rule(
+                "pattern-column-without-label",
                 f"The column {column} meets the pattern and has not one of the labels {known} in "
-                f"its name; write a pattern that leaves it out, or {say}."
+                f"its name; write a pattern that leaves it out, or {say}.",
             )
-        return f"The pattern does not tell the labels of {attributes}; {say}."
+        return Rule(
+            "pattern-tells-no-labels",
+            f"The pattern does not tell the labels of {attributes}; {say}.",
+        )
 
 
 def _is_label(labels: Sequence[str], text: str) -> str | None:

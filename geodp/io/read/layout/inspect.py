@@ -135,7 +135,9 @@ def inspect(
     with unpack(path, None, member) as here:
         kind = kind_of(here)
         if encoding is not None and kind in (*RASTER, "parquet"):
-            raise UsageError("Only a text has an encoding (--encoding, encoding=).")
+            raise UsageError(
+                "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
+            )
         if kind in RASTER:
             return {"format": "raster", "raster": _raster(here)}
         opens = partial(

@@ -56,7 +56,9 @@ class Named:
 
     def __post_init__(self) -> None:
         if self.labels and not self.asks:
-            raise UsageError("Labels go with the names of attributes (--by, by=).")
+            raise UsageError(
+                "Labels go with the names of attributes (--by, by=).", code="labels-need-names"
+            )
 
     @property
     def asks(self) -> bool:

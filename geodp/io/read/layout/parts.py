@@ -10,16 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.names import match
 from geodp.io.read.rows.tally import MOST_PARTS
 
-TOO_MANY = (
+TOO_MANY = Rule(
+    "parts-too-many",
     f"The column has more than {MOST_PARTS:,} texts, and it tells the countries of a cell apart by "
-    "this table's layout; give the table as it was published."
+    "this table's layout; give the table as it was published.",
 )
 
 

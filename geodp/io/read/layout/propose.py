@@ -15,7 +15,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from geodp.errors import GeodpError, UsageError
+from geodp.errors import GeodpError, Rule, UsageError
 from geodp.grid.axes import JOINT
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
@@ -54,9 +54,10 @@ PLACES = frozenset((*OF_PLACES, "points"))
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
-NO_CELLS = (
+NO_CELLS = Rule(
+    "codes-not-of-one-level",
     "The codes of {} are not all of one {}, which --grid {} reads: codes are {}. Move all of them "
-    "to one {}, and export numbers as texts or whole numbers with all their digits."
+    "to one {}, and export numbers as texts or whole numbers with all their digits.",
 )
 
 ASK_AREA = (
@@ -291,7 +292,7 @@ def _of_preset(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a preset's options, its patterns as the names that they meet, and what it asks."""
     if preset.refused:
-        raise RefusedLayoutError(preset.refused)
+        raise RefusedLayoutError(preset.refused, code="layout-refused")
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
     for name in OF_COLUMNS:
         if name in options:
@@ -300,7 +301,8 @@ def _of_preset(
             if name != "value" and not met and PLACES.isdisjoint(given):
                 raise UsageError(
                     f"The preset {preset.name} has its {name} in a column {pattern!r}, which the "
-                    f"file does not have; name the column (--{name}), or choose another preset."
+                    f"file does not have; name the column (--{name}), or choose another preset.",
+                    code="preset-column-missing",
                 )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]

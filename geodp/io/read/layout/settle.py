@@ -84,15 +84,17 @@ def settle(reader: Located, paths: Given) -> Located:
     try:
         found = propose(first, given, named=named)
     except SeveralLayoutsError as error:
-        raise UsageError(SEVERAL.format(str(error).rpartition(": ")[2])) from None
+        raise UsageError(SEVERAL.format(str(error).rpartition(": ")[2]), code=error.code) from None
     except UsageError as error:
-        raise UsageError(say_in_python(str(error))) from None
+        raise UsageError(say_in_python(str(error)), code=error.code) from None
     fields, asks = _fields(reader, found.options), [*found.asks]
     if "pairs" in found.options and len(reader.grid.places) < 2:
         ends = [one.partition("=")[2] for one in found.options.get("column", ())]
         asks.append(JOURNEYS.format(" and ".join(ends)))
     if asks:
-        raise UsageError(f"Before it can be read, {say_in_python('; '.join(asks))}.")
+        raise UsageError(
+            f"Before it can be read, {say_in_python('; '.join(asks))}.", code="layout-incomplete"
+        )
     return replace(reader, **fields)
 
 

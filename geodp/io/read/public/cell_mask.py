@@ -50,11 +50,15 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
     """
     system, level = find_cells(spec)
     if not source.strip():
-        raise UsageError("A mask needs its public source in words (--mask-source, source=).")
+        raise UsageError(
+            "A mask needs its public source in words (--mask-source, source=).",
+            code="mask-source-missing",
+        )
     if kind_of(path) in RASTER:
         raise UsageError(
             f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "
-            "(--mask)."
+            "(--mask).",
+            code="mask-is-raster",
         )
     if Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
         return CellMask(source, Outlines(_read_shapes(path)))
@@ -91,5 +95,6 @@ def _read_shapes(path: FilePath) -> NDArray[Any]:
             "which way around the Earth it goes: cut it in two there, or let its longitudes go on "
             "beyond 180.",
             file=os.fspath(path),
+            code="outline-jumps",
         )
     return np.array([part for shape in shapes for part in parts_within(shape)], object)

@@ -63,7 +63,8 @@ def open_public(
         if len(tables) != 1:
             raise UsageError(
                 f"The archive holds several tables; name that of the {what} (--public-file "
-                f"{name}.member=NAME, member=)."
+                f"{name}.member=NAME, member=).",
+                code="public-archive-ambiguous",
             )
         return tables[0]
     more = OF_PUBLIC.format(name=name, flag=flag, word=flag.replace("-", "_"))

@@ -123,11 +123,13 @@ def align_array(
     if {*array.dims} != {*names}:
         raise UsageError(
             f"The array must have the dimensions {', '.join(names)}, and has {own}; x= and y= say "
-            "which are columns and rows."
+            "which are columns and rows.",
+            code="array-dimensions-and-x-and",
         )
     if not {*names} <= {*array.coords}:
         raise UsageError(
-            f"The array must have coordinates of {own}: middles of columns and rows, and labels."
+            f"The array must have coordinates of {own}: middles of columns and rows, and labels.",
+            code="array-coordinates-middles-columns-and",
         )
     require_plane(array, place.crs)
     dense = numbers_of(array, names)
@@ -174,7 +176,8 @@ def numbers_of(array: Any, dimensions: Sequence[str]) -> NDArray[Any]:
     if dense.dtype.kind not in "iuf":
         raise UsageError(
             f"Counts are real numbers, and the array has the type {dense.dtype}; convert it first: "
-            "array.astype('int64')."
+            "array.astype('int64').",
+            code="array-not-real",
         )
     return dense.view(signed_as(array.attrs, dense.dtype))
 
@@ -192,7 +195,8 @@ def read_array(
     if before and any(attributes.get(name) is not None for name in PACKED):
         raise UsageError(
             "The array says in attrs that it is still packed and in encoding that it is not "
-            f"({before[0]}); delete the one that is wrong."
+            f"({before[0]}); delete the one that is wrong.",
+            code="array-packed-twice",
         )
     found = read_stored(attributes, dtype, unit=unit, missing=missing)
     if before:
@@ -232,7 +236,8 @@ def require_plane(array: Any, wanted: str | None) -> None:
         if not same_plane(written, wanted):
             raise UsageError(
                 f"The array is in another CRS than the grid ({wanted}), or in none that is known; "
-                "choose a grid in its CRS, as warping makes counts of fractions."
+                "choose a grid in its CRS, as warping makes counts of fractions.",
+                code="array-crs-differs",
             )
 
 
@@ -261,7 +266,8 @@ def _crs_of(array: Any) -> Iterator[Any]:
     if name and name not in array.coords:
         raise UsageError(
             f"The array names its CRS ({name}) and does not hold it; open the file with "
-            "decode_coords='all', or delete the attribute grid_mapping."
+            "decode_coords='all', or delete the attribute grid_mapping.",
+            code="array-crs-not-held",
         )
     for one in {name, *NAMES} & {*array.coords}:
         attributes = array.coords[one].attrs
@@ -271,7 +277,8 @@ def _crs_of(array: Any) -> Iterator[Any]:
         turned = str(attributes.get("GeoTransform", "")).split()
         if len(turned) == 6 and any(turned[number].strip("-+0.e") for number in (2, 4)):
             raise UsageError(
-                "The array is rotated (GeoTransform), so that its cells are not those of a grid."
+                "The array is rotated (GeoTransform), so that its cells are not those of a grid.",
+                code="array-rotated",
             )
     for stated in (array.attrs.get("crs"), getattr(getattr(array, "rio", None), "crs", None)):
         if stated is not None:
@@ -284,7 +291,7 @@ def _floats(column: Any) -> NDArray[np.float64]:
         return np.asarray(column, np.float64)
     except (TypeError, ValueError):
         pass  # its words quote what it failed on
-    raise UsageError("Coordinates are numbers.")
+    raise UsageError("Coordinates are numbers.", code="coordinates-not-numbers")
 
 
 def _rows_and_columns(
@@ -312,7 +319,8 @@ def _rows_and_columns(
         if away.any() or np.unique(number).size < number.size:
             raise UsageError(
                 "The coordinates of the array must be the middles of the grid's columns and rows, "
-                "each once; bring the array onto the grid first."
+                "each once; bring the array onto the grid first.",
+                code="coordinates-not-middles",
             )
     return [row, col]
 
@@ -325,6 +333,7 @@ def _numbers(labels: Sequence[str], found: NDArray[Any]) -> NDArray[np.int64]:
     if (numbers < 0).any():
         raise UsageError(
             "A label of the array is none of the grid's attribute; name them alike, or leave out "
-            "the others: array.sel(...)."
+            "the others: array.sel(...).",
+            code="label-array-none-grid-s",
         )
     return numbers

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.input_files import ArrowStream, Given, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
@@ -28,15 +28,17 @@ BATCH = 1 << 18
 """Rows that are looked at at once."""
 
 
-ENGINE = (
+ENGINE = Rule(
+    "engine-failed",
     "The table's own library failed to hand it over, in words that may quote a value; run its "
-    "query by itself where those may be read, and give the result."
+    "query by itself where those may be read, and give the result.",
 )
 
 
-SERIES = (
+SERIES = Rule(
+    "series-not-a-frame",
     "A series is one column; give a frame that has the codes of cells as a column, too: "
-    "series.reset_index(name='n'), with code= and value='n'."
+    "series.reset_index(name='n'), with code= and value='n'.",
 )
 
 WKB = b"geoarrow.wkb"
@@ -120,7 +122,9 @@ class ArrowTable:
             raise
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
-            rule = "A column holds values of several types; give it one."
+            rule = Rule(
+                "column-types-mixed", "A column holds values of several types; give it one."
+            )
         except Exception:  # whatever the library whose table it is raises, with values in it
             pass
         raise InputError(rule, file=name)
@@ -142,7 +146,10 @@ class ArrowTable:
             encoding != WKB
             and encoding.decode(errors="replace").removeprefix("geoarrow.") not in NATIVE
         ):
-            rule = f"The column {name} holds geometries in another encoding; give them as WKB."
+            rule = Rule(
+                "geometry-encoding",
+                f"The column {name} holds geometries in another encoding; give them as WKB.",
+            )
             raise InputError(rule, file=self.name)
         try:
             crs = parse_json(metadata or b"{}").get("crs")
@@ -209,7 +216,10 @@ def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]
         while high - low > 1:  # the first half that is bad holds the first bad row
             middle = (low + high) // 2
             low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
-        rule = "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again."
+        rule = Rule(
+            "arrow-text-not-utf8",
+            "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again.",
+        )
         raise InputError(rule, file=name, row=first + low + 1)
     return found
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
@@ -52,9 +52,10 @@ MEMBER = (
     " If this member of the archive is no table, or not the one that is meant, name the one that "
     "is (--member, member=)."
 )
-NO_OTHER_ROWS = (
+NO_OTHER_ROWS = Rule(
+    "rows-need-text",
     "Only texts and workbooks have rows above their header or below their table (--header-row, "
-    "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out."
+    "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out.",
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
@@ -116,7 +117,9 @@ class Rows:
         try:
             yield
         except CodeError as error:
-            rule = error.rule if column is None else f"Column {column}: {error.rule}"
+            rule = (
+                error.rule if column is None else Rule(error.code, f"Column {column}: {error.rule}")
+            )
             raise self.error(error.position, rule) from None
 
 
@@ -161,7 +164,8 @@ def open_tables(
     ):
         raise UsageError(
             "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; left "
-            "out, it is found."
+            "out, it is found.",
+            code="delimiter-form",
         )
     if encoding is not None:
         try:
@@ -173,11 +177,15 @@ def open_tables(
         if not ascii_alike:
             raise UsageError(
                 "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
-                "encoding=)."
+                "encoding=).",
+                code="encoding-unknown",
             )
     span = Span(header_row, last_row, first_row)
     if isinstance(paths, LabelledArray):
-        raise UsageError("An array of xarray is a raster: geodp.read(array, grid), or read_raster.")
+        raise UsageError(
+            "An array of xarray is a raster: geodp.read(array, grid), or read_raster.",
+            code="array-xarray-raster-geodp-read",
+        )
     if isinstance(paths, ArrowStream):
         if span.is_named:
             raise UsageError(NO_OTHER_ROWS)
@@ -327,7 +335,11 @@ def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bo
         if not one.mask.true_count:
             unmet.append(str(term))
         elif term.has_one_spelling and not survey.spell(term, *one.spellings):
-            raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
+            raise InputError(
+                f"Column {term.column}: {term.two_spellings}",
+                file=table.name,
+                code="where-spelt-variously",
+            )
     if unmet:
         survey.leave_out(table.name, table.declared_rows, unmet)
     return not unmet
@@ -363,8 +375,11 @@ def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> in
                 f"Several columns are named '{wanted}'; give each a name of its own in the file.",
                 file=table.name,
                 row=_header_row(table),
+                code="columns-alike",
             )
-    rule = f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+    rule = Rule(
+        "column-unknown", f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+    )
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 

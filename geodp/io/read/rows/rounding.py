@@ -44,6 +44,7 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
                 int(good.argmin()),
                 "a count must be finite, not negative, and below 2**53; name a number that means "
                 "nobody as missing (--missing, missing=).",
+                code="count-form",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)

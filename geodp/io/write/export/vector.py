@@ -76,7 +76,8 @@ class FlatGeobuf(Export):
             from pyogrio.raw import write_arrow
         except ModuleNotFoundError:
             raise UsageError(
-                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg."
+                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg.",
+                code="library-missing",
             ) from None
         table, view = sheet.table, sheet.view
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))

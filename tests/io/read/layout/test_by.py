@@ -14,6 +14,7 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
 from tests.command import geodp as command
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 CODES = ("53394611", "53394526")
@@ -108,15 +109,15 @@ def test_labels_are_never_taken_from_records():
 @pytest.mark.parametrize(
     ("header", "options", "rule"),
     [
-        ("SEXE,Gender", {}, "Several columns may be sex: SEXE, Gender; say .*--column 'sex=SEXE'"),
-        ("a,b", {}, "No column is named 'sex'; there are code, a, b, n. Say which column is sex"),
-        ("sex,sex", {}, "Several columns may be sex: sex, sex"),
-        ("sex,a", {"by": ["sex", "sex"]}, "each of them once"),
-        ("sex,a", {"by": ["sex*age"]}, "Attributes are given by their names"),
-        ("sex,a", {"labels": {"sex": "mf", "job": ["x"]}}, "labels for job, which is not among"),
-        ("sex,a", {"by": ()}, "Labels go with the names of attributes"),
-        ("sex,a", {"by": ["sex", "Geschlecht"]}, "The column sex would be two attributes"),
-        ("sex,a", {"columns": {"sex": "q"}}, "No column is named 'q'"),
+        ("SEXE,Gender", {}, "columns-of-one-attribute: sex: SEXE, Gender.*--column 'sex=SEXE'"),
+        ("a,b", {}, r"column-unknown: 'sex'.*code, a, b, n.*\bsex\b"),
+        ("sex,sex", {}, "columns-of-one-attribute: sex: sex, sex"),
+        ("sex,a", {"by": ["sex", "sex"]}, "attribute-names-form"),
+        ("sex,a", {"by": ["sex*age"]}, "attribute-names-form"),
+        ("sex,a", {"labels": {"sex": "mf", "job": ["x"]}}, r"labels-of-unnamed: \bjob\b"),
+        ("sex,a", {"by": ()}, "labels-need-names"),
+        ("sex,a", {"by": ["sex", "Geschlecht"]}, "column-of-two-attributes"),
+        ("sex,a", {"columns": {"sex": "q"}}, "column-unknown: 'q'"),
     ],
 )
 def test_what_is_in_doubt_is_asked_with_the_candidates(header, options, rule):
@@ -130,7 +131,7 @@ def test_what_is_in_doubt_is_asked_with_the_candidates(header, options, rule):
     given = {"by": ["sex"], "labels": lists, **options}
     if isinstance(given["labels"].get("sex"), str):
         given["labels"] = {"sex": ["m", "f"], "job": ["x"]}
-    with pytest.raises((UsageError, InputError), match=rule):
+    with refuses((UsageError, InputError), rule):
         geodp.read_table(table, grid=GRID, code="code", value="n", **given)
 
 
@@ -172,7 +173,7 @@ def test_hours_are_standard_however_they_are_stored(values):
     "values", [[8, 24], [8.0, 8.5], ["8", "08:30"], ["8", ""], ["8", None], ["8", "T"]]
 )
 def test_one_odd_record_is_refused_with_its_row(values):
-    with pytest.raises(InputError, match="labels of the attribute") as refused:
+    with refuses(InputError, "label-not-of-attribute") as refused:
         geodp.read_table(rows("hour", values), grid=GRID, code="code", value="n", by="hour")
     assert refused.value.row == 2
 
@@ -181,7 +182,7 @@ def test_unknown_is_a_label_where_the_list_has_it():
     table = rows("sex", ["m", "unknown"], "sex")
     lists = {"sex": ["m", "f"]}
     given = {"grid": GRID, "code": "code", "value": "n", "by": "sex"}
-    with pytest.raises(InputError, match="the labels of the attribute are m, f"):
+    with refuses(InputError, r"label-not-of-attribute: \bm, f\b"):
         geodp.read_table(table, **given, labels=lists)
     found = geodp.read_table(table, **given, labels={"sex": ["m", "f", "unknown"]})
     assert people(found) == {("m",): 1, ("unknown",): 2}
@@ -195,9 +196,9 @@ def test_a_list_without_a_name_is_for_the_attribute_that_has_no_other(tmp_path):
     grid = GRID.with_attribute("sex", ["f", "m"])
     found = geodp.read_table(frame, grid=grid, **given, labels=path)
     assert [one.labels for one in found.grid.attributes] == [("f", "m"), ("0-64", "65+")]
-    with pytest.raises(UsageError, match="Nothing says which of sex, age the list of labels is"):
+    with refuses(UsageError, "labels-of-which"):
         geodp.read_table(frame, grid=GRID, **given, labels=path)
-    with pytest.raises(UsageError, match="The labels of sex are given twice and differ"):
+    with refuses(UsageError, "labels-differ"):
         geodp.read_table(frame, grid=grid, **given, labels={"sex": ["m", "w"]})
 
 
@@ -240,32 +241,32 @@ def test_a_pattern_pairs_columns_by_their_names_and_never_by_order(
         (
             "F_0_4 F_5_9 F_total",
             {"labels": {"age": ["0-4", "5-9"]}},
-            "F_total meets the pattern and",
+            "pattern-column-without-label: F_total",
         ),
-        ("F_0_4 F_5_9", {"labels": {"age": ["0-4", "5-9", "10+"]}}, r"pattern is for 10\+; there"),
-        ("F_0_4 F_5_9", {"by": ()}, "meets several columns: F_0_4, F_5_9; name the attribute"),
-        ("F_0_4 F_5_9", {"value": "*"}, "The pattern . says nothing about the columns"),
-        ("F_0_4 F_5_9", {"value": "F_**"}, "says nothing about the columns"),
-        ("F_0_4 F_5_9", {"value": "Z*"}, "No column is named 'Z.'; there are code, F_0_4"),
-        ("M_0_4 F_0_4", {"value": "*_*", "by": "sex,age"}, "M_0_4 meets the pattern in several"),
-        ("M_a M_b F_a", {"value": "*_*", "by": "sex,age"}, "pattern is for F,b; there are M_a"),
-        ("F_a F_b", {"by": "sex,age"}, "does not tell the labels of sex, age; write"),
-        ("F_a F-a", {"value": "F*"}, "The columns F_a and F-a would both be for a"),
-        ("F_a F_b", {"labels": {"sex": ["a"]}}, "labels for sex, which is not among"),
+        ("F_0_4 F_5_9", {"labels": {"age": ["0-4", "5-9", "10+"]}}, r"pattern-meets-none: 10\+"),
+        ("F_0_4 F_5_9", {"by": ()}, "pattern-meets-several: F_0_4, F_5_9"),
+        ("F_0_4 F_5_9", {"value": "*"}, "pattern-says-nothing"),
+        ("F_0_4 F_5_9", {"value": "F_**"}, "pattern-says-nothing"),
+        ("F_0_4 F_5_9", {"value": "Z*"}, "column-unknown: 'Z.'.*code, F_0_4"),
+        ("M_0_4 F_0_4", {"value": "*_*", "by": "sex,age"}, "pattern-in-several-ways: M_0_4"),
+        ("M_a M_b F_a", {"value": "*_*", "by": "sex,age"}, r"pattern-meets-none: F,b.*\bM_a\b"),
+        ("F_a F_b", {"by": "sex,age"}, "pattern-tells-no-labels"),
+        ("F_a F-a", {"value": "F*"}, r"columns-of-one-label: \bF_a\b"),
+        ("F_a F_b", {"labels": {"sex": ["a"]}}, r"labels-of-unnamed: \bsex\b"),
     ],
 )
 def test_a_pattern_that_does_not_tell_each_label_is_refused(header, options, rule):
     columns = {name: [1, 2] for name in header.split()}
     table = pa.table({"code": CODES, **columns})
     given = {"value": "F_*", "by": "age", **options}
-    with pytest.raises((UsageError, InputError), match=rule):
+    with refuses((UsageError, InputError), rule):
         geodp.read_table(table, grid=GRID, code="code", **given)
 
 
 def test_a_first_row_of_data_is_never_quoted(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"{CODES[0]},12,13\n{CODES[1]},14,15\n")
-    with pytest.raises(InputError, match="first row looks like data") as refused:
+    with refuses(InputError, "header-missing") as refused:
         geodp.read_table(path, grid=GRID, value="1*", by="age")
     assert "12" not in str(refused.value)
     path.write_text(f"mesh,0-4,5-9\n{CODES[0]},1,2\n")
@@ -302,7 +303,7 @@ def test_a_layout_with_columns_side_by_side_has_its_labels(options, who, tmp_pat
     found = geodp.read_table(path, grid=GRID, by="sex", **options)
     assert people(found) == {("男",): 4, ("女",): 6}
     assert {known for _, known in facts(found, "label of column").values()} <= {who, "file"}
-    with pytest.raises(UsageError, match="In the layout of the file the labels of sex are 男, 女"):
+    with refuses(UsageError, r"layout-has-labels: \bsex\b.*男, 女"):
         geodp.read_table(path, grid=GRID, by="sex", labels={"sex": ["m", "f"]})
 
 
@@ -314,7 +315,7 @@ def test_points_have_attributes_by_name_too():
     found = geodp.read_points(frame, **given, labels={"sex": ["m", "f"]})
     assert people(found) == {("m",): 1, ("f",): 2}
     assert facts(found, "column of") == {"column of attribute sex": ("sexe", "file")}
-    with pytest.raises(UsageError, match="Say all labels of sex as its column sexe writes them"):
+    with refuses(UsageError, r"question-open: \bsex\b.*\bsexe\b"):
         geodp.read_points(frame, **given)
 
 

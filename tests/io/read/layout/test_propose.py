@@ -7,6 +7,7 @@ from geodp.io.read.layout import presets
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import Preset, find_preset
 from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
+from tests.refusals import refuses
 
 CODES = "53394611,5\n53394526,7\n"
 
@@ -128,8 +129,8 @@ def test_a_preset_whose_column_is_not_there_is_refused_by_its_name(option, write
     """And not read by the column that looks like it."""
     preset = Preset.of("ours", f'[options]\n{option} = "CELL*|Zelle"\n')
     path = write(f"mesh,n\n{CODES}")
-    words = rf"The preset ours has its {option} in a column 'CELL\*\|Zelle'.*--{option}"
-    with pytest.raises(UsageError, match=words):
+    rule = rf"preset-column-missing: ours .*\b{option}\b.*'CELL\*\|Zelle'.*--{option}"
+    with refuses(UsageError, rule):
         propose(path, {}, preset)
     assert propose(path, {"code": "mesh"}, preset).options["value"] == ["n"]
     assert propose(write(f"CELL_1,n\n{CODES}"), {}, preset).options[option] == "CELL_1"
@@ -150,7 +151,7 @@ def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
     twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
     monkeypatch.setattr(presets, "presets", lambda: twins)
     monkeypatch.setattr(presets, "_find_fitting", presets._find_fitting.__wrapped__)
-    with pytest.raises(UsageError, match=r"--preset\): a, b"):
+    with refuses(UsageError, r"presets-several-fit: --preset\): a, b"):
         propose(write(f"mesh,n\n{CODES}"), {})
 
 
@@ -304,19 +305,22 @@ def test_one_odd_cell_turns_no_reading_into_another(write):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("h3,n\n608692970719018\u0663,5\n", "15 hexadecimal digits"),
-        ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "all their digits"),
-        (f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}", "one resolution"),
+        ("h3,n\n608692970719018\u0663,5\n", "codes-not-of-one-level: 15 hexadecimal"),
+        ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "codes-not-of-one-level"),
+        (
+            f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
+            "codes-not-of-one-level: resolution",
+        ),
         (
             f"hex_id,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
-            "one resolution",  # though all of them are tokens of S2 of one level
+            "codes-not-of-one-level: resolution",  # though all are tokens of S2 of one level
         ),
-        ("s2,n\nzzz,5\n", "tokens"),
-        (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "one level"),
+        ("s2,n\nzzz,5\n", "codes-not-of-one-level: tokens"),
+        (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "codes-not-of-one-level"),
     ],
 )
 def test_other_cells_that_are_no_squares_are_refused(text, words, write):
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         propose(write(text), {"contribution": 1})
 
 
@@ -350,7 +354,7 @@ def test_another_case_has_the_domain_and_the_contribution_of_the_layout(spell, w
 def test_of_two_censuses_with_one_header_the_operator_says_which(write):
     header = "gitter_id_1km;x_mp_1km;y_mp_1km;einwohner"
     path = write(f"{header}\nCRS3035RES1000mN2600000E4695000;1;2;4\n")
-    with pytest.raises(UsageError, match=r"choose one \(--preset\): zensus2011, zensus2022"):
+    with refuses(UsageError, r"presets-several-fit: \(--preset\): zensus2011, zensus2022"):
         propose(path, {})
     found = propose(path, {}, find_preset("zensus2022"))
     assert found.options["bounds"] == [4000000, 2600000, 4700000, 3600000]
