@@ -78,9 +78,12 @@ def open_card(folder: Path) -> Card | Kind:
             code="card-schema-unknown",
         )
     card = Card.from_json(plain)
-    require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
+    require(
+        NAME.fullmatch(card.name) is not None,
+        Rule("card-name-no-file", "The card's name is no file name."),
+    )
     inside = all(_inside(file.name, card) for file in card.files)
-    require(inside, "The card lists a file outside the folder.")
+    require(inside, Rule("card-file-outside", "The card lists a file outside the folder."))
     return card
 
 

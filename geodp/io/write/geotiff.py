@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -260,6 +261,22 @@ UNCOMPRESSED = 1 << 30
 """Largest draft that is not compressed, in bytes: it is read again a moment later."""
 
 
+_forked = False
+"""Whether this process was forked from one that may have had threads of GDAL.
+
+They do not come along, and GDAL would wait for them for ever.
+"""
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
 @contextmanager
 def open_gdal() -> Iterator[None]:
     """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
@@ -301,7 +318,8 @@ def pack(draft: Path, path: Path, **others: str) -> None:
         factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
         if factors:
             draw.build_overviews(factors, Resampling.average)
-    rasterio.shutil.copy(draft, path, **{**COPY, **others})
+    alone = {"NUM_THREADS": "1"} if _forked else {}
+    rasterio.shutil.copy(draft, path, **{**COPY, **alone, **others})
     draft.unlink()
 
 
