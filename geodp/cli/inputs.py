@@ -153,7 +153,7 @@ def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
     if "" in lists:
         raise UsageError(
             "Say of which attribute the list of labels is (--labels NAME=FILE).",
-            code="say-which-attribute-list-labels",
+            code="labels-of-which-attribute",
         )
     return [*found, *(Attribute(name, labels) for name, labels in lists.items())]
 
@@ -275,7 +275,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if attributes is not None and not grid.attributes:
         raise UsageError(
             "--attribute-order goes with attributes (--by, --labels) only.",
-            code="attribute-order-goes-with-attributes",
+            code="attribute-order-without-attributes",
         )
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy
@@ -506,7 +506,7 @@ def _needed(options: Mapping[str, Any], name: str) -> Any:
         raise UsageError(
             f"Add --{name}: a regular grid on the Earth takes --crs, --origin and --cell together, "
             "such as --crs EPSG:3035 --origin 4000000 3000000 --cell 1000.",
-            code="add-regular-grid-on-earth",
+            code="regular-grid-option-missing",
         )
     return options[name]
 

@@ -489,7 +489,7 @@ def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], di
     if said or not isinstance(options, dict) or not isinstance(metadata, dict):
         raise UsageError(
             f"The recipe {path} has one table, [options], and beside it only [metadata].",
-            code="recipe-one-table-options-and",
+            code="recipe-tables",
         )
     return {_name(name.replace("-", "_")): value for name, value in options.items()}, metadata
 

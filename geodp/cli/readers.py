@@ -369,7 +369,7 @@ def _type_of(asked: Asked, value: Any) -> Any:
     if asked.convert is not None:
         value = asked.convert(value)
     if asked.required and value is None:
-        raise UsageError(f"Add {option.flag}: {option.help}", code="add")
+        raise UsageError(f"Add {option.flag}: {option.help}", code="option-missing")
     return value
 
 

@@ -72,7 +72,7 @@ class Grid:
             raise UsageError(
                 "The grid of published cells is made by Grid.mesh('jis:half'), one of equal cells "
                 "by Grid.regular((rows, columns)).",
-                code="grid-published-cells-made-by",
+                code="grid-from-name",
             )
         if self.places[len(KINDS) - 1 :]:
             raise UsageError(

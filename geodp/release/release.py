@@ -156,7 +156,7 @@ class Release(InMemory):
             if not hasattr(region, "columns"):
                 raise UsageError(
                     "Give a frame of the polygons: estimate(series.to_frame('geometry')).",
-                    code="give-frame-polygons-estimate-series",
+                    code="polygons-no-frame",
                 )
             if method != CLOSED_FORM:
                 raise UsageError(

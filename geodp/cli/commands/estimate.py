@@ -38,9 +38,7 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --polygons cities.geojson --method simulation
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError(
-            "Say what to estimate: --polygons or --area.", code="say-what-to-estimate-polygons"
-        )
+        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval

@@ -48,7 +48,7 @@ def _list_and_end(context: click.Context, questions: list[Question]) -> None:
     flags = ", ".join(dict.fromkeys(one.option for one in questions))
     raise UsageError(
         f"There is no terminal to ask on; answer by options: {flags}.",
-        code="there-no-terminal-to-ask",
+        code="no-terminal",
     )
 
 

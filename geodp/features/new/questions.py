@@ -96,7 +96,7 @@ def split_words(answer: str) -> list[str]:
         return list(lexer)
     except ValueError:
         raise UsageError(
-            "A quotation mark has no other that ends it.", code="quotation-mark-no-other-ends"
+            "A quotation mark has no other that ends it.", code="answer-quote-open"
         ) from None
 
 

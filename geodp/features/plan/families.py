@@ -78,7 +78,7 @@ class Objective:
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
             raise UsageError(
-                f"Families of regions are {', '.join(FAMILIES)}.", code="families-regions"
+                f"Families of regions are {', '.join(FAMILIES)}.", code="region-family-unknown"
             )
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(
@@ -154,7 +154,7 @@ class Objectives:
                 raise UsageError(
                     "Objectives are written FAMILY or FAMILY=WEIGHT with commas between, such as "
                     "municipalities=3,cells,polygons:10km2,relative.",
-                    code="objectives-written-family-or-family",
+                    code="objectives-form",
                 )
             found.append(Objective(family, number, size))
         return cls(tuple(found), relative)
@@ -210,7 +210,7 @@ def draw_families(
             if polygons is None:
                 raise UsageError(
                     f"The polygons of {Path(one.file).name} are not given.",
-                    code="polygons-not-given",
+                    code="polygons-missing",
                 )
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
@@ -394,7 +394,7 @@ def _size_of(text: str) -> float:
         raise UsageError(
             "Polygons are of an area such as 10km2, of cells such as 64, or of a file such as "
             "districts.geojson.",
-            code="polygons-area-such-as-10km2",
+            code="polygons-size-form",
         )
     return number
 

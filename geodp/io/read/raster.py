@@ -96,7 +96,7 @@ class Raster(Reader):
         if self.band is not None or self.member is not None:
             raise UsageError(
                 "An array has no bands and no members: choose a part of it first.",
-                code="array-no-bands-and-no",
+                code="array-has-no-bands",
             )
         axes = (self.x, self.y)
         found = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
@@ -129,7 +129,7 @@ class Raster(Reader):
         if self.x is not None or self.y is not None:
             raise UsageError(
                 "x= and y= name dimensions of an array in memory; a file has its own.",
-                code="x-and-y-name-dimensions",
+                code="dimensions-of-file",
             )
         place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
         with ExitStack() as held:

@@ -79,5 +79,5 @@ def _require_rows(found: list[Any], part: Any, start: int, grid: Any) -> None:
     )
     require(same, Rule("geopackage-rows-differ", "It has other rows than the Parquet file."))
     raise VerificationError(
-        "Its outlines are not those of the codes' cells.", code="outlines-not-those-codes-cells"
+        "Its outlines are not those of the codes' cells.", code="geopackage-outlines-differ"
     )

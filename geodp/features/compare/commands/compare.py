@@ -178,7 +178,7 @@ def _require_fitting(context: click.Context) -> None:
             "Say what to compare: --area CODE, repeatable, or --polygons FILE, with --conservative "
             "where the releases have no negative counts; or --cells of two releases that have "
             "them. geodp diff OLD NEW estimates changes of cells of any two.",
-            code="say-what-to-compare-area",
+            code="compare-what",
         )
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError(

@@ -182,7 +182,7 @@ def _choose(
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
         raise UsageError(
-            "Add --epsilon, the budget, such as --epsilon 0.1.", code="add-epsilon-budget-such-as"
+            "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
         )
     grid = grid_of(options)
     question.candidates(grid)

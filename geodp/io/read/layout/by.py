@@ -107,7 +107,7 @@ def resolve(table: InputTable, named: Named) -> Resolved:
                 f"In the layout of the file the labels of {printable(other.name)} are "
                 f"{list_names(other.labels)}; leave other labels out (--labels, labels=), "
                 "or name the columns (--value LABEL=COLUMN, value={label: column}).",
-                code="in-layout-file-labels-leave",
+                code="labels-of-layout-differ",
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
@@ -120,7 +120,7 @@ def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
         raise UsageError(
             f"Say the labels of {list_names(left)}, too (--labels '{printable(left[0])}=LABEL,"
             "LABEL,...', labels=).",
-            code="say-labels-too-labels-label",
+            code="labels-missing",
         )
     own = {one.name for one in named.attributes}
     return tuple(Attribute(name, stated[name]) for name in names if name not in own)
@@ -297,7 +297,7 @@ def _read_lists(
             raise UsageError(
                 f"The labels of {printable(name)} are given twice and differ (--labels, "
                 "labels=); give one list.",
-                code="labels-given-twice-and-differ",
+                code="labels-stated-twice",
             )
         found[name] = labels
     return found, stated

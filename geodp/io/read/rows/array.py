@@ -124,12 +124,12 @@ def align_array(
         raise UsageError(
             f"The array must have the dimensions {', '.join(names)}, and has {own}; x= and y= say "
             "which are columns and rows.",
-            code="array-dimensions-and-x-and",
+            code="array-dimensions-differ",
         )
     if not {*names} <= {*array.coords}:
         raise UsageError(
             f"The array must have coordinates of {own}: middles of columns and rows, and labels.",
-            code="array-coordinates-middles-columns-and",
+            code="array-without-coordinates",
         )
     require_plane(array, place.crs)
     dense = numbers_of(array, names)
@@ -334,6 +334,6 @@ def _numbers(labels: Sequence[str], found: NDArray[Any]) -> NDArray[np.int64]:
         raise UsageError(
             "A label of the array is none of the grid's attribute; name them alike, or leave out "
             "the others: array.sel(...).",
-            code="label-array-none-grid-s",
+            code="array-label-unknown",
         )
     return numbers

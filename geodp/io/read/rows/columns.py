@@ -184,7 +184,7 @@ def open_tables(
     if isinstance(paths, LabelledArray):
         raise UsageError(
             "An array of xarray is a raster: geodp.read(array, grid), or read_raster.",
-            code="array-xarray-raster-geodp-read",
+            code="array-is-raster",
         )
     if isinstance(paths, ArrowStream):
         if span.is_named:

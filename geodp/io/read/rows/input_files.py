@@ -239,7 +239,7 @@ def list_paths(paths: Given) -> list[FilePath]:
         raise UsageError(
             "Give files here; a table in memory is read by read_table or read_points, an array by "
             "read_raster.",
-            code="give-files-here-table-in",
+            code="files-expected",
         )
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:

@@ -96,7 +96,7 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         if attribute is None:
             raise UsageError(
                 "Columns by labels need the attribute's name (by=).",
-                code="columns-by-labels-need-attribute",
+                code="columns-without-attribute",
             )
         grid = with_values(grid, attribute, [_written(label) for label in values])
     if isinstance(values, Mapping):
@@ -159,13 +159,13 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         raise UsageError(
             "Several columns of counts need the name of the attribute that tells them apart (--by "
             "sex, by='sex').",
-            code="several-columns-counts-need-name",
+            code="columns-of-counts-without-attribute",
         )
     if JOINT in attribute:
         raise UsageError(
             f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
             "attributes (--labels NAME=LABEL,LABEL..., repeatable), or a preset that has them.",
-            code="columns-joint-table-need-labels",
+            code="joint-columns-without-labels",
         )
     parted = [value.partition("=") for value in values]
     labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
