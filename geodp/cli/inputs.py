@@ -275,7 +275,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if attributes is not None and not grid.attributes:
         raise UsageError(
             "--attribute-order goes with attributes (--by, --labels) only.",
-            code="attribute-order-without-attributes",
+            code="attribute-order-needs-attribute",
         )
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy

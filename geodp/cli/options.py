@@ -122,7 +122,7 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
             continue
         raise UsageError(
             f"{one.opts[-1]} is given {times} times; it takes one value.",
-            code="option-given-twice",
+            code="option-repeated",
         )
 
 

@@ -20,8 +20,8 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import event
 
-from geodp import progress
 from geodp.kernels.shipped import Layered, Shipped
+from geodp.progress import compile_begins, compile_ends
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -253,11 +253,11 @@ class _Listener(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         if _is_kernel(event):
-            progress.compile_begins(event.data["dispatcher"].py_func.__name__)
+            compile_begins(event.data["dispatcher"].py_func.__name__)
 
     def on_end(self, event: Any) -> None:
         if _is_kernel(event):
-            progress.compile_ends()
+            compile_ends()
 
 
 def _is_kernel(event: Any) -> bool:

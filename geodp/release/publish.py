@@ -41,15 +41,17 @@ from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
-NO_TABLE = (
+NO_TABLE = Rule(
+    "table-or-grid-expected",
     "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
-    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid)."
+    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid).",
 )
-READY = (
-    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows."
+READY = Rule(
+    "table-released",
+    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows.",
 )
-LAZY = "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...)."
+LAZY = Rule("frame-lazy", "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...).")
 NO_GRID = Rule(
     "grid-unstated",
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "

@@ -96,7 +96,7 @@ def compare_cells(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
             "regions (--area or --polygons, with --conservative), or estimate changes of cells "
             "(geodp diff OLD NEW).",
-            code="compare-cells-clamped",
+            code="cells-clamped",
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [_counts_at(one, key) for one in (first, second)]

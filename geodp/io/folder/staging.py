@@ -326,7 +326,7 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
             f"{final} exists and holds a release; use --overwrite (overwrite=True) to replace it. "
             "One that was published stays where it is: write its correction to another folder, "
             "with --supersedes.",
-            code="output-holds-release",
+            code="output-exists",
         )
 
 

@@ -107,7 +107,7 @@ def resolve(table: InputTable, named: Named) -> Resolved:
                 f"In the layout of the file the labels of {printable(other.name)} are "
                 f"{list_names(other.labels)}; leave other labels out (--labels, labels=), "
                 "or name the columns (--value LABEL=COLUMN, value={label: column}).",
-                code="labels-of-layout-differ",
+                code="layout-has-labels",
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
@@ -218,7 +218,9 @@ def _find_column(
     except InputError as error:
         rule, row = error.rule, error.row
     remedy = f"Say which column is {printable(name)} ({_column_option(name, 'COLUMN')})."
-    raise InputError(f"{rule} {remedy} {known}".rstrip(), file=table.name, row=row)
+    raise InputError(
+        f"{rule} {remedy} {known}".rstrip(), file=table.name, row=row, code="column-unknown"
+    )
 
 
 def _column_option(name: str, column: str) -> str:
@@ -297,7 +299,7 @@ def _read_lists(
             raise UsageError(
                 f"The labels of {printable(name)} are given twice and differ (--labels, "
                 "labels=); give one list.",
-                code="labels-stated-twice",
+                code="labels-differ",
             )
         found[name] = labels
     return found, stated

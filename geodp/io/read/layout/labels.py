@@ -195,6 +195,6 @@ def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:
     if commas := [label for label in found if "," in label]:
         raise UsageError(
             f"{what}: {printable(commas[0])} has a comma, which separates labels (--labels).",
-            code="label-comma",
+            code="label-has-comma",
         )
     return found

@@ -133,9 +133,10 @@ def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
                 "axis-column-missing",
                 f"No column is named for {asked}: add --column {asked}=COLUMN (columns=).",
             )
-        return (
+        return Rule(
+            "axis-column-missing",
             f"No column is named for {asked}: add --by {asked}, which finds it by its name, or "
-            f"--column {asked}=COLUMN (by=, columns=)."
+            f"--column {asked}=COLUMN (by=, columns=).",
         )
     return Rule(
         "place-columns-missing",

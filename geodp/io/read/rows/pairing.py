@@ -161,15 +161,28 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
             "sex, by='sex').",
             code="columns-of-counts-without-attribute",
         )
-    if JOINT in attribute:
-        raise UsageError(
-            f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
-            "attributes (--labels NAME=LABEL,LABEL..., repeatable), or a preset that has them.",
-            code="joint-columns-without-labels",
-        )
     parted = [value.partition("=") for value in values]
     labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
+    if JOINT in attribute:
+        return _with_joint(grid, attribute, labels)
     return grid.with_attribute(attribute, labels)
+
+
+def _with_joint(grid: Grid, attribute: str, labels: Sequence[str]) -> Grid:
+    """Return a grid with the attributes of a joint table whose columns name all combinations."""
+    names = attribute.split(JOINT)
+    parts = [tuple(part.strip() for part in label.split(",")) for label in labels]
+    if all(len(one) == len(names) for one in parts):
+        own = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
+        if {*parts} == {*product(*own)}:
+            for name, several in zip(names, own, strict=True):
+                grid = grid.with_attribute(name, several)
+            return grid
+    raise UsageError(
+        f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
+        "attributes (--labels NAME=LABEL,LABEL..., repeatable), or a preset that has them.",
+        code="joint-columns-without-labels",
+    )
 
 
 def _are_labelled(values: Sequence[str]) -> bool:
