@@ -19,7 +19,7 @@ SEVERAL_WORDINGS = {
     *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
     *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
-    *("where-spelt-variously",),
+    *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
 }
 """Codes of rules that are worded in several ways, by what was asked for."""
 

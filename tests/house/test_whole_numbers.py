@@ -104,11 +104,9 @@ NOISY = {
     multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
     rectangles: ("sums", "evaluation, which releases nothing"),
     cell_paths: (
-        "_lower _upper _above _listed_as _sum _find_meeting find_full find_company _settle "
-        "_find_place _widen _follow _pattern_of _find_row _start_level _most _move _room "
-        "_wake _look _move_people _pass_states _pass_node _climb_level _look_around _states "
-        "_make_memo _prepare _sort_by climb _loss_of _margins _class_of find_classes "
-        "find_ends",
+        "_above _sum _find_meeting find_full find_company _settle _follow _most _move _wake "
+        "_look _move_people _pass_states _pass_node _climb_level _look_around _states "
+        "_prepare climb _loss_of _margins _class_of find_classes find_ends",
         "released counts, and what is known of their errors",
     ),
 }

@@ -331,7 +331,7 @@ HEAD = """KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3
 def mesh(folder: Path, values: list[str], **options: str) -> geodp.CountTable:
     path = folder / "t.txt"
     path.write_text(HEAD + "533946113,1,,,30,10,20\n533946114,2,,,5,*,*\n", encoding="utf-8")
-    given = {"attribute": "sex", "suppressed": "zero", **options}
+    given = {"by": "sex", "suppressed": "zero", **options}
     return geodp.read_mesh(path, grid=MESHES, value=values, **given)
 
 

@@ -16,6 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, tables
+from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 from tests.release.test_frames import GRIDS, METRES, release
 
@@ -125,7 +126,7 @@ def wide(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "CHUNK", 1 << 13)
         patched.setattr(geopackage, "AT_ONCE", 1 << 11)
-        geopackage.write_geopackage(table, path, layer=layer, errors=None)
+        geopackage.write_geopackage(View(table, "wide", None), path, layer=layer)
     return path
 
 

@@ -59,7 +59,7 @@ TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], StatedReading]] = {
     ),
     "columns that are the labels": (
         WIDE,
-        {"grid": MESHES, "code": "mesh", "value": ["P_F", "P_M"], "attribute": "sex"},
+        {"grid": MESHES, "code": "mesh", "value": ["P_F", "P_M"], "by": "sex"},
         StatedReading(
             **BY_CODE, counts=(StatedCounts("P_F", ("P_F",)), StatedCounts("P_M", ("P_M",)))
         ),

@@ -268,7 +268,7 @@ def test_a_first_row_of_data_is_never_quoted(tmp_path):
     path.write_text(f"{CODES[0]},12,13\n{CODES[1]},14,15\n")
     with refuses(InputError, "header-missing") as refused:
         geodp.read_table(path, grid=GRID, value="1*", by="age")
-    assert "12" not in str(refused.value)
+    assert "12" not in str(refused.value).replace(str(path), "")
     path.write_text(f"mesh,0-4,5-9\n{CODES[0]},1,2\n")
     given = {"value": ["0*", "5*"], "by": "age", "labels": {"age": ["0-4", "5-9"]}}
     found = geodp.read_table(path, grid=GRID, code="mesh", **given)
