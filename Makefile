@@ -10,7 +10,6 @@ RUNS := .venv/.runs
 
 demo: $(RUNS)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic)."
-	@echo "The first time geodp compiles its inner loops, which takes about a minute ..."
 	$(BIN)/geodp publish data/kanto/*.zip --grid jis:half --value '人口（総数）' \
 	    --bounds 138.0 35.0 141.2 37.1333333333 --epsilon 0.1 --output demo --overwrite
 	$(BIN)/geodp verify demo
@@ -66,7 +65,7 @@ release: $(INSTALLED)
 	@echo "Building the source distribution and from it the wheel, and trying the wheel ..."
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
-	$(BIN)/python -m build --outdir dist .
+	GEODP_TARGETS=all $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/geodp-*.whl
@@ -82,19 +81,23 @@ check: $(INSTALLED)
 
 MAKE_VENV = $(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info[:2] <= (3, 14), \
     "geodp needs Python 3.11 to 3.14; this is " + sys.version' && $(PYTHON) -m venv .venv
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# Its inner loops are compiled afterwards, with the Numba that is installed, and said so.
+INSTALL = GEODP_TARGETS=none $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+COMPILE = $(BIN)/python -m geodp.kernels.build
 
 $(RUNS): pyproject.toml
 	@echo "Making .venv and installing geodp into it (660 MB: a minute or two, once) ..."
 	$(MAKE_VENV)
 	$(INSTALL) .
+	$(COMPILE)
 	@touch $(RUNS)
 
 $(INSTALLED): pyproject.toml
 	@echo "Making .venv and installing geodp and what its tests need into it (1.8 GB: two to three minutes, once) ..."
 	$(MAKE_VENV)
 	$(INSTALL) '.[dev]'
+	$(COMPILE)
 	@touch $(RUNS) $(INSTALLED)
 
 clean:
-	rm -rf .venv demo build dist
+	rm -rf .venv demo build dist geodp/kernels/compiled

@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from geodp.advice import no_attribute
+
 if TYPE_CHECKING:
     from geodp import audit as audit
     from geodp import cluster as cluster
@@ -58,8 +60,8 @@ if TYPE_CHECKING:
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_table as read_table
-    from geodp.io.write.uncertainty import Errors as Errors
     from geodp.io.write.uncertainty import Intervals as Intervals
+    from geodp.io.write.uncertainty import RowErrors as RowErrors
     from geodp.mechanisms import METHODS as METHODS
     from geodp.mechanisms.base import Mechanism as Mechanism
     from geodp.mechanisms.base import Method as Method
@@ -118,7 +120,6 @@ _HOME = {
     "ContributionBound": "geodp.privacy.assumption",
     "CountTable": "geodp.table.counts",
     "Domain": "geodp.grid.domain",
-    "Errors": "geodp.io.write.uncertainty",
     "Estimate": "geodp.accuracy.interval",
     "Evaluation": "geodp.features.evaluate.result",
     "Event": "geodp.privacy.event",
@@ -154,6 +155,7 @@ _HOME = {
     "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
+    "RowErrors": "geodp.io.write.uncertainty",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.features.series.series",
     "SeriesCard": "geodp.features.series.card",
@@ -196,6 +198,18 @@ _NAMESPACES = {
 __all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
 
 
+# What geodp has, by the names that people try who know frames.
+_INSTEAD = {
+    "load open_release read_release": "geodp.open(folder) opens a written release",
+    "read_csv read_parquet read_excel read_file read_json from_pandas from_geopandas": (
+        "geodp.read(path_or_frame, grid) reads files and frames, and geodp.publish takes them, too"
+    ),
+    "release run privatize anonymize": "geodp.publish(frame, grid=..., epsilon=...) releases it",
+    "save write": "release.write(folder) writes a release",
+    "mesh grid": "geodp.Grid.mesh('jis:half', bounds=...) is a grid of published cells",
+}
+
+
 class _Namespace(ModuleType):
     """A namespace such as ``geodp.local``: that of a feature, imported when it is first used."""
 
@@ -224,7 +238,7 @@ for _name in _NAMESPACES:
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
     if name not in _HOME:
-        raise AttributeError(f"module 'geodp' has no attribute {name!r}")
+        raise no_attribute(sys.modules[__name__], "module 'geodp'", name, _INSTEAD)
     home, _, own = _HOME[name].partition(":")
     value: object = getattr(import_module(home), own or name)
     globals()[name] = value

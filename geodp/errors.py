@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any, Self, TypeGuard
 from unicodedata import category
 
 NAMES = "a name of letters a-z, digits and hyphens"
@@ -20,10 +20,54 @@ _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories of marks that are no text."""
 
 
+class Rule(str):
+    """A sentence that names the rule it is about by a code, wherever it is raised.
+
+    It is what a sentence is that is said in one place and raised in another. What is added to it,
+    and what it is filled in with, changes nothing about which rule it is.
+
+    >>> rule = Rule("file-exists", "{} exists;") + " replace it with --overwrite."
+    >>> rule.code, rule.format("a.csv")
+    ('file-exists', 'a.csv exists; replace it with --overwrite.')
+    """
+
+    code: str
+
+    def __new__(cls, code: str, sentence: str) -> Self:
+        """Make a sentence of a rule."""
+        rule = super().__new__(cls, sentence)
+        rule.code = code
+        return rule
+
+    def __reduce__(self) -> tuple[type[Rule], tuple[str, str]]:
+        return Rule, (self.code, str(self))
+
+    def __add__(self, more: str) -> Rule:
+        return Rule(self.code, f"{self}{more}")
+
+    def format(self, *given: object, **named: object) -> Rule:
+        """Fill it in, as a text is; it keeps its code."""
+        return Rule(self.code, str(self).format(*given, **named))
+
+
 class GeodpError(Exception):
-    """Base of all deliberate errors; ``exit_code`` is what the command line returns."""
+    """Base of all deliberate errors; ``exit_code`` is what the command line returns.
+
+    Parameters
+    ----------
+    message : str
+        What was given, what is allowed and what to do.
+    code : str, optional
+        Which rule was broken, in small letters, digits and hyphens, such as "file-exists". It stays
+        what it is when the message is worded otherwise. Left out, that of a :class:`Rule`, and
+        empty where a package of somebody else's says none.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+        self.code: str = getattr(message, "code", "") if code is None else code
+        super().__init__(message)
 
 
 class UsageError(GeodpError, ValueError):
@@ -49,18 +93,27 @@ class InputError(GeodpError, ValueError):
         The file (and, of an archive, its member).
     row : int, optional
         Line of the file, counted from 1.
+    code : str, optional
+        As every error has.
     """
 
     exit_code = 5
 
-    def __init__(self, rule: str, *, file: str | None = None, row: int | None = None) -> None:
-        self.rule = rule
+    def __init__(
+        self,
+        rule: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        code: str | None = None,
+    ) -> None:
+        self.rule = Rule(getattr(rule, "code", "") if code is None else code, rule)
         self.file = file
         self.row = row
         where = ", ".join(
             part for part in (file, None if row is None else f"row {row}") if part is not None
         )
-        super().__init__(f"{where}: {rule}" if where else rule)
+        super().__init__(f"{where}: {rule}" if where else rule, code=self.rule.code)
 
 
 class CodeError(InputError):
@@ -72,11 +125,13 @@ class CodeError(InputError):
         Index, from 0, of the first offending value in the given array.
     rule : str
         What is allowed, without the offending value.
+    code : str, optional
+        As every error has.
     """
 
-    def __init__(self, position: int, rule: str) -> None:
+    def __init__(self, position: int, rule: str, *, code: str | None = None) -> None:
         self.position = position
-        super().__init__(rule)
+        super().__init__(rule, code=code)
 
 
 class OutputError(GeodpError):
@@ -181,7 +236,7 @@ def require_library(library: str, what: str) -> None:
     """Raise a UsageError, which is :func:`why_without`, where a library is not installed."""
     why = why_without(library, what)
     if why is not None:
-        raise UsageError(why)
+        raise UsageError(why, code="library-missing")
 
 
 def is_name(given: object) -> TypeGuard[str]:

@@ -46,7 +46,7 @@ def run(notebook: nbformat.NotebookNode, root: Path) -> nbformat.NotebookNode:
             data = output.get("data", {})
             if "image/png" in data:
                 data["image/png"] = smaller(data["image/png"])
-            if {"image/png", "text/markdown"} & set(data):
+            if {"image/png", "text/html", "text/markdown"} & set(data):
                 data.pop("text/plain", None)  # a repr says nothing beside a picture or a table
             if "metadata" in output:
                 output.metadata = nbformat.from_dict({})

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from geodp import progress
+
+progress.EVERY = 3600.0  # what commands say here does not depend on how busy the machine is
 os.environ["MPLBACKEND"] = "Agg"
 os.environ["LANGUAGE"] = "C"  # of messages, whose language tests compare
 # Matrices here are small, and processes run side by side: threads would only wait for each other.
@@ -43,6 +46,23 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return fail_unless_listed((yield))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """A ledger with one data set."""
+    from tests.ledgers import small_ledger
+
+    return small_ledger(tmp_path)
+
+
+@pytest.fixture
+def key(tmp_path):
+    """A kept key, made for one test."""
+    from geodp.privacy.key import NoiseKey
+    from tests.keys import keep
+
+    return NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The line on the terminal: when it is there, what it tells, and that it goes at once."""
 
 import io
+import logging
 import os
 import re
 import signal
@@ -48,7 +49,7 @@ def recorded(monkeypatch):
     """What steps say while the block runs: name, total, pieces done."""
     steps = []
 
-    def begin(what, total=None):
+    def begin(what, total=None, *, public=False):
         steps.append([what, total, 0.0])
 
     def advance(pieces=1):
@@ -133,11 +134,137 @@ def test_an_estimate_is_that_of_the_speed_so_far_and_none_before_there_is_one():
     assert Bar("a", 100, done=110, begun=0).left(10) == 0
 
 
-def test_nothing_is_drawn_without_a_terminal_or_for_quick_work(monkeypatch):
+class Turns:
+    """Instead of a clock: the work lasts for so many waits, before each of which it goes on."""
+
+    def __init__(self, *works):
+        self.works = list(works)
+        self.waited = []
+
+    def wait(self, seconds):
+        self.waited.append(seconds)
+        if not self.works:
+            return True
+        self.works.pop(0)()
+        return False
+
+
+def test_a_pipe_is_told_every_ten_seconds_what_is_done_and_of_public_steps_how_long_it_takes(
+    monkeypatch,
+):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+
+    def at(seconds, work):
+        def go_on():
+            now[0] = seconds
+            work()
+
+        return go_on
+
+    def write():
+        progress.begin("Writing the CSV", 100, public=True)
+        now[0] += 5
+        progress.advance(25)
+
+    def read():
+        progress.begin("Reading", 100)
+        progress.advance(50)
+
+    def compile_one():
+        progress.compile_begins("sort")
+
+    monkeypatch.setattr(progress, "EVERY", 10.0)
+    turns = Turns(lambda: None, read, compile_one, progress.compile_ends, at(40, write))
+    stream, before = io.StringIO(), threading.active_count()
+    with progress.show(None) as bar:
+        assert threading.active_count() == before
+        progress.tell_lines(bar, turns, stream)
+    assert stream.getvalue().splitlines() == [
+        "[10 s] Starting",
+        "[20 s] Reading",
+        "[30 s] Compiling",
+        "[40 s] Reading",
+        "[50 s] Writing the CSV, about 20 s left",
+    ]
+    assert turns.waited == [10.0] * 6
+
+
+def test_what_compiling_takes_is_no_part_of_a_step(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    told = []
+    with progress.show(None, lambda: told.append("compiles")) as bar:
+        progress.begin("Reading", 100)
+        progress.compile_begins("outer")
+        progress.compile_begins("inner")
+        now[0] = 300.0
+        assert (bar.name(), bar.share()) == ("Compiling inner", None)
+        progress.compile_ends()
+        progress.compile_ends()
+        now[0] += 10
+        progress.advance(50)
+        assert (bar.name(), bar.left(now[0])) == ("Reading", 10)
+        progress.compile_begins("another")
+        progress.compile_ends()
+    assert told == ["compiles"]
+    progress.compile_begins("nobody looks")
+    progress.compile_ends()
+
+
+class Closed(io.StringIO):
+    """A pipe that nobody reads any more."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def test_a_reader_who_has_gone_hinders_nobody():
+    turns = Turns(lambda: None, lambda: None)
+    progress.tell_lines(Bar(), turns, Closed())
+    assert len(turns.waited) == 1
+
+
+def test_the_log_has_the_names_of_steps_and_nothing_that_depends_on_the_data(
+    tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(progress, "_compiled", True)
+    grid = geodp.Grid.regular((612, 612))
+    logs = []
+    for seed in (1, 2):
+        path = table_of(tmp_path, seed, "csv")
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "geodp"):
+            table = read_table(path, grid=grid, value="n", x="x", y="y", anchor="index")
+            release = geodp.publish(table, epsilon=1, contribution=1)
+        logs.append([(one.name, one.levelname, one.getMessage()) for one in caplog.records])
+    assert logs[0] == logs[1]
+    assert logs[0][:2] == [("geodp", "INFO", "Reading"), ("geodp", "INFO", "Sorting")]
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "geodp"), progress.unsaid():
+        release.write(tmp_path / "out")
+    assert caplog.records == []
+    assert logging.getLogger("geodp").handlers == []
+
+
+def test_compiling_is_logged_once(caplog, monkeypatch):
+    monkeypatch.setattr(progress, "_compiled", False)
+    with caplog.at_level(logging.INFO, "geodp"):
+        for kernel in "ab":
+            progress.compile_begins(kernel)
+            progress.compile_ends()
+    assert [one.getMessage() for one in caplog.records] == [progress.COMPILING]
+
+
+def test_nothing_is_told_of_quick_work_nor_where_nobody_is(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 3600.0)
-    for stream, watchers in ((io.StringIO(), 0), (Terminal(), 1)):
+    for stream, lines, watchers in (
+        (io.StringIO(), True, 1),
+        (io.StringIO(), False, 0),
+        (Terminal(), False, 1),
+    ):
         before = threading.active_count()
-        with progress.show(stream):
+        with progress.show(stream, lines=lines):
             progress.begin("Reading", 10)
             assert threading.active_count() == before + watchers
         assert threading.active_count() == before

@@ -75,6 +75,7 @@ INTERNAL = {
         "geodp.features.plan.simulation.Simulated",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
+        "geodp.io.read.rows.input_files.LabelledArray",
         "geodp.release.described.Described",
         "geodp.table.counts.Cells",
     ),
@@ -213,6 +214,12 @@ def test_every_error_and_warning_is_public():
         if inspect.isclass(one) and issubclass(one, Exception)
     }
     assert errors - {*geodp.__all__} == set()
+
+
+def test_no_name_is_that_of_the_module_of_errors_but_for_its_case():
+    assert [name for name in geodp.__all__ if name.casefold() == "errors"] == []
+    with pytest.raises(AttributeError, match="no 'Errors'"):
+        geodp.Errors  # noqa: B018
 
 
 def test_checkers_of_types_see_the_names_of_the_table():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import re
+import subprocess
+import sys
 from typing import Any
 
 import llvmlite  # type: ignore[import-untyped]
@@ -14,6 +16,8 @@ import numpy as np
 
 from geodp import __version__
 from geodp.kernels import chacha
+from geodp.kernels.jit import SHIPPED
+from geodp.kernels.shipped import TARGETS
 
 WIDTHS = {r"%zmm\d": "AVX-512", r"%ymm\d": "AVX2", r"%xmm\d": "SSE2", r"\bv\d+\.4s": "NEON"}
 """Registers in the cipher's machine code, the widest first, and their instructions."""
@@ -39,9 +43,19 @@ def machine() -> dict[str, Any]:
 def registers() -> str:
     """Vector instructions that the cipher runs with here, whatever the processor may have.
 
-    It is compiled once more, for code from the cache does not tell. Numba's settings count:
-    ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone does not.
+    It is compiled once more, for code from the cache does not tell, nor does what came with geodp.
+    Numba's settings count: ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone
+    does not.
     """
+    for target in TARGETS:
+        if target.name == SHIPPED.target:
+            command = [
+                sys.executable,
+                "-c",
+                f"from {__name__} import registers; print(registers())",
+            ]
+            environment = {**os.environ, **target.environment}
+            return subprocess.check_output(command, env=environment, text=True).strip()
     function = numba.njit(nogil=True, error_model="numpy")(chacha.lanes.py_func)  # type: ignore[attr-defined]
     one, state = np.uint32(1), np.zeros(16 * chacha.LANES, np.uint32)
     function(np.zeros(8, np.uint32), one, one, np.zeros(1, np.uint64), state)

@@ -171,13 +171,13 @@ def _geodp(name: str, path: str) -> tuple[int, int]:
 def _duckdb(name: str, path: str, threads: str) -> tuple[int, int]:
     import duckdb
 
-    from geodp.grid.codes.sql import Query
+    from geodp.grid.codes.sql import SqlQuery
     from geodp.grid.lattice import Lattice
 
     link = duckdb.connect(config={"threads": threads})
     if name.startswith(("points", "persons")):
         place = Lattice.of_system(code_system(GRID), SPAN)
-        query = Query(
+        query = SqlQuery(
             system=code_system(GRID),
             extent=(place.row0, place.col0, place.rows, place.cols),
             table=f"read_csv('{path}')",

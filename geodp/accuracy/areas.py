@@ -15,6 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
 from geodp.privacy.event import Spent
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
@@ -39,6 +40,8 @@ class Areas:
         Of regions: the codes of each, and of the regions that hold it, by level; then the labels
         of attributes that come above them.
     """
+
+    __repr__ = one_line
 
     level: str
     event: Spent

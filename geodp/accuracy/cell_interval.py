@@ -2,43 +2,50 @@
 
 What :func:`geodp.accuracy.reach.reach` finds for a region of one cell follows from the path of
 its nodes up to the root: what the node itself holds, how many children its parent can have, and
-which of these were released with few people or none. Cells that were released as 0 under the same
-node are alike, so that one of them tells of all. Where a cell has company, its count is not further
-off than :mod:`geodp.accuracy.margins` says of its class.
+which of these were released with few people or none. :mod:`geodp.kernels.cell_paths` walks these
+paths. Where a cell has company, its count is not further off than :mod:`geodp.accuracy.margins`
+says of its class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from math import prod
-from typing import Any, ClassVar, Protocol
+from functools import cached_property, partial
+from itertools import accumulate
+from math import inf, prod
+from operator import mul
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import Variances, cell_errors
-from geodp.accuracy.dropped import find_moved
 from geodp.accuracy.interval import (
-    INNER,
     LAPLACE_Z,
-    OUTER,
-    PLAIN,
+    SKEWED_Z,
     NodeSums,
     Reach,
     Tops,
     Z,
+    freeze,
     round_out,
+    spread_of,
 )
 from geodp.accuracy.lone import FEW, find_depths
-from geodp.accuracy.margins import MARGINS, Margins, find_classes, margins_of, span_of
+from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
-from geodp.accuracy.variance import TreeVariance, possible_children
+from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
+from geodp.grid.tree import edges_of
+from geodp.kernels import cell_paths
+from geodp.kernels.cell_paths import PLAIN
+from geodp.kernels.pyramid.edges import Edges
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-AT_ONCE = 1 << 18
+AT_ONCE = 1 << 16
 """Cells whose paths are followed together."""
 
 
@@ -77,7 +84,7 @@ def cell_intervals(
 
     Parameters
     ----------
-    method : Errors
+    method : RowErrors
         With a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional
@@ -186,6 +193,8 @@ class ClampedIntervals:
         Beyond which a cell's count is not off where it has company.
     """
 
+    __repr__ = one_line
+
     tree: TreeVariance
     sums: NodeSums
     gaussian: bool
@@ -197,51 +206,24 @@ class ClampedIntervals:
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
-        zero = self.sums.of(key, 1) == 0
-        empty = key[zero]
-        first, group = self._groups(empty)
-        chosen = np.concatenate([key[~zero], empty[first]])
-        ends = np.empty((2, chosen.size))
-        for start in range(0, chosen.size, AT_ONCE):
-            part = slice(start, start + AT_ONCE)
-            ends[:, part] = self._ends(chosen[part])
-        found = np.empty((2, key.size))
-        own = key.size - empty.size
-        found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, group]
-        return found[0], found[1]
+        once, back = _sort(key)
+        low, high = np.empty(once.size), np.empty(once.size)
+        root = (self.tree.variances[0], self.tree.fourths[0] if self.tree.fourths else 0.0)
+        for part, paths, states, _ in self.walk(once):
+            ends = low[part], high[part]
+            cell_paths.find_ends(paths, states, root, self._walk.around, self._rule, *ends)
+            if self.margins.alone:
+                self._bound_isolated(once[part], paths, ends[1])
+        return (low, high) if back is None else (low[back], high[back])
 
     def classes(self, key: KeyArray) -> IntArray:
         """Return the class of cells by what was released around them, see
         :func:`geodp.accuracy.margins.find_classes`: int64[n]."""
-        fanout = self.tree.fanouts[-1] if self.tree.fanouts else 1
-        span = span_of(self.tree.fanouts)
-        node, number = np.unique(key // np.uint64(span), return_inverse=True)
-        cells = self._possible(node, span, 1)[number]
-        listed, own = self.sums.listed(node, span)[number], self.sums.of(key, 1)
-        least = FEW * np.sqrt(self.tree.variances[-1])
-        company = self.sums.listed(node, span, least)[number] > (own >= least)
-        if fanout < span:
-            node, number = np.unique(key // np.uint64(fanout), return_inverse=True)
-            children = self._possible(node, fanout, 1)[number]
-        else:
-            children = cells
-        return find_classes(children, cells - 1, cells - listed - (own == 0), company)
-
-    def _ends(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of some cells: where a clamp may have been, those of their class."""
-        found = self._reach(key)
-        low, high = found.interval(self.isolated, self.losses)
-        count, error = found.count[PLAIN], np.sqrt(np.maximum(found.variance[PLAIN], 0))
-        sides = self.margins.of(self.classes(key))
-        down, up = (round_out(side * error, count) for side in sides)
-        low, high = np.maximum(low, count - down), np.minimum(high, count + up)
-        if self.margins.alone:
-            alone = np.flatnonzero(np.isinf(up))
-            depth = find_depths(self.tree, self.sums, key[alone])
-            lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
-            lost = lost + (found.moved[0][alone] if self.tree.drops else 0.0)
-            high[alone] = np.minimum(high[alone], count[alone] + round_out(lost, count[alone]))
-        return low, high
+        once, back = _sort(key)
+        found = np.empty(once.size, np.int64)
+        for part, paths, _, _ in self.walk(once):
+            cell_paths.find_classes(paths, self._walk.around, self._rule, found[part])
+        return found if back is None else found[back]
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
         """Return where the interval of a cell that is not listed begins, and ends at most.
@@ -261,146 +243,117 @@ class ClampedIntervals:
         beside = min(far, float(known.max()) * error) if known.size else far
         return 0.0, beside, min(far, max(self.margins.alone, default=far))
 
-    def _groups(self, key: KeyArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """One of each group of cells that are alike, and the group of each.
+    def walk(
+        self, key: KeyArray
+    ) -> Iterator[tuple[slice, cell_paths.Paths, cell_paths.States, int]]:
+        """Walk the paths of cells, some at a time.
 
-        Cells released as 0 are alike under one node; so are those under nodes that are themselves
-        0 and children of one node, if the domain leaves these nodes as many children.
+        Parameters
+        ----------
+        key : uint64[n]
+            Strictly increasing.
+
+        Yields
+        ------
+        slice
+            Which cells.
+        paths, states, visited
+            As of :func:`geodp.kernels.cell_paths.climb`.
         """
-        number = np.arange(key.size)  # of the cell that stands for each
-        node, below, stride = key, np.zeros(key.size, np.int64), 1
-        some = number
-        for fanout in reversed(self.tree.fanouts):
-            node, stride = node // np.uint64(fanout), stride * fanout
-            rank = np.lexsort((below, node))
-            node, below, some = node[rank], below[rank], some[rank]
-            fresh = np.append(True, (node[1:] != node[:-1]) | (below[1:] != below[:-1]))
-            fresh = fresh[: node.size]
-            number[some] = some[fresh][np.cumsum(fresh) - 1]
-            node, below, some = node[fresh], below[fresh], some[fresh]
-            zero = self.sums.of(node, stride) == 0
-            node, below, some = node[zero], below[zero], some[zero]
-            below = below * (fanout + 1) + self._possible(node, fanout, stride // fanout)
-            below = np.unique(below, return_inverse=True)[1].reshape(-1)
-        while (number[number] != number).any():  # who stands for others may be stood for
-            number = number[number]
-        return np.unique(number, return_inverse=True)
+        walk = self._walk
+        for start in range(0, key.size, AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, key.size))
+            own = freeze(key[part])
+            full = np.empty(0 if self.grid is None else own.size, np.int64)
+            if full.size:
+                at = np.empty(walk.edges.limit.shape[1], np.int64)
+                cell_paths.find_full(own, walk.steps, walk.edges, at, full)
+            paths = cell_paths.Paths(
+                np.empty(own.size, np.int64),
+                np.empty((3, own.size)),
+                np.empty((2, own.size), np.uint64),
+                np.zeros((2, own.size if self.tree.drops else 0)),
+                np.empty((4, own.size), np.int64),
+            )
+            states, visited = cell_paths.climb(own, *walk, full, paths)
+            yield part, paths, states, visited
 
-    def _possible(self, node: KeyArray, fanout: int, stride: int) -> IntArray:
-        """Children of nodes that overlap the domain, of ``stride`` keys each: int64[n]."""
-        if self.grid is None:
-            return np.full(node.size, fanout)
-        return possible_children(self.grid, node, fanout, stride).astype(np.int64)
+    def _bound_isolated(self, key: KeyArray, paths: cell_paths.Paths, high: FloatArray) -> None:
+        """Bound the ends of cells that stand alone by what such a cell can have lost."""
+        kind = np.empty(key.size, np.int64)
+        cell_paths.find_classes(paths, self._walk.around, self._rule, kind)
+        alone = np.flatnonzero(np.isinf(self._rule.up[kind]))
+        depth = find_depths(self.tree, self.sums, key[alone])
+        lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
+        lost = lost + (paths.moved[0][alone] if self.tree.drops else 0.0)
+        count = paths.people[PLAIN, alone]
+        high[alone] = np.minimum(high[alone], count + round_out(lost, count))
 
-    def _reach(self, key: KeyArray) -> Reach:
-        """Find what :func:`geodp.accuracy.reach.reach` does of some cells, each a region."""
-        tree, n = self.tree, key.size
-        strong = float(strength(tree, RegionKeys.of([key[:1]]), self.gaussian)[0])
-        node, whole, stride = key, np.ones(n, np.bool_), 1
-        part = np.ones((3, n))
-        count = np.repeat(self.sums.of(key, 1)[None], 3, axis=0)
-        variance, fourth = np.zeros((3, n)), np.zeros((3, n))
-        losing, gaining = [], []
-        fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
-        drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
-        steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
-        for fanout, own, tail, drop in steps:
-            step = self._around(node, fanout, stride, strong * np.sqrt(own))
-            part[OUTER, step.is_weak], part[INNER, step.is_weak] = 1, 0
-            count[OUTER, step.is_weak] = step.here[step.is_weak]
-            count[INNER, step.is_weak] = 0
-            cut = whole < step.possible
-            risky = cut & (step.held > 0)
-            losing.append(risky & (step.zero > 0))
-            if drop is not None:
-                moved += find_moved(*step.list_children(whole, risky), drop, None)
-            gaining.append(risky & (step.here == 0))
-            added = np.zeros((3, n))
-            added[OUTER] = step.weak
-            mean = (part + added) / step.possible
-            squares = part**2 + added - mean**2 * step.possible
-            powers = (part - mean) ** 4 + added * (1 - mean) ** 4
-            powers += (step.possible - 1 - added) * mean**4
-            variance += np.where(cut, own * squares, 0)
-            fourth += np.where(cut, tail * powers, 0)
-            count[OUTER] += step.count
-            part, count = np.where(cut, mean, 1), np.where(cut, count, step.held)
-            node, whole, stride = node // np.uint64(fanout), ~cut, stride * fanout
-        nobody = self.sums.is_empty and not bool(whole.all())
-        if nobody:
-            part[OUTER] = 1
-        variance += tree.variances[0] * part**2
-        fourth += fourths[0] * part**4
-        lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))
-        return Reach(count, variance, fourth, lost, got, True, nobody, moved)
+    @cached_property
+    def _walk(self) -> _Walk:
+        """Return what walks of this release have in common."""
+        tree, h = self.tree, len(self.tree.fanouts)
+        strides = tuple(accumulate(tree.fanouts[::-1], mul, initial=1))
+        shifts = [stride.bit_length() - 1 for stride in strides]
+        first = RegionKeys.of([np.zeros(1, np.uint64)])  # as many nodes as of any cell
+        own = np.array(tree.variances[::-1])
+        drops = [[drop.least, drop.scale] for drop in tree.drops[::-1]]
+        steps = cell_paths.Steps(
+            np.array(tree.fanouts[::-1], np.int64),
+            np.array(strides, np.int64),
+            np.array(shifts if [1 << one for one in shifts] == [*strides] else [], np.int64),
+            own,
+            np.array(tree.fourths[::-1] or [0.0] * (h + 1)),
+            float(strength(tree, first, self.gaussian)[0]) * np.sqrt(own[:h]),
+            np.array(drops).reshape(-1, 2),
+            bool(drops),
+        )
+        span = span_of(tree.fanouts)
+        edges = cells = NO_EDGES
+        if self.grid is not None:
+            edges = edges_of(self.grid, strides[::-1])
+            cells = edges_of(self.grid, (span, 1)) if h else edges
+        company = float(FEW * np.sqrt(tree.variances[-1]))
+        around = cell_paths.Around(strides.index(span), span, company, cells)
+        return _Walk(steps, *self.sums.layers(), edges, around)
 
-    def _around(self, node: KeyArray, fanout: int, stride: int, least: float) -> _Around:
-        """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
-        own, back = np.unique(node, return_inverse=True)
-        above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
-        place = parents[back]
-        possible = self._possible(above, fanout, stride)
-        first, end = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
-        child, held = self.sums.occupied(stride, first, end)
-        parent, weak = child // np.uint64(fanout), held < least
-        chosen = np.searchsorted(above, parent)
-        ours = chosen < above.size
-        ours[ours] = above[chosen[ours]] == parent[ours]
-        chosen, held, weak = chosen[ours], held[ours], weak[ours]
-
-        def summed(weights: Any) -> FloatArray:
-            found: FloatArray = np.bincount(chosen, weights, above.size)[place].astype(np.float64)
-            return found
-
-        here = self.sums.of(own, stride)[back]
-        is_weak, empty = here < least, possible[place] - summed(None)
-        return _Around(
-            here,
-            self.sums.of(above, stride * fanout)[place],
-            possible[place].astype(np.float64),
-            is_weak,
-            empty + summed(weak) - is_weak,
-            summed(held * weak) - here * is_weak,
-            empty - (here == 0),
+    @cached_property
+    def _rule(self) -> cell_paths.Rule:
+        """Return how ends follow from what lies around."""
+        alone = self.isolated
+        isolated = [] if alone is None else [alone["bias"], spread_of(alone)]
+        down, up = (
+            np.append(side.reshape(-1), inf) for side in (self.margins.down, self.margins.up)
+        )
+        return cell_paths.Rule(
+            np.array([Z, LAPLACE_Z, SKEWED_Z]),
+            np.array(isolated, np.float64),
+            np.array(self.losses or [], np.float64).reshape(-1, 2),
+            down,
+            up,
+            np.array(SHARES),
+            np.array(CHILDREN, np.int64),
+            self.sums.is_empty,
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Around:
-    """Nodes, their parents, and the parents' other children in the domain.
+class _Walk(NamedTuple):
+    """What walks of a release have in common: see :func:`geodp.kernels.cell_paths.climb`."""
 
-    Attributes
-    ----------
-    here, held : float64[n]
-        Released in the node, and in its parent.
-    possible : float64[n]
-        Children of the parent that overlap the domain.
-    is_weak : bool[n]
-        Whether the node may hold nobody.
-    weak, count : float64[n]
-        How many of the others may hold nobody, and how many people were released there.
-    zero : float64[n]
-        How many of the others were released as 0.
-    """
+    steps: cell_paths.Steps
+    near: cell_paths.Layer
+    far: cell_paths.Layer
+    edges: Edges
+    around: cell_paths.Around
 
-    here: FloatArray
-    held: FloatArray
-    possible: FloatArray
-    is_weak: NDArray[np.bool_]
-    weak: FloatArray
-    count: FloatArray
-    zero: FloatArray
 
-    def list_children(
-        self, whole: NDArray[np.bool_], risky: NDArray[np.bool_]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what :func:`geodp.accuracy.dropped.find_moved` goes by, 0 but where ``risky``.
+NOTHING = np.empty((0, 0), np.int64)
+NO_EDGES = Edges(NOTHING, NOTHING, NOTHING, NOTHING, np.empty((0, 2), np.uint64), NOTHING)
+"""Of a tree all of whose keys are cells."""
 
-        ``whole``: whether the node lies wholly in its region: the others lie in it in part.
-        """
-        is_zero = self.here == 0
-        sides = np.array([whole, ~whole])
-        zero = np.vstack([sides & is_zero, self.zero])
-        kept = np.vstack([sides & ~is_zero, self.possible - 1 - self.zero])
-        held = np.array([self.held - whole * self.here, self.here])
-        return zero * risky, kept * risky, held * risky
+
+def _sort(key: KeyArray) -> tuple[KeyArray, NDArray[np.intp] | None]:
+    """Return keys once each and in order, and where each was; None where they were that before."""
+    if (key[1:] > key[:-1]).all():
+        return key, None
+    return np.unique(key, return_inverse=True)

@@ -13,16 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from geodp.kernels.cell_paths import FEW, MORE
 from geodp.typing import FloatArray, IntArray
 
 WHOLE, CUT, OUTSIDE = range(3)
 """Children: those wholly in a region, in part, and not at all."""
-
-FEW = 3.69
-"""So many of a rare kind are expected at most, with 97.5 %, where none is there."""
-
-MORE = 1.9
-"""So many times the root of their number more than there are of them."""
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.kernels.cell_paths import INNER, OUTER, PLAIN, Layer
 from geodp.kernels.searching import find
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
-
-PLAIN, OUTER, INNER = range(3)
-
 
 Tops = tuple[int, NDArray[np.uint64], IntArray]
 """Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
@@ -148,8 +146,7 @@ class Reach:
         """How far the clamp at some nodes and the noise together move a region's sum."""
         found: Any = np.full(np.shape(margin), inf)
         if alone is not None:
-            around = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
-            moved = np.maximum(margin, SKEWED_Z * around) - alone["bias"]
+            moved = np.maximum(margin, SKEWED_Z * spread_of(alone)) - alone["bias"]
             found = np.where(self.is_path, moved, found)
         if losses is not None:
             mean, spread = np.array(losses).reshape(-1, 2).T
@@ -157,6 +154,18 @@ class Reach:
             moved = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
             found = np.where(self.total_clamped, found, np.minimum(found, moved))
         return found
+
+
+def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return keys that are read only, as kernels are compiled for one kind of them."""
+    found = np.ascontiguousarray(key).view()
+    found.flags.writeable = False
+    return found
+
+
+def spread_of(isolated: dict[str, float]) -> float:
+    """Return the standard deviation of an isolated cell, of its bias and its error."""
+    return sqrt(max(isolated["rmse"] ** 2 - isolated["bias"] ** 2, 0.0))
 
 
 def round_out(margin: Any, count: Any) -> Any:
@@ -191,6 +200,17 @@ class NodeSums:
         """Keys, prefix sums, and how many of these keys a node covers."""
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
+
+    def layers(self) -> tuple[Layer, Layer]:
+        """Return the listed cells, and the tops, as kernels take them; of stride 0: none."""
+        key, sums = self._layers[0]
+        tops = self._layers[1:]
+        near = Layer(freeze(key), sums, 1)
+        if not tops:
+            return near, Layer(near.key[:0], sums[:1], 0)
+        above: Any = tops[0][1].astype(sums.dtype)
+        far = Layer(freeze(tops[0][0]), above, self._from)
+        return (far, far) if self._from == 1 else (near, far)
 
     @property
     def is_empty(self) -> bool:

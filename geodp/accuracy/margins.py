@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.dropped import Drop
+from geodp.reprs import one_line
 from geodp.typing import FloatArray, IntArray
 
 VERSION = 2
@@ -52,6 +53,8 @@ class Margins:
     releases : int
         Simulated ones that they are of; 0: those of public maps.
     """
+
+    __repr__ = one_line
 
     down: FloatArray = field(repr=False)
     up: FloatArray = field(repr=False)

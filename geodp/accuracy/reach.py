@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import WHOLE, find_moved
-from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach
+from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
+from geodp.kernels.cell_paths import INNER, OUTER
 from geodp.typing import FloatArray, IntArray
 
 RISK = 0.1
@@ -171,7 +172,7 @@ def _list_children(
     here: FloatArray,
     whole: NDArray[np.bool_],
     first: NDArray[np.intp],
-    around: _Around,
+    around: _Untouched,
     held: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
@@ -198,7 +199,7 @@ def _list_children(
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
+class _Untouched:
     """Children of nodes that a region does not touch.
 
     Attributes
@@ -225,10 +226,10 @@ def _around(
     grid: Grid | None,
     sums: NodeSums,
     least: FloatArray,
-) -> _Around:
+) -> _Untouched:
     """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
     (fanout, stride), n = size, above.size
-    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    found = _Untouched(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     step = max(1, MOST_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))

@@ -30,7 +30,8 @@ def require_matplotlib() -> None:
     if find_spec("matplotlib") is None:
         raise UsageError(
             "Pictures of errors need Matplotlib, which is not installed; "
-            "install it by: pip install 'geodp[plots]'"
+            "install it by: pip install 'geodp[plots]'",
+            code="library-missing",
         )
 
 

@@ -25,12 +25,13 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import CommandFiles, Steps
-from geodp.cli.translation import choose_language, tell, translate
+from geodp.cli.translation import choose_language, tell, translate, translate_message
 from geodp.errors import (
     AccessWarning,
     GeodpError,
     LettersWarning,
     PluginWarning,
+    Rule,
     WithdrawnWarning,
     printable,
 )
@@ -42,7 +43,14 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 @click.group(cls=Steps, context_settings={**HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="geodp")
-def geodp() -> None:
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Tell nothing of how far a command is: no live line on a terminal, and no line every ten "
+    "seconds elsewhere.",
+)
+def geodp(**_options: bool) -> None:
     """Publish sparse geospatial counts with differential privacy.
 
     \b
@@ -204,9 +212,15 @@ SHORT = (
 )
 
 
-NO_FOLDER = "The current folder does not exist any more; go to one that does (cd) and run it again."
+NO_FOLDER = Rule(
+    "current-folder-gone",
+    "The current folder does not exist any more; go to one that does (cd) and run it again.",
+)
 
-FEW_FILES = "Too few files may be open at once; allow the run more of them (ulimit -n 256)."
+FEW_FILES = Rule(
+    "too-many-files-open",
+    "Too few files may be open at once; allow the run more of them (ulimit -n 256).",
+)
 
 NOT_UTF8 = (
     "The name of a file, or of a folder above it, is not UTF-8, and a library takes no such name; "
@@ -231,7 +245,9 @@ def _why_refused(error: Exception) -> str | None:
     except OSError:
         return NO_FOLDER
     if isinstance(error.filename, str | bytes):
-        return f"{os.fsdecode(error.filename)} cannot be used ({error.strerror})."
+        return Rule(
+            "file-unusable", f"{os.fsdecode(error.filename)} cannot be used ({error.strerror})."
+        )
     return None
 
 
@@ -241,6 +257,7 @@ def _explain(error: Exception, stopped: int) -> int:
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
+        vars(error)["message"] = translate_message(error.message)
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):

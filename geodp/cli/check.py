@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.inputs import FACTS, sha256
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ def require_unpublished(output: Path) -> None:
     from geodp.io.folder.staging import is_release
 
     if is_release(output):
-        raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
+        raise UsageError(
+            f"{output} holds a release; name a folder of its own for the check.",
+            code="check-output-is-release",
+        )
+
+
+NOTHING = "Nothing was drawn, charged or published."
 
 
 def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
@@ -53,4 +60,5 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     )
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
-    return f"Checked, for the operator only: {written}\nNothing was drawn, charged or published."
+    said = f"Checked, for the operator only: {written}", NOTHING
+    return "\n".join(map(translate_message, said))

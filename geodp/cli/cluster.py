@@ -61,15 +61,19 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
     if options["cluster"] is None:
         for name in ("key_folder", "trust_cluster"):
             if options[name]:
-                raise UsageError(f"--{name.replace('_', '-')} goes with --cluster only.")
+                raise UsageError(
+                    f"--{name.replace('_', '-')} goes with --cluster only.",
+                    code="option-needs-cluster",
+                )
     if options["cluster"] is None and options["workers"] is None:
         return False
     if options["cluster"] is not None and options["workers"] is not None:
-        raise UsageError("Give --cluster or --workers, not both.")
+        raise UsageError("Give --cluster or --workers, not both.", code="cluster-or-workers")
     if given := [f"--{name.replace('_', '-')}" for name in ALONE if options[name]]:
         raise UsageError(
             f"A cluster releases counts alone, without {', '.join(given)}: leave out --cluster and "
-            "--workers, or these."
+            "--workers, or these.",
+            code="cluster-counts-only",
         )
     _feature().require_dask()
     return True

@@ -12,7 +12,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "See what there is": ("inspect", "methods", "mesh", "sql"),
-    "Prepare": ("plan", "key", "budget"),
+    "Prepare": ("new", "plan", "key", "budget"),
     "Publish": ("publish", "publish-series", "select", "local", "join", "export", "withdraw"),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
     "Judge": ("evaluate", "explain", "audit"),
@@ -24,7 +24,7 @@ GROUPS = ("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Options")
 """Groups of the options of a command, in the order in which they are shown."""
 
 
-class Option(click.Option):
+class GroupedOption(click.Option):
     """An option that says in which group help shows it, and whether people meet it every day.
 
     Attributes
@@ -44,8 +44,8 @@ class Option(click.Option):
 def option(
     *flags: str, group: str, everyday: bool = False, **settings: Any
 ) -> Callable[[Any], Any]:
-    """Return a decorator that gives a command an :class:`Option`; the rest is Click's."""
-    return click.option(*flags, cls=Option, group=group, everyday=everyday, **settings)
+    """Return a decorator that gives a command a :class:`GroupedOption`; the rest is Click's."""
+    return click.option(*flags, cls=GroupedOption, group=group, everyday=everyday, **settings)
 
 
 def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
@@ -67,7 +67,7 @@ def _show_all(context: click.Context, _parameter: click.Parameter, asked: bool) 
         context.exit()
 
 
-HELP_ALL = Option(
+HELP_ALL = GroupedOption(
     ["--help-all"],
     group="Output",
     everyday=True,
@@ -147,5 +147,5 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     groups: dict[str, list[click.Parameter]] = {name: [] for name in GROUPS}
     for one in params:
         plain = "Input" if isinstance(one, click.Argument) else "Options"
-        groups[one.group if isinstance(one, Option) else plain].append(one)
+        groups[one.group if isinstance(one, GroupedOption) else plain].append(one)
     return groups

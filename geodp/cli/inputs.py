@@ -78,19 +78,22 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         if not options["primary"]:
             grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
         elif options["bounds"]:
-            raise UsageError("Give --bounds or --primary, not both.")
+            raise UsageError("Give --bounds or --primary, not both.", code="bounds-or-primary")
         else:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
         grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
-    for one in read_axes(options):
+    for one in read_attributes(options):
         grid = grid.with_attribute(one.name, one.labels)
     if (found := resolve_attributes(options)) is not None:
         grid = found.extend(grid)
-    elif options.get("attribute") and options["value"] and not grid.attributes:
+    elif options.get("by") and not grid.attributes:
+        from geodp.io.read.layout.named import name_joint
+        from geodp.io.read.reader import convert_by
         from geodp.io.read.rows.pairing import with_values
 
-        grid = with_values(grid, options["attribute"], options["value"])
+        values = options["value"]
+        grid = with_values(grid, name_joint(convert_by(options["by"]), values), values)
     if options["mask"] is None or kind in CELLS:
         return _order(grid, options)
     if _is_land(options):
@@ -108,23 +111,51 @@ def _is_land(options: Mapping[str, Any]) -> bool:
     """Whether the mask is one of land; UsageError for what no mask may be."""
     if str(options["mask"]).startswith("land:"):
         if options["mask_source"] is not None:
-            raise UsageError("A mask of land has its own source; leave out --mask-source.")
+            raise UsageError(
+                "A mask of land has its own source; leave out --mask-source.",
+                code="land-has-source",
+            )
         return True
     _needed(options, "mask_source")
     if is_input(options["mask"], options["inputs"]):
-        raise UsageError("The mask is one of the inputs; a mask must be public.")
+        raise UsageError(
+            "The mask is one of the inputs; a mask must be public.", code="mask-is-input"
+        )
     return False
 
 
-def read_axes(options: Mapping[str, Any]) -> list[Attribute]:
-    """Return the attributes that --axis states, with their labels."""
+def list_stated(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what --labels states itself, NAME=LABEL,LABEL; the others are files."""
+    given = map(str, options.get("labels") or ())
+    return tuple(text for text in given if _states_labels(text))
+
+
+def _states_labels(text: str) -> bool:
+    """Whether there are labels with commas between, and no file has that name."""
+    name, _, labels = text.partition("=")
+    return bool(name and "," in labels) and not (os.path.exists(text) or os.path.exists(labels))
+
+
+def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
+    """Return the attributes whose labels --labels states; of a command without inputs in files."""
     from geodp.grid.axes import Attribute
 
-    stated = read_named(options["axis"], "--axis").items()
-    return [
+    stated = read_named(list_stated(options), "--labels").items()
+    found = [
         Attribute(name, tuple(label.strip() for label in labels.split(",")))
         for name, labels in stated
     ]
+    if "by" in options or not (files := open_labels(options)):
+        return found
+    from geodp.io.read.layout.labels import read_lists
+
+    lists = read_lists(files)
+    if "" in lists:
+        raise UsageError(
+            "Say of which attribute the list of labels is (--labels NAME=FILE).",
+            code="labels-of-which-attribute",
+        )
+    return [*found, *(Attribute(name, labels) for name, labels in lists.items())]
 
 
 def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None) -> Resolved | None:
@@ -140,10 +171,9 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
     named = Named(
         convert_by(options.get("by")),
         lists,
-        read_axes(options),
+        read_attributes(options),
         read_named(options.get("column") or (), "--column"),
         () if options.get("points") else options.get("value") or None,
-        options.get("attribute"),
         [one for one in taken if one],
         preset,
     )
@@ -154,7 +184,10 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
 
     for path in lists.values():
         if is_input(Path(path), options["inputs"]):
-            raise UsageError("The labels are one of the inputs; a list of labels is public.")
+            raise UsageError(
+                "The labels are one of the inputs; a list of labels is public.",
+                code="labels-are-input",
+            )
     opened = open_tables(
         options["inputs"][0],
         delimiter=options["delimiter"],
@@ -180,7 +213,10 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
 
     source = _needed(options, "public_totals_source")
     if is_input(path, options["inputs"]):
-        raise UsageError("The public totals are one of the inputs; such totals are public.")
+        raise UsageError(
+            "The public totals are one of the inputs; such totals are public.",
+            code="totals-are-input",
+        )
     return read_totals(public_file(options, "public-totals", path), grid, source=source)
 
 
@@ -204,10 +240,14 @@ def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
             flags = ", ".join(one.replace("_", "-") for one in OPENING)
             raise UsageError(
                 "--public-file is written FILE.OPTION=VALUE, such as units.header-row=4; FILE is "
-                f"one of {', '.join(PUBLIC_FILES)}, and OPTION one of {flags}."
+                f"one of {', '.join(PUBLIC_FILES)}, and OPTION one of {flags}.",
+                code="public-file-form",
             )
         if option.endswith("_row") and not value.isdecimal():
-            raise UsageError(f"--public-file {said} takes the number of a row, counted from 1.")
+            raise UsageError(
+                f"--public-file {said} takes the number of a row, counted from 1.",
+                code="public-file-row",
+            )
         if file == name:
             found[option] = int(value) if option.endswith("_row") else value
     return found
@@ -224,7 +264,8 @@ def open_labels(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the files of labels with how they are opened."""
     from geodp.io.read.reader import convert_labels
 
-    lists = convert_labels(options.get("labels"))
+    stated = list_stated(options)
+    lists = convert_labels([one for one in options.get("labels") or () if str(one) not in stated])
     return {name: public_file(options, "labels", one) for name, one in lists.items()}
 
 
@@ -232,15 +273,21 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the grid with its cells in the order that the options name."""
     attributes = options["attribute_order"]
     if attributes is not None and not grid.attributes:
-        raise UsageError("--attribute-order goes with --axis or --attribute only.")
+        raise UsageError(
+            "--attribute-order goes with attributes (--by, --labels) only.",
+            code="attribute-order-needs-attribute",
+        )
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy
 
         if options["order"] != "morton":
-            raise UsageError("Give --order or --regions, not both.")
+            raise UsageError("Give --order or --regions, not both.", code="order-or-regions")
         source = _needed(options, "regions_source")
         if is_input(options["regions"], options["inputs"]):
-            raise UsageError("The regions are one of the inputs; a table of regions is public.")
+            raise UsageError(
+                "The regions are one of the inputs; a table of regions is public.",
+                code="regions-are-input",
+            )
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
         file = public_file(options, "regions", options["regions"])
@@ -279,7 +326,10 @@ def _system(options: Mapping[str, Any]) -> Any:
     except CRSError:
         geographic = False
     if not geographic:
-        raise UsageError("--crs of a jis: grid is its datum, such as EPSG:6668 or EPSG:4612.")
+        raise UsageError(
+            "--crs of a jis: grid is its datum, such as EPSG:6668 or EPSG:4612.",
+            code="crs-of-jis-is-datum",
+        )
     return JISMesh(system.level, options["crs"])
 
 
@@ -307,7 +357,8 @@ def _like(path: Path, options: Mapping[str, Any]) -> Grid:
     if is_input(path, options["inputs"]) and not options["domain_is_public"]:
         raise UsageError(
             "The grid is like one of the inputs, whose extent may tell where people are; give "
-            "like:TEMPLATE.tif of a public raster, or vouch for it with --domain-is-public."
+            "like:TEMPLATE.tif of a public raster, or vouch for it with --domain-is-public.",
+            code="template-is-input",
         )
     return grid_like(path)
 
@@ -321,7 +372,8 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     if is_input(path, options["inputs"]):
         raise UsageError(
             "The units are one of the inputs; a table of units is public. Give the list of all "
-            "units that the publisher has, as a file of its own."
+            "units that the publisher has, as a file of its own.",
+            code="units-are-input",
         )
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
@@ -360,12 +412,13 @@ def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
     wrong += ["order"] if options["order"] != "morton" else []
     if wrong:
         raise UsageError(
-            f"A grid of {kind}: has its own levels and no map; leave out --{wrong[0]}."
+            f"A grid of {kind}: has its own levels and no map; leave out --{wrong[0]}.",
+            code="grid-has-own-levels",
         )
 
 
 PAIRS_OF_LABELS = (
-    "Pairs of units take no attributes: leave out --by, --axis and --attribute. Publish one label "
+    "Pairs of units take no attributes: leave out --by and --labels. Publish one label "
     "at a time, each at a budget of its own (--where COLUMN=VALUE), or the files of several hours "
     "as a series (geodp publish-series)."
 )
@@ -375,7 +428,7 @@ def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the pairs of all units."""
     from geodp.grid.units import pairs_of_units
 
-    if options["axis"] or options.get("attribute"):
+    if options.get("labels") or options.get("by"):
         raise UsageError(PAIRS_OF_LABELS)
     return pairs_of_units(grid)
 
@@ -386,7 +439,9 @@ def _regular(size: str, options: Mapping[str, Any]) -> Grid:
     try:
         shape = [int(part) for part in size.lower().split("x")]
     except ValueError:
-        raise UsageError("Write a regular grid as regular:ROWSxCOLS.") from None
+        raise UsageError(
+            "Write a regular grid as regular:ROWSxCOLS.", code="regular-grid-form"
+        ) from None
     if options["origin"] is None and options["cell"] is None and options["crs"] is None:
         return Grid.regular(shape)
     x, y = _needed(options, "origin")
@@ -446,9 +501,13 @@ def _source_of(name: str) -> str:
 def _needed(options: Mapping[str, Any], name: str) -> Any:
     if options[name] is None and name in SOURCES:
         asked = _source_of(name)
-        raise UsageError(f"{asked[0].upper()}{asked[1:]}.")
+        raise UsageError(f"{asked[0].upper()}{asked[1:]}.", code="question-open")
     if options[name] is None:
-        raise UsageError(f"--{name.replace('_', '-')} is needed here.")
+        raise UsageError(
+            f"Add --{name}: a regular grid on the Earth takes --crs, --origin and --cell together, "
+            "such as --crs EPSG:3035 --origin 4000000 3000000 --cell 1000.",
+            code="regular-grid-option-missing",
+        )
     return options[name]
 
 
@@ -458,9 +517,12 @@ def read_named(given: Sequence[str], option: str) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{option} is written NAME=VALUE.")
+            raise UsageError(f"{option} is written NAME=VALUE.", code="option-name-value")
         if name in pairs:
-            raise UsageError(f"{option} takes every name once, and {name} is there twice.")
+            raise UsageError(
+                f"{option} takes every name once, and {name} is there twice.",
+                code="option-name-twice",
+            )
         pairs[name] = value
     return pairs
 
@@ -495,5 +557,8 @@ def read_plan_options(context: click.Context) -> Settings:
     found = read_plan(context.params["plan"])
     for name in (*found.arguments, "marginals"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"--plan settles what --{name} does; give one of them.")
+            raise UsageError(
+                f"--plan settles what --{name} does; give one of them.",
+                code="option-settled-by-plan",
+            )
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,22 +16,24 @@ from geodp.cli.inputs import (
     FACTS,
     ask_sources,
     ask_units,
+    list_stated,
     read_named,
     require_system,
     resolve_attributes,
 )
 from geodp.cli.options import BoundsType
 from geodp.cli.output import quote
-from geodp.cli.translation import translate_message
+from geodp.cli.stated import METADATA
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
     from geodp.io.read.layout.propose import Proposal
     from geodp.io.read.rows.input_files import FilePath
-    from geodp.table.source import Fact
 
 RECIPE = "recipe.toml"
+
 OF_OPERATOR = frozenset({"domain_is_public"})
 """Options of the domain that are a statement about the inputs of one call, and in no recipe."""
 
@@ -44,22 +47,34 @@ ASKS = "asks"
 
 ASK_BY = (
     "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
-    "labels from a public list (--axis NAME=LABEL,LABEL... or --labels FILE), or choose one of "
-    "them (--where COLUMN=VALUE)"
+    "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
+    "(--where COLUMN=VALUE)"
+)
+
+BEFORE = "Before it can be published, {asks}. So far: {command}"
+
+READ_AS = "Read as: {command}"
+
+WHOLE_EXTENT = (
+    "Domain: the whole extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
+    "smaller public one."
+)
+
+preset_option = option(
+    "--preset",
+    group="Input",
+    help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
+    "[default: the one that fits]",
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--preset",
-        group="Input",
-        help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
-        "[default: the one that fits]",
-    ),
+    preset_option,
     option(
         "--recipe",
         group="Input",
         type=click.Path(path_type=Path),
-        help="TOML file of an earlier run's options (restricted/recipe.toml); others are added.",
+        help="TOML file of an earlier run's options (restricted/recipe.toml), or of geodp new; "
+        "others are added.",
     ),
 )
 
@@ -75,44 +90,85 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     What was given stays as it is. UsageError for what remains to be said, before anything is read
     beyond the layout; the whole command is shown on stderr.
     """
+    recipe, preset = options.pop("recipe"), options.pop("preset")
+    known, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
+    if metadata:
+        options[METADATA] = metadata
+    found = settle(context, options, known, preset)
+    if found.asks:
+        far = write_command(context, options)
+        # Each is a sentence of its own in other languages, too.
+        asked = "; ".join(map(translate_message, found.asks))
+        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
+    if not found.settled:
+        return False
+    _tell_reading(context, options, found.names)
+    return True
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a call knows of its inputs once their layout was looked at.
+
+    Attributes
+    ----------
+    settled : bool
+        Whether the recipe, a preset or the layout gave any option.
+    asks : tuple of str
+        What must still be said, a sentence each.
+    names : tuple of str
+        Attributes of ``--by``.
+    proposal : Proposal or None
+        Of the layout, where it was looked at.
+    """
+
+    settled: bool
+    asks: tuple[str, ...]
+    names: tuple[str, ...]
+    proposal: Proposal | None
+
+
+def settle(
+    context: click.Context,
+    options: dict[str, Any],
+    known: Mapping[str, Any],
+    preset: str | None,
+) -> Settled:
+    """Fill in what is known of an earlier run, a preset or the first input's layout.
+
+    What was given stays as it is.
+    """
     from geodp.cli.readers import require_known
     from geodp.io.read.reader import convert_by
 
-    recipe, preset = options.pop("recipe"), options.pop("preset")
-    settled = {} if recipe is None else _read_recipe(context, recipe)
-    _apply(context, options, settled)
+    _apply(context, options, known)
     require_known(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    settled = {**known}
     found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
+    if chosen is not None and "by" in chosen.options:
+        _apply(context, options, {"by": chosen.options["by"]})
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks, facts = {**settled, **found.options}, found.asks, found.facts
+        settled, asks = {**settled, **found.options}, found.asks
     elif _is_table(options):
         found = _propose_more(context, options, by)
         if found is not None:
-            settled, facts, asks = {**settled, **found.options}, found.facts, found.levels
+            settled, asks = {**settled, **found.options}, found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     if found is None or not found.levels:
         asks = (*asks, *ask_units(options))
     asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
-    options[FACTS] = (*facts, *by.pop(FACTS, ()))
+    options[FACTS] = by.pop(FACTS, ())
     if by:
-        _replace(context, options, {**by, "by": (), "labels": ()})
-    settled |= by
-    if asks and found is not None and found.by and not options["axis"]:
+        _replace(context, options, {**by, "by": ()})
+    if asks and found is not None and found.by and not options["labels"]:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
-    if asks:
-        far = write_command(context, options)
-        raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
-    if not settled:
-        return False
-    _tell_reading(context, options, names)
-    return True
+    return Settled(bool(settled or by), asks, names, found)
 
 
 def _tell_reading(
@@ -122,17 +178,13 @@ def _tell_reading(
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.known_attributes import find_standard
 
-    click.echo(f"Read as: {write_command(context, options)}", err=True)
+    click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
-            click.echo(
-                f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
-                "or --regions names a smaller public one.",
-                err=True,
-            )
+            click.echo(translate(WHOLE_EXTENT).format(grid=options["spec"]), err=True)
 
 
 def _propose_more(
@@ -187,7 +239,7 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
     elif found.values is not None:
         values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
     return {
-        "axis": (*options["axis"], *axes),
+        "labels": (*list_stated(options), *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
         ASKS: found.asks,
@@ -213,10 +265,9 @@ def _propose(
     from geodp.io.read.layout.propose import propose
 
     given = _given(context, options)
-    given |= {name: by[name] for name in ("axis", "value") if by.get(name)}
+    given |= {name: by[name] for name in ("labels", "value") if by.get(name)}
     given["column"] = _columns_of_places({**options, **by}) or None
-    for name in ("by", "labels"):
-        given.pop(name, None)
+    given.pop("by", None)
     found = propose(options["inputs"][0], given, chosen, named=_named_columns(options, by))
     columns = found.options.get("column")
     if columns and options["column"]:  # those of places stand beside those of attributes
@@ -236,19 +287,32 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     """Return the command line that gives these options, ready to paste."""
     inputs = context.meta.get(INPUTS, options["inputs"])
-    words = [context.command_path, *(quote(str(path)) for path in inputs)]
+    words = [*map(str, inputs), *list_words(context, options)]
+    return " ".join([context.command_path, *map(quote, words)])
+
+
+def list_words(
+    context: click.Context, options: Mapping[str, Any], without: Collection[str] = ()
+) -> list[str]:
+    """Return the words of a command line, not quoted, that give these options.
+
+    ``without``: names of options that are left out.
+    """
+    words: list[str] = []
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
-        if isinstance(one, click.Option) and _is_set(context, one, value):
+        if one.name in without or not isinstance(one, click.Option):
+            continue
+        if _is_set(context, one, value):
             flag = one.opts[-1]
             if one.is_flag:
                 words.append(flag)
             elif one.multiple:
-                words += [word for each in value for word in (flag, quote(str(each)))]
+                words += [word for each in value for word in (flag, str(each))]
             else:
                 several = value if isinstance(value, tuple | list) else [value]
-                words += [flag, *(quote(_text(each)) for each in several)]
-    return " ".join(words)
+                words += [flag, *map(_text, several)]
+    return words
 
 
 def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
@@ -258,13 +322,20 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
     """
     from geodp.io.folder.publication import write_private
 
-    context = click.get_current_context()
-    known, lines = _layout_names(), ["[options]"]
+    lines = list_recipe(click.get_current_context(), options)
+    if stated := options.get(METADATA):
+        lines += ["", "[metadata]", *(f"{name} = {_toml(one)}" for name, one in stated.items())]
+    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
+
+
+def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a recipe with these options of layout and domain."""
+    known, lines = layout_names(), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
         if name in known and isinstance(one, click.Option) and _is_set(context, one, value):
             lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
-    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
+    return lines
 
 
 def _recipe_line(name: str, value: Any) -> str:
@@ -279,19 +350,30 @@ def _recipe_line(name: str, value: Any) -> str:
     return f"# {name}: its name is not UTF-8, which no TOML file can hold; give --{name} again."
 
 
-def command_of(publish: click.Command, path: FilePath, found: Proposal) -> str:
-    """Return the command that publishes a file as proposed, under a budget to be changed."""
+def command_of(
+    publish: click.Command, path: FilePath, found: Proposal, blanks: Sequence[str]
+) -> str:
+    """Return the command that publishes a file as proposed, under a budget to be changed.
+
+    ``blanks``: options as they are written whose values are still to be filled in.
+    """
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
-    return write_command(context, options)
+    written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
+    each: dict[str, str] = {}
+    for blank in blanks:  # the first of several of one option, and none of those that are known
+        each.setdefault(blank.partition(" ")[0], blank)
+    known = {f"--{_flag(name)}" for name in options} | {""}
+    words = (blank for flag, blank in each.items() if flag not in known)
+    return " ".join((written, *words)) + mark + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
     """Whether the grid, or what says where a row is or what it counts, is left out."""
-    if options["spec"] is None or (options["attribute"] and not options["value"]):
+    if options["spec"] is None:
         return True
     from geodp.cli.readers import choose_reader
     from geodp.io.read.layout.propose import lacks_layout
@@ -304,7 +386,7 @@ def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return columns that are given for places, and not for attributes."""
     from geodp.io.read.reader import convert_by
 
-    named = read_named(options["axis"] or (), "--axis")
+    named = read_named(list_stated(options), "--labels")
     attributes = {*named, *convert_by(options["by"])}
     found = read_named(options["column"] or (), "--column")
     return tuple(f"{name}={found[name]}" for name in found if name not in attributes)
@@ -351,25 +433,33 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
 
 def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as options take them; UsageError for what no recipe or preset may state."""
-    names = _layout_names()
+    names = layout_names()
     known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
     found = {}
     for name, value in settled.items():
         if name not in known:
             raise UsageError(
-                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}."
+                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}.",
+                code="recipe-option-unknown",
             )
         several = isinstance(value, list | tuple)
         parts = value if several else [value]
         if not all(isinstance(one, str | int | float) for one in parts):
-            raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; {PLAIN}", code="recipe-value-kind"
+            )
         if several and not _takes_several(known[name]):
-            raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value; it takes one, and no list.",
+                code="recipe-value-list",
+            )
         plain = [_text(one) for one in parts] if several or known[name].multiple else value
         try:
             found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
-            raise UsageError(f"--{_flag(name)} cannot have this value.") from None
+            raise UsageError(
+                f"--{_flag(name)} cannot have this value.", code="recipe-value-wrong"
+            ) from None
     return found
 
 
@@ -381,7 +471,7 @@ def _takes_several(option: click.Parameter) -> bool:
     return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
 
 
-def _layout_names() -> set[str]:
+def layout_names() -> set[str]:
     """Return names of the options that a recipe or a preset may set: none of budgets and files."""
     from geodp.cli.options import grid_option_names
     from geodp.cli.readers import reader_options
@@ -390,13 +480,18 @@ def _layout_names() -> set[str]:
     return names - OF_OPERATOR
 
 
-def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:
+def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of a recipe, and what it says of the release."""
     from geodp.io.read.layout.presets import read_text, read_toml
 
     said = read_toml(read_text(path), f"The recipe {path}")
-    if {*said} != {"options"} or not isinstance(said["options"], dict):
-        raise UsageError(f"The recipe {path} has one table, [options], and no more.")
-    return {_name(name.replace("-", "_")): value for name, value in said["options"].items()}
+    options, metadata = said.pop("options", None), said.pop("metadata", {})
+    if said or not isinstance(options, dict) or not isinstance(metadata, dict):
+        raise UsageError(
+            f"The recipe {path} has one table, [options], and beside it only [metadata].",
+            code="recipe-tables",
+        )
+    return {_name(name.replace("-", "_")): value for name, value in options.items()}, metadata
 
 
 def _text(value: Any) -> str:

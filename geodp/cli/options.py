@@ -120,13 +120,10 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
         times = given[one.name]
         if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
             continue
-        flag = one.opts[-1]
-        if one.name == "attribute":
-            raise UsageError(
-                f"{flag} is given {times} times; it takes one value; of several attributes at "
-                "once: 'sex*age'."
-            )
-        raise UsageError(f"{flag} is given {times} times; it takes one value.")
+        raise UsageError(
+            f"{one.opts[-1]} is given {times} times; it takes one value.",
+            code="option-repeated",
+        )
 
 
 class GridCommand(StrictCommand):
@@ -219,9 +216,9 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     option(
         "--attribute-order",
         group="Domain",
-        help="Where attributes are split: below the cells, above all areas, interleaved with the "
-        "bits of places (morton), or under a level of areas, by its name; the method parts takes "
-        "them below.  [default: below]",
+        help="Where the tree splits the attributes that --by names: below the cells, above all "
+        "areas, interleaved with the bits of places (morton), or under a level of areas, by its "
+        "name; the method parts takes them below.  [default: below]",
     ),
     option(
         "--crs",
@@ -250,11 +247,13 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     ),
     option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
     option(
-        "--axis",
+        "--labels",
         group="Domain",
         multiple=True,
-        help="NAME=LABEL,LABEL... of an attribute; repeatable. Needs a --contribution, unless "
-        "--person enforces one.",
+        help="All labels of an attribute, public and never made from the inputs: "
+        "NAME=LABEL,LABEL... or, of a public list, NAME=FILE or FILE: one label a line, a table of "
+        "attribute and label or of code and name, TOML, JSON, a codebook of DDI, code lists of "
+        "SDMX or CSVW; repeatable. Needs a --contribution, unless --person enforces one.",
     ),
 )
 

@@ -6,12 +6,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.errors import UsageError, printable
+from geodp.errors import Rule, UsageError, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-REPLACE = "{} exists; replace it with --overwrite."
+REPLACE = Rule("file-exists", "{} exists; replace it with --overwrite.")
 
 
 def require_free(
@@ -21,13 +21,15 @@ def require_free(
     if path is None:
         return
     if path.suffix.lower() not in endings:
-        raise UsageError(f"{option} must end in {' or '.join(endings)}.")
+        raise UsageError(f"{option} must end in {' or '.join(endings)}.", code="output-ending")
     if not overwrite:
         from geodp.io.folder.whole import require_absent
 
         require_absent(path, REPLACE.format(path))
     if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} for {option}.")
+        raise UsageError(
+            f"There is no folder {path.parent} for {option}.", code="output-folder-missing"
+        )
 
 
 def require_unsealed(output: Path | None) -> None:
@@ -37,7 +39,10 @@ def require_unsealed(output: Path | None) -> None:
 
     folders = [] if output is None else output.resolve().parents
     if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
-        raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
+        raise UsageError(
+            "--output lies inside a release, whose files are sealed; choose another.",
+            code="output-in-release",
+        )
 
 
 def require_drawn(plot: Path | None) -> None:

@@ -6,7 +6,6 @@ Readers are looked for when a command that reads is asked for its options, not b
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import ALL, HELP_ALL, Option, group_options
+from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options
 from geodp.cli.inputs import (
     CELLS,
     GRIDS,
@@ -29,6 +28,7 @@ from geodp.cli.inputs import (
     read_named,
 )
 from geodp.cli.options import GridCommand
+from geodp.cli.running import tell_steps
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ FLAG = re.compile("--[a-z][a-z0-9-]*")
 """What others may ask for."""
 
 
+LABELS = "labels"
+"""The option of readers that the grid has, too: labels are a part of the public domain."""
+
 ADDRESSES = 5 << 28
 """Bytes of addresses below which libraries that are loaded fail, or try again for ever."""
 
@@ -54,8 +57,9 @@ class ReadingCommand(GridCommand):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Its own, those of readers after those of the grid."""
         own = super().get_params(ctx)
-        grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
-        return [*own[:grid], *reader_options(), *own[grid:], HELP_ALL]
+        grid = next(i for i, one in enumerate(own) if one.name == LABELS) + 1
+        readers = [one for one in reader_options() if one.name != LABELS]
+        return [*own[:grid], *readers, *own[grid:], HELP_ALL]
 
     def invoke(self, ctx: click.Context) -> object:
         """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""
@@ -78,7 +82,7 @@ class ReadingCommand(GridCommand):
 
 
 def _is_everyday(parameter: click.Parameter) -> bool:
-    return parameter.everyday if isinstance(parameter, Option) else True
+    return parameter.everyday if isinstance(parameter, GroupedOption) else True
 
 
 @contextmanager
@@ -88,15 +92,17 @@ def _fetched(context: click.Context) -> Iterator[None]:
     if not any(isinstance(one, str) for one in options["inputs"]):
         yield
         return
-    from geodp import progress
     from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
     if options.get("cluster") is not None or options.get("workers") is not None:
-        raise UsageError("Workers of a cluster read no URLs: fetch the file, and give its path.")
+        raise UsageError(
+            "Workers of a cluster read no URLs: fetch the file, and give its path.",
+            code="cluster-reads-no-urls",
+        )
     require_scratch(options["scratch"])
     with ExitStack() as held:
-        with progress.show(sys.stderr):
+        with tell_steps(lines=not options.get("pad_time")):
             fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
         options["inputs"] = fetched
         yield
@@ -191,7 +197,7 @@ def reader_options() -> tuple[click.Parameter, ...]:
     return tuple(_option(field, default) for field, default in asked.values())
 
 
-def _option(field: Field, default: Any) -> Option:
+def _option(field: Field, default: Any) -> GroupedOption:
     """Return the option of the command line; a reader that requires it says so when it is made."""
     repeated = field.many or field.pairs
     more: dict[str, Any] = {}
@@ -201,7 +207,7 @@ def _option(field: Field, default: Any) -> Option:
         more["type"] = click.Choice(field.type)
     else:
         more["type"] = click.Path(path_type=Path) if field.type is Path else field.type
-    return Option(
+    return GroupedOption(
         [field.flag],
         group="Input",
         everyday=field.everyday,
@@ -255,7 +261,10 @@ def require_known(context: click.Context) -> None:
     given = [name for name in names if context.get_parameter_source(name) in sources]
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
-    kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}
+    kinds = {
+        reader.name: [name for name in _flags(reader) if name != LABELS]
+        for reader in _readers().values()
+    }
     grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
     for table, key, words in (
         (kinds, chosen.name, chosen.kind),
@@ -268,16 +277,20 @@ def require_known(context: click.Context) -> None:
             if table is kinds and (other := _other_reader(extra)) is not None:
                 flag = _flag_of(other).flag
                 raise UsageError(
-                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}."
+                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}.",
+                    code="option-of-other-reader",
                 )
             raise UsageError(
                 f"Not for {words}: {given_extra}. "
-                f"These take {', '.join(names[name] for name in table[key])}."
+                f"These take {', '.join(names[name] for name in table[key])}.",
+                code="option-not-for-input",
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
     for name in given:
         if name in needs and options[needs[name]] in (None, False, ()):
-            raise UsageError(f"{names[name]} goes with {names[needs[name]]} only.")
+            raise UsageError(
+                f"{names[name]} goes with {names[needs[name]]} only.", code="option-needs-option"
+            )
     for asked in chosen.asks():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
@@ -320,7 +333,10 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     if path is None:
         return None
     if is_input(path, options["inputs"]):
-        raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
+        raise UsageError(
+            "The prior is one of the inputs; a prior must not be made from them.",
+            code="prior-is-input",
+        )
     source = options["prior_source"] or ""
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
@@ -339,7 +355,8 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         raise UsageError(
             f"The prior is read with the options of the inputs, which are {kind.kind}, and these "
             f"do not say how it is read as {own.kind}; give a prior of the inputs' form, or the "
-            "folder of a release (--prior, prior=)."
+            "folder of a release (--prior, prior=).",
+            code="prior-form-differs",
         ) from None
     return Prior.of(grid, cells, source)
 
@@ -352,7 +369,7 @@ def _type_of(asked: Asked, value: Any) -> Any:
     if asked.convert is not None:
         value = asked.convert(value)
     if asked.required and value is None:
-        raise UsageError(f"{option.flag} is needed here.")
+        raise UsageError(f"Add {option.flag}: {option.help}", code="option-missing")
     return value
 
 
@@ -377,5 +394,6 @@ def require_addresses() -> None:
         raise UsageError(
             f"The process may have {least >> 20} MiB of addresses (ulimit -v), and the libraries "
             f"ask for {ADDRESSES >> 20} MiB and more, most of which they never use. Raise that "
-            "limit; --memory, or a limit of a container, keeps what is used small."
+            "limit; --memory, or a limit of a container, keeps what is used small.",
+            code="address-space-short",
         )

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from geodp.release.release import Release
 
 POLYGONS = option(
-    "--regions",
+    "--polygons",
     group="Domain",
+    everyday=True,
     type=click.Path(path_type=Path),
-    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+    help="File of areas to sum over, in the grid's CRS: GeoJSON; with pyogrio also GeoPackage and "
+    "others.",
 )
 POLYGON_NAME = option(
     "--polygon-name",
@@ -35,16 +37,18 @@ AREA = option(
 
 def require_named(options: dict[str, Any]) -> None:
     """Raise UsageError for a name of polygons where there are none."""
-    if options["polygon_name"] is not None and options["regions"] is None:
-        raise UsageError("--polygon-name goes with --regions only.")
+    if options["polygon_name"] is not None and options["polygons"] is None:
+        raise UsageError(
+            "--polygon-name goes with --polygons only.", code="polygon-name-needs-polygons"
+        )
 
 
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     """Return the regions that are asked for, by name, in a release's grid."""
     found: dict[str, Any] = {code: code for code in options["area"]}
-    if options["regions"] is not None:
+    if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
-        path, name = options["regions"], options["polygon_name"]
+        path, name = options["polygons"], options["polygon_name"]
         found |= read_polygons(path, release.grid, name=name)
     return found

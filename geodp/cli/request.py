@@ -331,8 +331,11 @@ def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
     if found.name != "parts":
         raise UsageError(
             f"--marginals is for attributes that the method parts splits, and {found.name} is "
-            "another one."
+            "another one.",
+            code="marginals-need-parts",
         )
     if "marginals" in dict(found.settings):
-        raise UsageError("Give marginals once: by --marginals, or in --method.")
+        raise UsageError(
+            "Give marginals once: by --marginals, or in --method.", code="marginals-twice"
+        )
     return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")

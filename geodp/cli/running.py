@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ import click
 
 from geodp import progress
 from geodp.cli.inputs import FACTS
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 
 COMPILING = (
-    "Compiling for this machine, which takes some seconds once after an installation; "
+    "Compiling the loops of geodp for this machine, once after an installation: about 40 seconds. "
     "geodp warmup does it ahead."
 )
-
+COMPILING_MORE = (
+    "Compiling what this call needs beyond what was compiled before, once for this machine."
+)
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
@@ -29,22 +32,44 @@ CARRIED_OUT = {
 release."""
 
 
+TOO_LONG = "The run took longer than --pad-time; choose a longer one."
+
+KEPT = (
+    "What was charged is kept in {folder}: the same command with --resume completes the release "
+    "and costs nothing."
+)
+
+
 def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
     """Return what a run is asked for, as text; not how and where it is carried out."""
     return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
-def say_once() -> Callable[[str], None]:
-    """Says at the first kernel that is compiled why this run takes longer."""
-    said = False
+@contextmanager
+def tell_steps(*, lines: bool = True) -> Iterator[None]:
+    """Tell on stderr what the block does and how long it takes, unless ``--quiet`` was given.
 
-    def tell(_kernel: str) -> None:
-        nonlocal said
-        if not said:
-            said = True
-            click.echo(COMPILING, err=True)
+    What is told to whom: :mod:`geodp.progress`. Results are printed after the block, where no line
+    is drawn any more.
 
-    return tell
+    Parameters
+    ----------
+    lines : bool
+        False: only a terminal is told, as when the duration of a run must tell nothing.
+    """
+    context = click.get_current_context(silent=True)
+    if context is not None and context.find_root().params.get("quiet"):
+        yield
+        return
+    with progress.show(sys.stderr, say_compiling, lines=lines):
+        yield
+
+
+def say_compiling() -> None:
+    """Say why this run takes longer than the next."""
+    from geodp.kernels.jit import count_kept
+
+    click.echo(translate(COMPILING_MORE if count_kept() else COMPILING), err=True)
 
 
 @contextmanager
@@ -58,7 +83,7 @@ def pad_time(least: float) -> Iterator[None]:
         if left > 0:
             time.sleep(left)
         elif least:
-            click.echo("The run took longer than --pad-time; choose a longer one.", err=True)
+            click.echo(translate_message(TOO_LONG), err=True)
 
 
 @contextmanager
@@ -86,9 +111,5 @@ def tell_if_kept(output: Path) -> Iterator[None]:
             click.echo(translate_message(str(error)), err=True)
         else:
             if found is not None:
-                click.echo(
-                    f"What was charged is kept in {found}: the same command with --resume "
-                    "completes the release and costs nothing.",
-                    err=True,
-                )
+                click.echo(translate_message(KEPT.format(folder=found)), err=True)
         raise

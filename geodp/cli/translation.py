@@ -131,13 +131,16 @@ def translate_message(text: str, depth: int = 0) -> str:
 
 
 def tell(error: GeodpError) -> str:
-    """Return what the screen says of an error: its sentence translated, its place as it is."""
+    """Return what the screen says of an error."""
+    return translate("Error: {message}").format(message=translate_error(error))
+
+
+def translate_error(error: GeodpError) -> str:
+    """Return the sentence of an error translated, with its place as it is."""
     text = str(error)
     if isinstance(error, InputError):
-        message = text.removesuffix(error.rule) + translate_message(error.rule)
-    else:
-        message = translate_message(text)
-    return translate("Error: {message}").format(message=message)
+        return text.removesuffix(error.rule) + translate_message(error.rule)
+    return translate_message(text)
 
 
 @cache
@@ -198,7 +201,8 @@ class _Formatter(click.HelpFormatter):
             if _width(first) > column - col_spacing:
                 self.write(f"{named}\n{start}{lines[0]}".rstrip() + "\n")
             else:
-                self.write(f"{named:<{len(start)}}{lines[0]}".rstrip() + "\n")
+                blanks = " " * (len(start) - _width(named))
+                self.write(f"{named}{blanks}{lines[0]}".rstrip() + "\n")
             self.write("".join(f"{start}{line}\n" for line in lines[1:]))
 
 

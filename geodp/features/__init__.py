@@ -6,6 +6,5 @@ The core finds them through :mod:`geodp.registry`, by the names of their files:
 - ``kind``: kinds of release;
 - ``commands/NAME``: the command ``geodp NAME``;
 - ``protocols``: protocols of local collection, which make releases of tables;
-- ``publishing``: how ``geodp publish`` runs on a cluster;
-- ``rehearsals``: what ``geodp warmup`` runs.
+- ``publishing``: how ``geodp publish`` runs on a cluster.
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from geodp.grid.hierarchy import CELL, Hierarchy
+from geodp.reprs import one_line
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class AreaLevels:
     levels : tuple of str
         Names of the levels of that table, the coarsest first and the cells last.
     """
+
+    __repr__ = one_line
 
     steps: tuple[tuple[str, int], ...]
     labelled: tuple[str, ...]
@@ -98,6 +101,8 @@ class AreaLevels:
 class NoAreaLevels(AreaLevels):
     """The order of cells is one of no areas."""
 
+    __repr__ = one_line
+
     steps: tuple[tuple[str, int], ...] = ()
     labelled: tuple[str, ...] = ()
     digits: int = 0
@@ -113,6 +118,8 @@ class RegionLevels(AreaLevels):
     ----------
     table : Hierarchy
     """
+
+    __repr__ = one_line
 
     table: Hierarchy
 

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, is_utf8
+from geodp.errors import Rule, UsageError, is_utf8
+from geodp.reprs import one_line
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """Beginnings of texts that spreadsheets run as formulas when they open a CSV."""
 
-NO_FORMULA = (
+NO_FORMULA = Rule(
+    "name-is-formula",
     "A name or label begins with = + - @ or a blank that is no space: spreadsheets take it for a "
-    "formula when they open the CSV. Let it begin with a letter or a digit."
+    "formula when they open the CSV. Let it begin with a letter or a digit.",
 )
 
 
@@ -28,15 +30,21 @@ JOINT = "*"
 class Attribute:
     """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
 
+    __repr__ = one_line
+
     name: str
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
         texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
         if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError("An attribute has a name and labels: texts that differ.")
+            raise UsageError(
+                "An attribute has a name and labels: texts that differ.", code="attribute-form"
+            )
         if not all(map(is_utf8, (self.name, *self.labels))):
-            raise UsageError("The name and the labels of an attribute must be UTF-8.")
+            raise UsageError(
+                "The name and the labels of an attribute must be UTF-8.", code="attribute-not-utf8"
+            )
         if any(text.startswith(FORMULA) for text in (self.name, *self.labels)):
             raise UsageError(NO_FORMULA)
 
@@ -60,13 +68,18 @@ class Mask:
         that the mask is public and was not made from the data. Blank: UsageError.
     """
 
+    __repr__ = one_line
+
     ranges: NDArray[np.uint64] = field(repr=False)
     cells: int
     source: str
 
     def __post_init__(self) -> None:
         if not self.source.strip() or not self.source.isprintable():
-            raise UsageError("A mask needs its public source in words; it is published.")
+            raise UsageError(
+                "A mask needs its public source in words; it is published.",
+                code="mask-source-missing",
+            )
 
     @property
     def sha256(self) -> str:

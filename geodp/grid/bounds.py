@@ -48,15 +48,20 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     [135000, 445500, 142500, 457000]
     """
     if len(box) != 4 or not np.isfinite(np.array(box, float)).all():
-        raise UsageError("Bounds are four finite numbers: west, south, east, north.")
+        raise UsageError(
+            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
+        )
     west, south, east, north = map(float, box)
     if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
         raise UsageError(
             "Bounds in degrees are west, south, east, north: longitudes -180 to 180, latitudes -90 "
-            "to 90, the south below the north."
+            "to 90, the south below the north.",
+            code="bounds-not-degrees",
         )
     if west == east:
-        raise UsageError("The west and the east of bounds in degrees must differ.")
+        raise UsageError(
+            "The west and the east of bounds in degrees must differ.", code="bounds-without-width"
+        )
     east += 360 if east < west else 0
     x, y = move_points(edge_points((west, south, east, north)), system.crs)
     if not _inside(system, x, y)[1].all():
@@ -68,7 +73,8 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
         raise UsageError(
             f"The bounds in degrees leave the extent of {system.name}, which is "
             f"{' '.join(f'{edge:g}' for edge in edges)} in units of {name_crs(system.crs)}: choose "
-            "a smaller box, or leave the bounds out for all of it."
+            "a smaller box, or leave the bounds out for all of it.",
+            code="bounds-outside-extent",
         )
     return cover_points(system, x, y, "the bounds in degrees")
 
@@ -114,7 +120,9 @@ def cover_points(
     row0, col0, rows, cols = system.extent
     low, high = (row0, col0), (row0 + rows, col0 + cols)
     if not inside.any():
-        raise UsageError(f"Nothing of {name} lies in the extent of {system.name}.")
+        raise UsageError(
+            f"Nothing of {name} lies in the extent of {system.name}.", code="area-outside-extent"
+        )
     ends = [_ends(one[inside]) for one in at]
     if system.around is not None:
         ends[1] = _shortest(at[1][inside], system.around)

@@ -61,10 +61,13 @@ class Coarsening:
         (256, 256)
         """
         if not fine.places or not fine.order.follows_map:
-            raise UsageError("Coarser cells need a map whose cells are in no order of regions.")
+            raise UsageError(
+                "Coarser cells need a map whose cells are in no order of regions.",
+                code="coarsen-ordered-map",
+            )
         sides = {_side(place, level) for place in fine.places}
         if len(sides) != 1:
-            raise UsageError("Both maps need the same coarser cells.")
+            raise UsageError("Both maps need the same coarser cells.", code="coarser-cells-differ")
         (side,) = sides
         places = tuple(coarser_lattice(place, side) for place in fine.places)
         first = tuple(_first(place, side) for place in fine.places)
@@ -98,16 +101,27 @@ class Coarsening:
         """
         place = fine.plain_map
         if place is None or not fine.domain.is_box:
-            raise UsageError("Such blocks are those of one map without a mask and regions.")
+            raise UsageError(
+                "Such blocks are those of one map without a mask and regions.",
+                code="blocks-need-plain-map",
+            )
         if not 0 <= digits <= len(fine.order.radices):
-            raise UsageError(f"A key of this grid has {len(fine.order.radices)} digits.")
+            raise UsageError(
+                f"A key of this grid has {len(fine.order.radices)} digits.",
+                code="key-digits-differ",
+            )
         rows, cols = fine.order.sides(digits, 2).tolist()
         if rows != cols:
-            raise UsageError("Blocks of so many digits are no squares; choose another number.")
+            raise UsageError(
+                "Blocks of so many digits are no squares; choose another number.",
+                code="blocks-not-square",
+            )
         if fine.areas.nested:
             return cls.of(fine, rows)
         if fine.order != Grid(fine.places).order:
-            raise UsageError("Blocks are those of Morton order or of official areas.")
+            raise UsageError(
+                "Blocks are those of Morton order or of official areas.", code="blocks-order"
+            )
         if place.system is None or rows == 1:
             coarse = coarser_lattice(place, rows) if rows > 1 else place
         elif rows in dict(place.system.areas).values() and _first(place, rows) == (0, 0):
@@ -133,7 +147,10 @@ class Coarsening:
     def _index_mask(self, mask: Mask) -> NDArray[np.int64]:
         """Return row and column of the coarser cell of each cell of the mask: int64[2, n]."""
         if mask.cells > LARGEST_MASK:
-            raise UsageError(f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.")
+            raise UsageError(
+                f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.",
+                code="mask-too-large",
+            )
         under = sum(1 for axis in self.fine.order.axes if axis > 1)
         start, stop = (mask.ranges[:, i] >> np.uint64(under) for i in (0, 1))
         each = (stop - start).astype(np.int64)
@@ -198,7 +215,10 @@ def _side(place: Lattice, level: str | int) -> int:
         level = int(level)
     if place.system is None:
         if not isinstance(level, int) or not 1 <= level <= max(place.rows, place.cols):
-            raise UsageError("Coarser cells of this grid are given as cells on a side.")
+            raise UsageError(
+                "Coarser cells of this grid are given as cells on a side.",
+                code="coarser-cells-form",
+            )
         return level
     sides = dict(place.system.areas)
     sides |= {name.partition(":")[2]: side for name, side in place.system.areas}
@@ -207,7 +227,8 @@ def _side(place: Lattice, level: str | int) -> int:
     if level not in sides:
         raise UsageError(
             f"Coarser cells of {place.system.name} are its published areas: "
-            f"{', '.join(name for name, _ in place.system.areas)}."
+            f"{', '.join(name for name, _ in place.system.areas)}.",
+            code="coarser-cells-are-areas",
         )
     return sides[str(level)]
 

@@ -98,11 +98,16 @@ def normalise_crs(crs: Any) -> str | None:
 
     text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
     if _FILE.search(str(text)):
-        raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
+        raise UsageError(
+            "A CRS that names files is not read; name one such as EPSG:3035.",
+            code="crs-names-files",
+        )
     try:
         CRS.from_user_input(text)
     except (CRSError, UnicodeError):  # also half a surrogate pair
-        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
+        raise UsageError(
+            "The CRS is unknown; name one such as EPSG:3035.", code="crs-unknown"
+        ) from None
     return str(text)
 
 

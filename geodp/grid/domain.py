@@ -17,16 +17,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Mask
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
 from geodp.kernels.searching import find
+from geodp.reprs import one_line
 
-OUTSIDE = (
+OUTSIDE = Rule(
+    "cell-outside-domain",
     "The cell lies outside the public domain; choose a domain that holds all cells, "
-    "or have cells outside dropped (--outside drop, outside='drop')."
+    "or have cells outside dropped (--outside drop, outside='drop').",
 )
 
 FAR = (
@@ -90,10 +92,15 @@ class Domain(ABC):
         """
         return np.empty((0, 2), np.uint64)
 
+    @property
+    def _numbered(self) -> tuple[int, ...]:
+        """Sizes of what cells are numbered by: of the axes, unless places are listed."""
+        return self.shape
+
     @cached_property
-    @abstractmethod
     def cells(self) -> int:
         """Number of cells."""
+        return prod(self._numbered)
 
     @abstractmethod
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -136,7 +143,8 @@ class Domain(ABC):
         if self.cells > MOST_KEYS:
             raise UsageError(
                 "A grid of a mixed order that does not fill its keys is evaluated up to 2**26 "
-                "cells; choose smaller bounds or the Morton order."
+                "cells; choose smaller bounds or the Morton order.",
+                code="order-too-large",
             )
         key = np.sort(self.keys_of_ranks(np.arange(self.cells)))
         blocks = [key >> np.uint64(shift) for shift in shifts]
@@ -183,26 +191,23 @@ class Domain(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Domain):
+class Rectangular(Domain):
     """All cells of a grid's axes, numbered in index order.
 
     Examples
     --------
-    >>> box = Box(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
+    >>> box = Rectangular(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
     >>> box.cells, box.count_blocks([0, 2, 4, 5])
     (15, [15, 6, 2, 1])
     """
+
+    __repr__ = one_line
 
     is_box: ClassVar[bool] = True
     kind: ClassVar[str] = ""
 
     source: ClassVar[str] = ""
     digest: ClassVar[str] = ""
-
-    @cached_property
-    def cells(self) -> int:
-        """Product of the axes' sizes."""
-        return prod(self.shape)
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether they lie inside the axes' sizes."""
@@ -237,6 +242,8 @@ class Masked(Domain):
     The mask's places are numbered in key order, and the attributes of each in index order.
     """
 
+    __repr__ = one_line
+
     mask: Mask
 
     kind: ClassVar[str] = "mask"
@@ -249,7 +256,7 @@ class Masked(Domain):
     @property
     def outside_rule(self) -> str:
         """Name a larger distance too, where the mask is one of land."""
-        return f"{OUTSIDE} {FAR}" if self.source.startswith("land:") else OUTSIDE
+        return OUTSIDE + f" {FAR}" if self.source.startswith("land:") else OUTSIDE
 
     def describe_mask(self) -> dict[str, str]:
         """Return the source and the digest of the mask."""
@@ -265,13 +272,9 @@ class Masked(Domain):
         """SHA-256 of the mask's ranges."""
         return self.mask.sha256
 
-    @cached_property
-    def cells(self) -> int:
-        """Places of the mask times attributes."""
-        return prod(self._numbered)
-
     @property
     def _numbered(self) -> tuple[int, ...]:
+        """Places of the mask, and attributes."""
         return (self.mask.cells, *self.shape[2:])
 
     @property
@@ -361,6 +364,8 @@ class Hierarchical(Domain):
     Cells of each map are numbered as the regions are, and the attributes of each in index order.
     """
 
+    __repr__ = one_line
+
     order: HierarchyOrder | PairOrder
 
     kind: ClassVar[str] = "table of regions"
@@ -376,13 +381,9 @@ class Hierarchical(Domain):
         """SHA-256 of the table."""
         return self.order.hierarchy.sha256
 
-    @cached_property
-    def cells(self) -> int:
-        """Cells of the map in regions, or their pairs, times attributes."""
-        return prod(self._numbered)
-
     @property
     def _numbered(self) -> tuple[int, ...]:
+        """Cells of the map in regions, or their pairs, and attributes."""
         ends = self.order.ends
         return (*(self.order.hierarchy.cells,) * ends, *self.shape[2 * ends :])
 
@@ -450,4 +451,4 @@ def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain
     """Return the domain of a grid's order, axes and mask."""
     if isinstance(order, HierarchyOrder | PairOrder):
         return Hierarchical(order, shape)
-    return Box(order, shape) if mask is None else Masked(order, shape, mask)
+    return Rectangular(order, shape) if mask is None else Masked(order, shape, mask)

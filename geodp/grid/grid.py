@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.advice import by_names
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.bounds import bounds_of_degrees
@@ -30,6 +31,7 @@ from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import KINDS, Maps
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
+from geodp.reprs import few
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +68,46 @@ class Grid:
     order: Order = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if isinstance(self.places, str):
+            raise UsageError(
+                "The grid of published cells is made by Grid.mesh('jis:half'), one of equal cells "
+                "by Grid.regular((rows, columns)).",
+                code="grid-from-name",
+            )
         if self.places[len(KINDS) - 1 :]:
-            raise UsageError("A grid has at most two places, an origin and a destination.")
+            raise UsageError(
+                "A grid has at most two places, an origin and a destination.",
+                code="places-more-than-two",
+            )
         if self.order is None:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
-            raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
+            raise UsageError(
+                f"Axes need different names: {', '.join(self.axis_names)}.", code="axes-alike"
+            )
         self.order.require_fit(self.shape)
         if self.mask is not None:
-            refusal = "A mask needs a grid of one map in Morton order."
+            refusal = Rule(
+                "mask-needs-morton-map", "A mask needs a grid of one map in Morton order."
+            )
             self.require_map(refusal)
             if self.order != self._morton():
                 raise UsageError(refusal)
+
+    def __repr__(self) -> str:
+        if self.hierarchy is not None:
+            what = [f"regions={few(self.areas.levels)}"]
+        else:
+            what = [one.words for one in self.places[:1] if one.words]
+        if self.places[1:]:
+            what.append("pairs")
+        if self.attributes:
+            what.append(f"attributes={few([one.name for one in self.attributes])}")
+        if self.mask is not None:
+            what.append("masked")
+        if self.hierarchy is None and self.areas.nested:
+            what.append("official order")
+        return f"Grid({', '.join([*what, f'shape={self.shape}'])})"
 
     @classmethod
     def regular(
@@ -101,17 +131,26 @@ class Grid:
         try:
             sizes = tuple(whole(size) for size in shape)
         except TypeError:
-            raise UsageError("A shape is a sequence of whole numbers: (rows, columns).") from None
+            raise UsageError(
+                "A shape is a sequence of whole numbers: (rows, columns).", code="shape-form"
+            ) from None
         if not sizes or min(sizes) < 1:
-            raise UsageError("A shape has at least one axis, and every axis at least one cell.")
+            raise UsageError(
+                "A shape has at least one axis, and every axis at least one cell.",
+                code="shape-empty",
+            )
         if len(sizes) == 2:
             affine = None if transform is None else affine_coefficients(transform)
             return cls((Lattice(*sizes, crs=normalise_crs(crs), transform=affine),))
         if crs is not None or transform is not None:
-            raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
+            raise UsageError(
+                "Only a grid of two axes (rows, columns) takes a CRS and a transform.",
+                code="crs-needs-two-axes",
+            )
         return cls((), extents=sizes)
 
     @classmethod
+    @by_names(bbox="bounds", extent="bounds", name="system")
     def mesh(
         cls,
         system: str | CodeSystem,
@@ -136,10 +175,11 @@ class Grid:
         if isinstance(bounds, str):
             raise UsageError(
                 "Bounds are four numbers: west, south, east, north. Those of a public area by its "
-                "name are geodp.find_bounds(name, system)."
+                "name are geodp.find_bounds(name, system).",
+                code="bounds-form",
             )
         if degrees and bounds is None:
-            raise UsageError("degrees=True goes with bounds only.")
+            raise UsageError("degrees=True goes with bounds only.", code="degrees-need-bounds")
         if degrees and bounds is not None:
             bounds = bounds_of_degrees(found, [float(edge) for edge in bounds])
         return cls((Lattice.of_system(found, bounds),))
@@ -159,7 +199,7 @@ class Grid:
 
     def pairs(self) -> Grid:
         """Origins times destinations, both on this grid."""
-        self._require_unmasked("Pairs are made of one map without a mask.")
+        self._require_unmasked(Rule("pairs-need-map", "Pairs are made of one map without a mask."))
         self._require_morton()
         return Grid(self.places * 2, self.attributes)
 
@@ -172,7 +212,9 @@ class Grid:
 
     def _require_morton(self) -> None:
         if self.order != self._morton():
-            raise UsageError("Build the grid first and give it its own order last.")
+            raise UsageError(
+                "Build the grid first and give it its own order last.", code="order-not-last"
+            )
 
     def with_order(self, order: Order) -> Grid:
         """Return this grid with another order of its cells."""
@@ -196,14 +238,17 @@ class Grid:
         names, sides, place = self._official()
         under = {"below": None, "above": -1, **{name: i for i, name in enumerate(names)}}
         if attributes not in under:
-            raise UsageError(f"Attributes come {', '.join(under)}.")
+            raise UsageError(f"Attributes come {', '.join(under)}.", code="attribute-order-unknown")
         digits, first = self._attribute_digits, (place.row0, place.col0)
         order = Order.official(sides, first, self.shape[:2], digits, under[attributes])
         return replace(self, order=order)
 
     def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
         """Names and sides in cells of the published areas, and the map."""
-        refusal = "Official areas need one map of a code system, without a mask."
+        refusal = Rule(
+            "official-areas-need-codes",
+            "Official areas need one map of a code system, without a mask.",
+        )
         place = self._require_unmasked(refusal)
         if not self.maps.areas:
             raise UsageError(refusal)
@@ -221,11 +266,17 @@ class Grid:
         attributes : str
             ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
         """
-        self._require_unmasked("Regions need one map, without a mask.")
+        self._require_unmasked(Rule("regions-need-map", "Regions need one map, without a mask."))
         if attributes not in ("below", "above", *regions.levels):
-            raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
+            raise UsageError(
+                f"Attributes come below, above, {', '.join(regions.levels)}.",
+                code="attribute-order-unknown",
+            )
         if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
-            raise UsageError(f"A level of regions needs another name than {min(taken)!r}.")
+            raise UsageError(
+                f"A level of regions needs another name than {min(taken)!r}.",
+                code="region-level-name-taken",
+            )
         under = {"below": None, "above": ""}.get(attributes, attributes)
         own = regions.within(*self.shape[:2])
         return replace(self, order=HierarchyOrder.of(own, self._attribute_digits, under))
@@ -256,7 +307,8 @@ class Grid:
         if self.order not in orders.values() or attributes not in orders:
             raise UsageError(
                 "Attributes come below, above or interleaved on a grid in Morton order; below, "
-                "above or under a level of areas on one in the order of areas."
+                "above or under a level of areas on one in the order of areas.",
+                code="attribute-order-unknown",
             )
         return replace(self, order=orders[attributes])
 
@@ -384,7 +436,9 @@ class Grid:
         """
         given = np.asarray(index)
         if given.dtype.kind not in "iu" and given.size:
-            raise UsageError("Indices of cells are integers; a fraction is no cell.")
+            raise UsageError(
+                "Indices of cells are integers; a fraction is no cell.", code="indices-not-whole"
+            )
         index = np.atleast_2d(np.asarray(given, np.int64))
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
@@ -411,7 +465,10 @@ class Grid:
 
     def _require_axes(self, index: NDArray[np.int64]) -> None:
         if index.shape[0] != len(self.shape):
-            raise UsageError(f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.")
+            raise UsageError(
+                f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.",
+                code="axes-count-differs",
+            )
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
+from geodp.reprs import one_line
 
 WIDEST = 4096
 """Most parts of a region on one level; more are split into levels that are no regions."""
@@ -63,6 +64,8 @@ class Hierarchy:
     (('prefecture', 1), ('city', 1), ('cell', 1))
     """
 
+    __repr__ = one_line
+
     levels: tuple[str, ...]
     codes: tuple[tuple[str, ...], ...] = field(repr=False)
     region: NDArray[np.int64] = field(repr=False)
@@ -94,19 +97,32 @@ class Hierarchy:
         at = np.array(cell, np.int64)
         names = tuple(regions)
         if not source.strip() or not source.isprintable():
-            raise UsageError("Regions need their public source in words; it is published.")
+            raise UsageError(
+                "Regions need their public source in words; it is published.",
+                code="regions-source-missing",
+            )
         if not names or any(not name.strip() or name == CELL for name in names):
-            raise UsageError(f"Regions have one level or more, with names other than {CELL!r}.")
+            raise UsageError(
+                f"Regions have one level or more, with names other than {CELL!r}.",
+                code="regions-without-levels",
+            )
         if any(name.startswith(FORMULA) for name in names):
             raise UsageError(NO_FORMULA)
         texts = [np.array([_text(code) for code in regions[name]], np.str_) for name in names]
         if at.ndim != 2 or at.shape[0] != 2 or any(t.shape != at.shape[1:] for t in texts):
-            raise UsageError("Regions need a row, a column and a code per level for every cell.")
+            raise UsageError(
+                "Regions need a row, a column and a code per level for every cell.",
+                code="regions-columns-missing",
+            )
         if not at.size:
-            raise UsageError("The regions hold no cell of the grid.")
+            raise UsageError("The regions hold no cell of the grid.", code="regions-hold-no-cell")
         for text in texts:
             if (text == "").any():
-                raise CodeError(int((text == "").argmax()), "the cell has no region.")
+                raise CodeError(
+                    int((text == "").argmax()),
+                    "the cell has no region.",
+                    code="cell-without-region",
+                )
             formula = np.isin(text.astype("U1"), FORMULA)
             if formula.any():
                 raise CodeError(int(formula.argmax()), NO_FORMULA)
@@ -114,7 +130,9 @@ class Hierarchy:
         once = np.zeros(where.size, np.bool_)
         once[np.unique(where, return_index=True)[1]] = True
         if not once.all():
-            raise CodeError(int(once.argmin()), "the cell is in the table already.")
+            raise CodeError(
+                int(once.argmin()), "the cell is in the table already.", code="cell-repeated"
+            )
         region, codes = [], []
         above = np.zeros(at.shape[1], np.int64)
         for text in texts:
@@ -177,7 +195,9 @@ class Hierarchy:
             inside &= self.labels(level) == str(code).strip()
         if not inside.any():
             raise UsageError(
-                f"No region has these codes; give codes of {', '.join(self.levels)}, in this order."
+                f"No region has these codes; give codes of {', '.join(self.levels)}, in this "
+                "order.",
+                code="region-unknown",
             )
         return self.cell[:, inside]
 
@@ -234,7 +254,10 @@ class Hierarchy:
         """What the digits of every cell say: int64[n], strictly increasing."""
         parts, _ = self._parts
         if prod(self.radices) > 1 << KEY_BITS:
-            raise UsageError(f"The regions need keys of more than {KEY_BITS} bits.")
+            raise UsageError(
+                f"The regions need keys of more than {KEY_BITS} bits.",
+                code="regions-need-long-keys",
+            )
         found = np.zeros(self.cells, np.int64)
         for part, radices in zip(parts, self.digits, strict=True):
             found = found * prod(radices) + part
@@ -268,15 +291,32 @@ class Hierarchy:
 
 
 @dataclass(frozen=True)
-class HierarchyOrder(Order):
-    """Digits of the place's number by regions, on axis 0, among digits of other axes.
+class TableOrder(Order):
+    """Digits of places' numbers in a table of regions.
 
     Attributes
     ----------
     hierarchy : Hierarchy
     """
 
+    __repr__ = one_line
+
     hierarchy: Hierarchy = field(kw_only=True)
+
+    @property
+    def is_binary(self) -> bool:
+        """Never: a digit of a place's number belongs to no row or column."""
+        return False
+
+    @property
+    def follows_map(self) -> bool:
+        """Never: regions have any form, and unequal numbers of parts."""
+        return False
+
+
+@dataclass(frozen=True)
+class HierarchyOrder(TableOrder):
+    """Digits of the place's number by regions, on axis 0, among digits of other axes."""
 
     ends: ClassVar[int] = 1
 
@@ -302,16 +342,6 @@ class HierarchyOrder(Order):
         return cls(axes, sizes, hierarchy=hierarchy)
 
     @property
-    def is_binary(self) -> bool:
-        """Never: a digit of a place's number belongs to no row or column."""
-        return False
-
-    @property
-    def follows_map(self) -> bool:
-        """Never: regions have any form, and unequal numbers of parts."""
-        return False
-
-    @property
     def steps(self) -> tuple[tuple[str, int], ...]:
         """Levels of the table and how many digits lead to them; one named "" is no region."""
         return self.hierarchy.steps
@@ -333,10 +363,12 @@ class HierarchyOrder(Order):
         """Raise UsageError where the digits cannot number the regions' cells and other axes."""
         places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
         if places != self.hierarchy.radices or 1 in self.axes or self.offset:
-            raise UsageError("The order's digits are not those of its regions.")
+            raise UsageError(
+                "The order's digits are not those of its regions.", code="order-not-of-regions"
+            )
         cell = self.hierarchy.cell
         if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
-            raise UsageError("The regions reach beyond the grid.")
+            raise UsageError("The regions reach beyond the grid.", code="regions-beyond-grid")
         self._inner.require_fit((prod(places), *sizes[2:]))
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -346,7 +378,9 @@ class HierarchyOrder(Order):
         """
         number = self.hierarchy.number_of(index[:2])
         if (number < 0).any():
-            raise CodeError(int((number < 0).argmax()), "No region holds the cell.")
+            raise CodeError(
+                int((number < 0).argmax()), "No region holds the cell.", code="cell-in-no-region"
+            )
         return self._inner.encode(np.concatenate([number[None], index[2:]]))
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
-from geodp.grid.crs import name_crs
+from geodp.grid.crs import MOST_OF_A_NAME, name_crs
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
@@ -52,14 +52,27 @@ class Lattice:
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.cols < 1:
-            raise UsageError("A grid has at least one row and one column.")
+            raise UsageError("A grid has at least one row and one column.", code="lattice-empty")
         if self.transform is not None:
             a, b, _, d, e, _ = self.transform
             finite = bool(np.isfinite(np.array(self.transform, float)).all())
             if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
-                    "The transform must be finite, without rotation, with columns eastwards."
+                    "The transform must be finite, without rotation, with columns eastwards.",
+                    code="transform-not-plain",
                 )
+
+    @property
+    def words(self) -> str:
+        """The name of the code system, or else the CRS, in a few words; empty without either."""
+        if self.system is not None:
+            return self.system.name
+        crs = self.crs or ""
+        return crs if len(crs) <= MOST_OF_A_NAME else f"{crs[:MOST_OF_A_NAME]}..."
+
+    def __repr__(self) -> str:
+        where = [self.words] if self.words else []
+        return f"Lattice({', '.join([*where, f'rows={self.rows}', f'cols={self.cols}'])})"
 
     @classmethod
     def of_system(
@@ -84,7 +97,8 @@ class Lattice:
                 raise UsageError(
                     f"The bounds must enclose cells inside the extent of {system.name}: "
                     f"west, south, east, north within {float(x):g} {float(y):g} "
-                    f"{float(right):g} {float(top):g}, in units of {name_crs(system.crs)}."
+                    f"{float(right):g} {float(top):g}, in units of {name_crs(system.crs)}.",
+                    code="bounds-not-in-extent",
                 )
             row0, col0, rows, cols = south, west, north - south, east - west
         y, x = _corner(system, row0, col0)
@@ -166,7 +180,10 @@ class Lattice:
     def parse(self, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Row and column (int64[n] each, possibly outside the lattice) of published codes."""
         if self.system is None:
-            raise UsageError("The grid has no code system; give coordinates or cell indices.")
+            raise UsageError(
+                "The grid has no code system; give coordinates or cell indices.",
+                code="grid-without-codes",
+            )
         row, col = self.system.parse(codes)
         return row - self.row0, self._columns(col)
 
@@ -191,12 +208,17 @@ class Lattice:
             row, col = self.system.locate(x, y)
             return row - self.row0, self._columns(col)
         if self.transform is None:
-            raise UsageError("The grid has no transform; give cell indices instead.")
+            raise UsageError(
+                "The grid has no transform; give cell indices instead.",
+                code="grid-without-transform",
+            )
         a, _, c, _, e, f = self.transform
         at = np.stack([(np.asarray(y, float) - f) / e, (self.turned(x) - c) / a])
         bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
         if bad.size:
-            raise CodeError(int(bad[0]), "A coordinate must be a finite number.")
+            raise CodeError(
+                int(bad[0]), "A coordinate must be a finite number.", code="coordinate-not-finite"
+            )
         row, col = np.floor(at + 1e-7).astype(np.int64)  # a corner belongs to its own cell
         return row, col
 
@@ -236,7 +258,9 @@ def _ratio(origin: Fraction, step: Fraction, index: NDArray[np.int64]) -> NDArra
 def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
     """Column, row, column, row of the cell edges nearest to the four bounds."""
     if len(bounds) != 4 or not np.isfinite(np.array(bounds, float)).all():
-        raise UsageError("Bounds are four finite numbers: west, south, east, north.")
+        raise UsageError(
+            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
+        )
     edges = []
     for value, i, name in zip(
         bounds, (1, 0, 1, 0), ("west", "south", "east", "north"), strict=True
@@ -249,7 +273,8 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
                 f"The {name} bound must run along cell edges of {system.name}, in units of "
                 f"{name_crs(system.crs)}; the nearest edge is {near!r}. Bounds in degrees are "
                 "widened to whole cells: say so by the word degrees after them (--bounds W S E N "
-                "degrees, degrees=True)."
+                "degrees, degrees=True).",
+                code="bounds-off-edges",
             )
         edges.append(edge)
     return edges
@@ -280,7 +305,9 @@ def affine_coefficients(transform: Sequence[float]) -> Transform:
     """Return the six coefficients of an affine transform (an ``Affine`` has nine)."""
     values = tuple(transform)[:6]
     if len(values) != 6:
-        raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
+        raise UsageError(
+            "A transform has six coefficients: a, b, c, d, e, f.", code="transform-form"
+        )
     a, b, c, d, e, f = (float(value) for value in values)
     return (a, b, c, d, e, f)
 
@@ -293,7 +320,7 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
     if not texts.size:  # NumPy 2 does not partition an empty array
         return np.empty(0, np.int64), np.empty(0, np.int64)
     rule, parts = (
-        "A code must read row_col, as this grid writes it.",
+        Rule("code-not-row-col", "A code must read row_col, as this grid writes it."),
         np.strings.partition(texts, "_"),
     )
     try:

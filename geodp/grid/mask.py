@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.axes import Mask
 from geodp.grid.codes import CodeSystem, JISMesh, code_system, infer_jis_level
 from geodp.grid.grid import Grid
@@ -24,7 +24,9 @@ def blocks_of_codes(lattice: Lattice, codes: Iterable[str]) -> Blocks:
     """
     system = lattice.system
     if system is None:
-        raise UsageError("A mask of codes needs a grid with a code system.")
+        raise UsageError(
+            "A mask of codes needs a grid with a code system.", code="mask-needs-codes"
+        )
     texts = [str(code) for code in codes]
     groups: dict[str, list[int]] = {}
     for position, text in enumerate(texts):
@@ -37,7 +39,11 @@ def blocks_of_codes(lattice: Lattice, codes: Iterable[str]) -> Blocks:
         coarse: CodeSystem = JISMesh(level, system.crs) if level else system
         tall, wide = (coarse.step[i] / system.step[i] for i in (0, 1))
         if tall.denominator != 1 or wide.denominator != 1:
-            raise CodeError(positions[0], f"A code of the mask is finer than {system.name}.")
+            raise CodeError(
+                positions[0],
+                f"A code of the mask is finer than {system.name}.",
+                code="mask-code-too-fine",
+            )
         try:
             row, col = coarse.parse([texts[position] for position in positions])
         except CodeError as error:
@@ -80,11 +86,15 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
     if isinstance(primaries, str | int):
         primaries = [primaries]
     if not isinstance(system, JISMesh) or not primaries:
-        raise UsageError("Primary meshes choose the domain of a jis: grid.")
+        raise UsageError(
+            "Primary meshes choose the domain of a jis: grid.", code="primary-needs-jis"
+        )
     try:
         row, col = JISMesh("primary", system.crs).parse([str(code) for code in primaries])
     except CodeError as error:
-        raise UsageError(f"Primary mesh {error.position + 1}: {error.rule}") from None
+        raise UsageError(
+            f"Primary mesh {error.position + 1}: {error.rule}", code=error.code
+        ) from None
     each = int(JISMesh("primary").step[0] / system.step[0])
     south, west, north, east = row.min(), col.min(), row.max() + 1, col.max() + 1
     edges = [
@@ -112,13 +122,16 @@ def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
         Where the mask comes from, in words; published with every release. By naming it you vouch
         that the mask is public and was not made from the data.
     """
-    place = grid.require_map("A mask needs a grid of one map.")
+    place = grid.require_map(Rule("mask-needs-one-map", "A mask needs a grid of one map."))
     low = np.maximum(blocks[:2], 0)
     high = np.minimum(blocks[:2] + blocks[2:], np.array([[place.rows], [place.cols]]))
     kept = (low < high).all(axis=0)
     low, high = low[:, kept], high[:, kept]
     if not low.size:
-        raise UsageError("The mask leaves no cell of the grid; check its codes and the bounds.")
+        raise UsageError(
+            "The mask leaves no cell of the grid; check its codes and the bounds.",
+            code="mask-leaves-no-cell",
+        )
     # Rectangles on a common coarser lattice are few aligned blocks, each one range of keys.
     together = int(np.bitwise_or.reduce(np.concatenate([low, high]), axis=None))
     shift = (together & -together).bit_length() - 1

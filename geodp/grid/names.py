@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.codes.arrays import LOST_ZEROS, as_array, require
@@ -326,38 +326,44 @@ def _positions(of: IntArray) -> Iterator[None]:
         raise CodeError(int(of[error.position]), error.rule) from None
 
 
-NO_UNITS = "The grid has no units; make it of a table of units."
+NO_UNITS = Rule("grid-without-units", "The grid has no units; make it of a table of units.")
 
-NO_OTHER = (
+NO_OTHER = Rule(
+    "other-no-unit",
     "The unit that other codes are counted in (--other, other=) is no unit of the grid; read the "
-    "table of units with it (read_units, other=)."
+    "table of units with it (read_units, other=).",
 )
 
-UNKNOWN = (
+UNKNOWN = Rule(
+    "unit-unknown",
     "the code is no unit of the table of units; check leading zeros, a prefix such as 1400000US "
     "and the table's year, give a table that lists every unit, leave such rows out (--outside "
-    "drop), or count them in a unit of their own (--other NAME)."
+    "drop), or count them in a unit of their own (--other NAME).",
 )
 
-OUTSIDE = (
+OUTSIDE = Rule(
+    "cell-outside-area",
     "the cell lies outside of the grid's public area; give wider bounds or another mask (--bounds, "
     "--mask; bounds=, mask=), leave such rows out (--outside drop, outside=), or count them in a "
-    "unit of their own (--other NAME)."
+    "unit of their own (--other NAME).",
 )
 
-NO_CELL = (
+NO_CELL = Rule(
+    "code-no-cell",
     "the code is no cell of {}; codes are {}. A number with an exponent or a fraction has lost "
-    "digits: export the column as text or as whole numbers."
+    "digits: export the column as text or as whole numbers.",
 )
 
-FINER = (
+FINER = Rule(
+    "code-finer-than-grid",
     "the code is a cell that is finer than those of the grid, {}; name a finer grid (--grid {}), "
     "or write each cell's parent in its place before, so that counts of one cell add up "
-    "(--duplicates sum, duplicates=)."
+    "(--duplicates sum, duplicates=).",
 )
 
-COARSER = (
+COARSER = Rule(
+    "code-coarser-than-grid",
     "the code is a cell that is coarser than those of the grid, {}, and nothing tells in which of "
     "its parts people are; name a coarser grid (--grid {}), or leave such rows out (--where, "
-    "where=)."
+    "where=).",
 )

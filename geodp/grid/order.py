@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.kernels import morton
+from geodp.reprs import one_line
 
 KEY_BITS = 62
 """Keys have at most this many bits: what is simulated for a grid, and the number of its cells, fit
@@ -71,17 +72,23 @@ class Order:
     array([7], dtype=uint64)
     """
 
+    __repr__ = one_line
+
     axes: tuple[int, ...]
     radices: tuple[int, ...]
     offset: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.axes) != len(self.radices) or any(radix < 2 for radix in self.radices):
-            raise UsageError("An order names an axis and a radix of at least 2 for every digit.")
+            raise UsageError(
+                "An order names an axis and a radix of at least 2 for every digit.",
+                code="order-form",
+            )
         if prod(self.radices) > 1 << KEY_BITS:
             raise UsageError(
                 f"The grid has more than 2**{KEY_BITS} cells after padding, which is more than "
-                "a key can number; choose coarser cells, smaller bounds or fewer attributes."
+                "a key can number; choose coarser cells, smaller bounds or fewer attributes.",
+                code="grid-too-large",
             )
 
     @classmethod
@@ -146,16 +153,24 @@ class Order:
         """Raise UsageError where the digits cannot number axes of these sizes."""
         offset = self.offset or (0,) * len(sizes)
         if len(offset) != len(sizes) or min(offset) < 0:
-            raise UsageError("An order's offset has a number, 0 or more, for every axis.")
+            raise UsageError(
+                "An order's offset has a number, 0 or more, for every axis.", code="order-offset"
+            )
         capacity = [1] * len(sizes)
         for axis, radix in zip(self.axes, self.radices, strict=True):
             if not 0 <= axis < len(capacity):
-                raise UsageError(f"The order names axis {axis}; the grid has {len(capacity)}.")
+                raise UsageError(
+                    f"The order names axis {axis}; the grid has {len(capacity)}.",
+                    code="order-axis-unknown",
+                )
             capacity[axis] *= radix
         if any(
             room < size + first for room, size, first in zip(capacity, sizes, offset, strict=True)
         ):
-            raise UsageError("The order has too few digits for the sizes of the grid's axes.")
+            raise UsageError(
+                "The order has too few digits for the sizes of the grid's axes.",
+                code="order-digits-too-few",
+            )
 
     @cached_property
     def is_binary(self) -> bool:
@@ -166,7 +181,10 @@ class Order:
         """Return why a method cannot split every node in two, as one sentence; None if it can."""
         if self.is_binary:
             return None
-        return f"{method} needs a grid whose order splits every node in two{remedy}."
+        return Rule(
+            "order-without-halves",
+            f"{method} needs a grid whose order splits every node in two{remedy}.",
+        )
 
     @property
     def follows_map(self) -> bool:
@@ -259,7 +277,11 @@ class Order:
         else:
             good = morton.encode_digits(index, axis, np.array(self.radices, np.int64), key)
         if good < key.size:
-            raise CodeError(good, "The index lies beyond the axes that the order numbers.")
+            raise CodeError(
+                good,
+                "The index lies beyond the axes that the order numbers.",
+                code="index-beyond-axes",
+            )
         return key
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

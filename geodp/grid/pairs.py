@@ -7,7 +7,7 @@ both on the next one, so that all pairs of units of one level are nodes of one t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, TableOrder
 from geodp.grid.order import KEY_BITS, Limits, Order
 
 ENDS = ("origin", "destination")
@@ -26,18 +26,11 @@ MOST_PARTS = 2048
 
 
 @dataclass(frozen=True)
-class PairOrder(Order):
+class PairOrder(TableOrder):
     """Digits of the origin's and the destination's numbers in one table of regions, in turn.
 
     The origin's are on axis 0, the destination's on axis 2, the rows of their places.
-
-    Attributes
-    ----------
-    hierarchy : Hierarchy
-        Of both ends.
     """
-
-    hierarchy: Hierarchy = field(kw_only=True)
 
     ends: ClassVar[int] = 2
 
@@ -52,20 +45,11 @@ class PairOrder(Order):
         if prod(radix for _, radix in digits) > 1 << KEY_BITS:
             raise UsageError(
                 f"Pairs of these units need keys of more than {KEY_BITS} bits; give a table of a "
-                "smaller area, or of coarser units."
+                "smaller area, or of coarser units.",
+                code="pairs-need-long-keys",
             )
         axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
         return cls(axes, radices, hierarchy=hierarchy)
-
-    @property
-    def is_binary(self) -> bool:
-        """Never: a digit of a place's number belongs to no row or column."""
-        return False
-
-    @property
-    def follows_map(self) -> bool:
-        """Never: regions have any form, and unequal numbers of parts."""
-        return False
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
@@ -100,16 +84,21 @@ class PairOrder(Order):
             own = tuple(r for at, r in zip(self.axes, self.radices, strict=True) if at == axis)
             cell, shape = self.hierarchy.cell, np.array(sizes[axis : axis + 2])[:, None]
             if own != self.hierarchy.radices or len(sizes) != 2 * self.ends or self.offset:
-                raise UsageError("The order's digits are not those of pairs of its regions.")
+                raise UsageError(
+                    "The order's digits are not those of pairs of its regions.",
+                    code="order-not-of-pairs",
+                )
             if (cell < 0).any() or (cell >= shape).any():
-                raise UsageError("The regions reach beyond the grid.")
+                raise UsageError("The regions reach beyond the grid.", code="regions-beyond-grid")
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Keys of pairs: int64[4, n] to uint64[n]; CodeError for a cell that no region holds."""
         number = np.stack([self.hierarchy.number_of(index[at : at + 2]) for at in (0, 2)])
         outside = (number < 0).any(axis=0)
         if outside.any():
-            raise CodeError(int(outside.argmax()), "No region holds the cell.")
+            raise CodeError(
+                int(outside.argmax()), "No region holds the cell.", code="cell-in-no-region"
+            )
         return self._inner().encode(number)
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

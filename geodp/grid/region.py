@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.codes import CodeSystem, coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
@@ -49,6 +49,9 @@ class Region:
     grid: Grid
     key: NDArray[np.uint64] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return f"Region({self.cells:,} of {self.grid.size:,} cells)"
+
     @property
     def cells(self) -> int:
         """Number of its cells."""
@@ -80,7 +83,10 @@ class Region:
             return cls._of_places(grid, given, labels)
         if isinstance(given, np.ndarray | Region):
             if labels is not None:
-                raise UsageError("Labels go with places; cells say their labels themselves.")
+                raise UsageError(
+                    "Labels go with places; cells say their labels themselves.",
+                    code="labels-need-places",
+                )
             return cls._of_cells(grid, given)
         if isinstance(given, str):
             return cls.of_areas(grid, [given], labels)
@@ -95,10 +101,16 @@ class Region:
         import shapely
 
         if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
-            raise UsageError("A region is a polygon, four bounds, codes of areas, indices or keys.")
+            raise UsageError(
+                "A region is a polygon, four bounds, codes of areas, indices or keys.",
+                code="region-form",
+            )
         place = _map_of(grid)
         if place.transform is None:
-            raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+            raise UsageError(
+                "Polygons need a grid of one map with a place on the Earth.",
+                code="polygons-need-one-map",
+            )
         (shape,) = shapes_on(place, [shape])
         (box,) = boxes_of_polygons(place, [shape])
         return cls.of_map(grid, *cells_of_polygon(middles_of(place), shape, box), labels)
@@ -107,22 +119,32 @@ class Region:
     def _of_cells(cls, grid: Grid, given: Any) -> Self:
         if isinstance(given, Region):
             if given.grid != grid:
-                raise UsageError("The region is one of another grid.")
+                raise UsageError("The region is one of another grid.", code="region-of-other-grid")
             return cls(grid, given.key)
         if given.dtype.kind in "iu" and given.ndim == 2:
             return cls(grid, np.unique(grid.encode(given)))
         if given.dtype != np.uint64 or given.ndim != 1:
-            raise UsageError("Cells are an array of indices, int[d, n], or of keys, uint64[n].")
+            raise UsageError(
+                "Cells are an array of indices, int[d, n], or of keys, uint64[n].",
+                code="cells-not-indices-or-keys",
+            )
         outside = np.flatnonzero(~grid.contains_keys(given))
         if outside.size:
-            raise CodeError(int(outside[0]), "The key is no cell of the grid's domain.")
+            raise CodeError(
+                int(outside[0]),
+                "The key is no cell of the grid's domain.",
+                code="key-outside-domain",
+            )
         return cls(grid, np.unique(given))
 
     @classmethod
     def _of_places(cls, grid: Grid, given: NDArray[Any], labels: Labels | None) -> Self:
         _map_of(grid)
         if given.dtype.kind not in "iu":
-            raise UsageError("Rows and columns of a map are whole numbers, int[2, n].")
+            raise UsageError(
+                "Rows and columns of a map are whole numbers, int[2, n].",
+                code="rows-columns-not-whole",
+            )
         return cls(grid, np.unique(grid.encode(_times_labels(grid, given, labels)[0])))
 
     @classmethod
@@ -136,7 +158,9 @@ class Region:
         if edges[0] > edges[2]:  # across 180 degrees
             edges[2] += turn
         if not np.isfinite(edges).all() or edges[0] > edges[2] or edges[1] > edges[3]:
-            raise UsageError("A rectangle is four numbers: west, south, east, north.")
+            raise UsageError(
+                "A rectangle is four numbers: west, south, east, north.", code="rectangle-form"
+            )
         west, south, east, north = edges.tolist()
         xs, ys = place.edges()
         x, y = (xs[1:] + xs[:-1]) / 2, (ys[1:] + ys[:-1]) / 2
@@ -179,7 +203,8 @@ class Region:
             west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
             raise UsageError(
                 f"The region holds no cell of the domain, which lies within west {west}, south "
-                f"{south}, east {east}, north {north}."
+                f"{south}, east {east}, north {north}.",
+                code="region-without-cell",
             )
         return cls(grid, np.unique(grid.encode(index[:, inside])))
 
@@ -197,10 +222,15 @@ def regions_of_polygons(
 
     place = _map_of(grid)
     if place.transform is None:
-        raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        raise UsageError(
+            "Polygons need a grid of one map with a place on the Earth.",
+            code="polygons-need-one-map",
+        )
     for shape in shapes:
         if shape is not None and not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
-            raise UsageError("Regions of a frame are polygons or multipolygons.")
+            raise UsageError(
+                "Regions of a frame are polygons or multipolygons.", code="frame-not-polygons"
+            )
     middles, found = middles_of(place), [np.empty((2, 0), np.int64)]
     shapes = shapes_on(place, shapes)
     for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
@@ -224,20 +254,24 @@ def _times_labels(
     Raises UsageError for labels and attributes that the grid does not have.
     """
     if labels is not None and not isinstance(labels, Mapping):
-        raise UsageError('Labels are chosen by attribute: {"sex": "male"}.')
+        raise UsageError(
+            'Labels are chosen by attribute: {"sex": "male"}.', code="labels-not-by-attribute"
+        )
     chosen, times = dict(labels or {}), 1
     for attribute in grid.attributes:
         names = chosen.pop(attribute.name, attribute.labels)
         names = (names,) if isinstance(names, str) else tuple(names)
         if unknown := [name for name in names if name not in attribute.labels]:
-            raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.")
+            raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.", code="label-unknown")
         which = np.unique([attribute.labels.index(name) for name in names])
         _require_few(index.shape[1] * which.size)
         repeated = np.tile(which, index.shape[1])
         index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
         times *= which.size
     if chosen:
-        raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
+        raise UsageError(
+            f"The grid has no attribute {next(iter(chosen))!r}.", code="attribute-unknown"
+        )
     return index, times
 
 
@@ -324,9 +358,11 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
             return own
         if place.system is None:
             names = ", ".join(regions.levels)
-            raise CodeError(position, f"{code!r} is no code of {names}.")
+            raise CodeError(position, f"{code!r} is no code of {names}.", code="code-unknown")
     if place.system is None:
-        raise UsageError("The grid has no code system whose areas could be named.")
+        raise UsageError(
+            "The grid has no code system whose areas could be named.", code="grid-names-no-areas"
+        )
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0
     if place.turn is not None and col + side <= 0:
@@ -334,7 +370,9 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
     down = np.arange(max(row, 0), min(row + side, place.rows))
     right = np.arange(max(col, 0), min(col + side, place.cols))
     if not down.size or not right.size:
-        raise CodeError(position, f"The area {code} lies outside the domain.")
+        raise CodeError(
+            position, f"The area {code} lies outside the domain.", code="area-outside-domain"
+        )
     across, along = np.meshgrid(right, down)
     return np.stack([along.reshape(-1), across.reshape(-1)])
 
@@ -355,6 +393,7 @@ def _pairs_of(regions: Hierarchy, position: int, code: str) -> NDArray[np.int64]
             position,
             f"{code!r} is no pair of codes of {names}; write ORIGIN:DESTINATION, where an end that "
             "is left out means all units.",
+            code="pair-form",
         )
     ((origin, destination),) = found
     _require_few(origin.shape[1] * destination.shape[1])
@@ -371,7 +410,7 @@ def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
             continue
         return int(row[0]) * side, int(col[0]) * side, side
     names = ", ".join(name for name, _ in system.areas)
-    raise CodeError(position, f"{code!r} is no code of {names}.")
+    raise CodeError(position, f"{code!r} is no code of {names}.", code="code-unknown")
 
 
 def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] | None:
@@ -383,7 +422,11 @@ def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] |
     ]
     if found:
         if any((one != found[0]).any() for one in found):
-            raise CodeError(position, f"Several regions have the code {code!r}; {ABOVE}")
+            raise CodeError(
+                position,
+                f"Several regions have the code {code!r}; {ABOVE}",
+                code="code-of-several-regions",
+            )
         return regions.cell[:, found[0]]
     with suppress(UsageError):
         return regions.cells_in(*code.split("/"))
@@ -391,9 +434,14 @@ def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] |
 
 
 def _map_of(grid: Grid) -> Lattice:
-    return grid.require_map("Places need a grid of one map; give cell indices or keys.")
+    return grid.require_map(
+        Rule("places-need-one-map", "Places need a grid of one map; give cell indices or keys.")
+    )
 
 
 def _require_few(cells: int) -> None:
     if cells > MOST_CELLS:
-        raise UsageError("The region's box holds more than 2**26 cells; give a smaller one.")
+        raise UsageError(
+            "The region's box holds more than 2**26 cells; give a smaller one.",
+            code="region-box-too-large",
+        )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError, printable
+from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.pairs import PairOrder
@@ -54,9 +54,14 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     """
     texts = [np.array([str(code).strip() for code in codes], np.str_) for codes in units.values()]
     if not texts or not texts[0].size:
-        raise UsageError("A table of units has at least one level and one unit.")
+        raise UsageError(
+            "A table of units has at least one level and one unit.", code="units-empty"
+        )
     if len({text.size for text in texts}) > 1:
-        raise UsageError("A table of units has a code of every level for every finest unit.")
+        raise UsageError(
+            "A table of units has a code of every level for every finest unit.",
+            code="units-code-missing",
+        )
     _, first = np.unique(texts[0], return_index=True)
     if first.size < texts[0].size:
         raise CodeError(_first_missing(first, texts[0].size), TWICE)
@@ -83,7 +88,8 @@ def add_other(
     if not other.strip() or (finest == other).any():
         raise UsageError(
             "Name the unit for other codes (--other, other=) otherwise than every unit of the "
-            "table, and not blank."
+            "table, and not blank.",
+            code="other-unit-name",
         )
     more = {level: np.append(codes, other) for level, codes in levels.items()}
     return more, f"{source}{COUNTED_AS}{printable(other)}"
@@ -108,11 +114,14 @@ def pairs_of_units(grid: Grid) -> Grid:
     >>> grid.size, grid.areas.steps
     (9, (('tract', 2), ('block', 2)))
     """
-    refusal = "Pairs of units need a grid of units, without pairs."
+    refusal = Rule("pairs-need-units", "Pairs of units need a grid of units, without pairs.")
     table = grid.names.require_table(refusal)
     grid.require_map(refusal)
     if grid.attributes:
-        raise UsageError("Pairs of units take no attributes; publish each label on its own.")
+        raise UsageError(
+            "Pairs of units take no attributes; publish each label on its own.",
+            code="pairs-take-no-attributes",
+        )
     return Grid(grid.places * 2, order=PairOrder.of(table))
 
 
@@ -143,9 +152,10 @@ def _first_missing(kept: NDArray[np.int64], n: int) -> int:
     return int(mask.argmin())
 
 
-TWICE = "the unit is in the table already; every finest unit has one row."
+TWICE = Rule("unit-repeated", "the unit is in the table already; every finest unit has one row.")
 
-TWO_PARENTS = (
+TWO_PARENTS = Rule(
+    "unit-of-two-parents",
     "a unit of the table lies in two units of the next level here and in a row above; give codes "
-    "that differ (with the codes of the units above in front), or the one unit that holds it."
+    "that differ (with the codes of the units above in front), or the one unit that holds it.",
 )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, is_utf8
+from geodp.errors import InputError, Rule, is_utf8
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -54,14 +54,16 @@ SEALED = {
 }
 """GDAL's settings: no file beside the one that is open, and none of the network."""
 
-NOT_REGULAR = (
+NOT_REGULAR = Rule(
+    "input-not-regular",
     "This is a pipe, a socket or a device, and not a file: it can be read only once, and nothing "
-    "shows later what it held. Write it to a file first, and give that file."
+    "shows later what it held. Write it to a file first, and give that file.",
 )
 
-NOT_UTF8 = (
+NOT_UTF8 = Rule(
+    "input-path-not-utf8",
     "The name of the file, or of a folder above it, is not UTF-8, and libraries that read such "
-    "files take no other name; rename it."
+    "files take no other name; rename it.",
 )
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)

@@ -7,8 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -20,6 +19,9 @@ import platformdirs
 from llvmlite import ir
 from numba import extending, types
 from numba.core import event
+
+from geodp.kernels.shipped import Layered, Shipped
+from geodp.progress import compile_begins, compile_ends
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,8 +93,15 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
         return function
     options |= {"error_model": "numpy", "no_cfunc_wrapper": True}  # for nobody's C
     compiled = _keep(function, options) or numba.njit(**options)(function)
+    if SHIPPED.codes:
+        compiled._cache = Layered(SHIPPED, full_name(function), compiled._cache)
     _kernels.append(compiled)
     return cast(Callable[P, R], compiled)
+
+
+def full_name(function: Any) -> str:
+    """Name a function, or its dispatcher, by its module and itself."""
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 def _keep(function: Callable[P, R], options: dict[str, Any]) -> Any:
@@ -143,10 +152,8 @@ class Cache:
 
         In the folder that ``NUMBA_CACHE_DIR`` names, or in the user's folder for such things.
         """
-        package = Path(__file__).parents[1]
-        folders = [package / "kernels", *package.glob("features/*/kernels")]
         try:
-            digest = digest_of([path for folder in folders for path in folder.rglob("*.py")])
+            digest = digest_of(find_sources(), compilers())
         except OSError:
             return cls("", None, "The sources of the compiled functions are not there to be read.")
         given = numba.config.CACHE_DIR
@@ -168,11 +175,22 @@ class Cache:
         return cls(digest, folder)
 
 
-def digest_of(sources: list[Path]) -> str:
+def find_sources() -> list[Path]:
+    """Find the files of all kernels, and of all that compiles them."""
+    package = Path(__file__).parents[1]
+    folders = [package / "kernels", *package.glob("features/*/kernels")]
+    return [path for folder in folders for path in folder.rglob("*.py")]
+
+
+def compilers() -> tuple[str, ...]:
+    """Return the versions of all that compiles."""
+    return sys.version, np.__version__, numba.__version__, llvmlite.__version__
+
+
+def digest_of(sources: list[Path], made_by: tuple[str, ...] = ()) -> str:
     """32 hexadecimal digits of some files' names and contents, and of what compiles them."""
     state = hashlib.sha256()
-    compilers = (sys.version, np.__version__, numba.__version__, llvmlite.__version__)
-    parts = [part.encode() for part in compilers]
+    parts = [part.encode() for part in made_by]
     for path in sorted(sources):
         parts += [path.name.encode(), path.read_bytes()]
     for part in parts:
@@ -200,7 +218,15 @@ def open_to_others(folder: Path) -> Path | None:
     return None
 
 
+def _find_shipped() -> Shipped:
+    try:
+        return Shipped.found(digest_of(find_sources()))
+    except OSError:
+        return Shipped(wrong="The sources of the compiled functions are not there to be read.")
+
+
 CACHE = Cache.found()
+SHIPPED = _find_shipped()
 
 
 def cache_folder() -> str | None:
@@ -222,25 +248,20 @@ def count_compiled() -> tuple[int, int]:
     return made, sum(sum(one.cache_hits.values()) for one in stats)
 
 
-@contextmanager
-def watch_compiling(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call ``tell`` with the name of every kernel that must be compiled, before it is."""
-    listener = _Listener(tell)
-    event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        event.unregister("numba:compile", listener)
-
-
 class _Listener(event.Listener):  # type: ignore[misc]
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    """Tells of every kernel that must be compiled, and of none of Numba's own functions."""
 
     def on_start(self, event: Any) -> None:
-        dispatcher = event.data["dispatcher"]
-        if any(dispatcher is kernel for kernel in _kernels):  # and none of Numba's own functions
-            self._tell(dispatcher.py_func.__name__)
+        if _is_kernel(event):
+            compile_begins(event.data["dispatcher"].py_func.__name__)
 
     def on_end(self, event: Any) -> None:
-        pass
+        if _is_kernel(event):
+            compile_ends()
+
+
+def _is_kernel(event: Any) -> bool:
+    return any(event.data["dispatcher"] is kernel for kernel in _kernels)
+
+
+event.register("numba:compile", _Listener())

@@ -108,13 +108,16 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     """
     if isinstance(chosen, Mechanism):
         if not is_name(chosen.name):  # what follows a colon would be read as settings
-            raise UsageError(f"A method needs {NAMES}.")
+            raise UsageError(f"A method needs {NAMES}.", code="method-name-form")
         if type(METHODS.get(chosen.name, chosen)) is not type(chosen):
-            raise UsageError(f"{chosen.name} is the name of a method of geodp; choose another.")
+            raise UsageError(
+                f"{chosen.name} is the name of a method of geodp; choose another.",
+                code="method-name-taken",
+            )
         return chosen
     name, _, settings = str(chosen).partition(":")
     if name not in METHODS:
-        raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
+        raise UsageError(f"method must be one of: {', '.join(METHODS)}.", code="method-unknown")
     return METHODS[name].with_settings(settings)
 
 

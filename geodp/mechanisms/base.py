@@ -19,7 +19,7 @@ from geodp.accuracy.blocks import (
 )
 from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Guarantee, Measurement, Spent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
@@ -237,7 +237,10 @@ class Method(ABC, Generic[E]):
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if not equals or name not in known or name in found:
                 settings = ", ".join(f"{n}={write_setting(v)}" for n, v in known.items()) or "none"
-                raise UsageError(f"Settings of {self.name}, each once: {settings}.")
+                raise UsageError(
+                    f"Settings of {self.name}, each once: {settings}.",
+                    code="method-settings-unknown",
+                )
             found[name] = _read(value, known[name], f"{self.name}:{name}")
         return replace(self, **found)
 
@@ -346,9 +349,10 @@ class Mechanism(Method[Measurement]):
     def unsupported(self, grid: Grid) -> str | None:
         """Why the method cannot take a grid, as one sentence; asked before it allocates."""
         if 1 << grid.bits > MOST_CELLS:
-            return (
+            return Rule(
+                "method-too-many-cells",
                 f"{self.name} works on every cell of the domain, and takes at most "
-                f"{MOST_CELLS:,} cells (padded to powers of two); this grid has {grid.size:,}."
+                f"{MOST_CELLS:,} cells (padded to powers of two); this grid has {grid.size:,}.",
             )
         return None
 
@@ -357,7 +361,7 @@ class Mechanism(Method[Measurement]):
         try:
             event.require_drawable(self.least_share(grid, event))
         except UsageError as error:
-            return str(error)
+            return Rule(error.code, str(error))
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
@@ -370,7 +374,10 @@ class Mechanism(Method[Measurement]):
         Raises UsageError for Gaussian noise where the method has none.
         """
         if terms.gaussian and not self.gaussian:
-            raise UsageError(f"{self.name} has Laplace noise only: give epsilon alone.")
+            raise UsageError(
+                f"{self.name} has Laplace noise only: give epsilon alone.",
+                code="method-has-no-gaussian",
+            )
         return Measurement.of(self.spec, terms, self.sensitivity(grid), key_origin)
 
     def sensitivity(self, grid: Grid) -> int:
@@ -394,4 +401,6 @@ def _read(text: str, default: Any, name: str) -> Any:
         return type(default)(text)
     except (KeyError, ValueError, ZeroDivisionError):
         kinds = {bool: "yes or no", int: "a whole number", Fraction: "a decimal or a ratio"}
-        raise UsageError(f"{name} is {kinds.get(type(default), 'a text')}.") from None
+        raise UsageError(
+            f"{name} is {kinds.get(type(default), 'a text')}.", code="setting-kind"
+        ) from None

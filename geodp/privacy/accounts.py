@@ -15,6 +15,7 @@ from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder,
 from geodp.privacy.names import canonical_name, look_alike
 from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
+from geodp.reprs import one_line
 
 CENTRAL, LOCAL = "central", "local"
 
@@ -47,6 +48,8 @@ class Charge:
     replay : bool
         It had been charged before and cost nothing now.
     """
+
+    __repr__ = one_line
 
     ledger: str
     sequence: int
@@ -99,6 +102,8 @@ class Account:
         Number of the ledger's entry that opened it.
     """
 
+    __repr__ = one_line
+
     name: str
     unit: str
     neighbours: str
@@ -122,14 +127,17 @@ class Account:
         """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
         if model not in (CENTRAL, LOCAL):
-            raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.")
+            raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.", code="model-unknown")
         if model == LOCAL and neighbours != REPLACE:
             raise UsageError(
                 "Reports of devices hide where a device is, not that it takes part: their data "
-                f"set needs neighbours {REPLACE}."
+                f"set needs neighbours {REPLACE}.",
+                code="devices-need-replace",
             )
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
-            raise UsageError("A cap must be above 0, and its delta below 1.")
+            raise UsageError(
+                "A cap must be above 0, and its delta below 1.", code="cap-not-positive"
+            )
         require_short(cap)
         return cls(
             name=canonical_name(name),
@@ -153,12 +161,14 @@ class Account:
         if model != self.model:
             raise UsageError(
                 f"The budget of {self.name} is kept for {_WHOSE[self.model]}, and losses "
-                f"of {_WHOSE[model]} do not add to it; charge them to another data set."
+                f"of {_WHOSE[model]} do not add to it; charge them to another data set.",
+                code="dataset-of-other-model",
             )
         if neighbours != self.neighbours:
             raise UsageError(
                 f"The budget of {self.name} is kept for neighbours {self.neighbours}, "
-                f"and losses for {neighbours} do not add to it; publish with the former."
+                f"and losses for {neighbours} do not add to it; publish with the former.",
+                code="dataset-of-other-neighbours",
             )
 
     def charge(self, loss: Loss, records: Records = None) -> Account:
@@ -177,13 +187,15 @@ class Account:
         if not isinstance(loss, (PureDP, type(self.cap))):
             raise UsageError(
                 f"The cap of {self.name} is {self.cap}; a loss of {loss} cannot be charged to "
-                "it: choose a mechanism with the cap's kind of guarantee."
+                "it: choose a mechanism with the cap's kind of guarantee.",
+                code="loss-of-other-kind",
             )
         spent = compose([self.spent, loss])
         if not within(spent, self.cap):
             raise BudgetError(
                 f"{loss} would take {self.name} over its cap of {self.cap}; "
-                f"{self.remaining} is left, and nothing was charged."
+                f"{self.remaining} is left, and nothing was charged.",
+                code="cap-exceeded",
             )
         require_short(spent)
         return replace(self, spent=spent, releases=self.releases + 1, samples=samples)
@@ -228,10 +240,13 @@ class Accounts:
         if near is None:
             raise UsageError(
                 f"The ledger has no data set {name}; geodp budget show lists those it has, and "
-                "geodp budget init adds one."
+                "geodp budget init adds one.",
+                code="dataset-unknown",
             )
         raise UsageError(
-            f"The ledger has no data set {name}; it has {near}: write the name so if that is meant."
+            f"The ledger has no data set {name}; it has {near}: write the name so if that is "
+            "meant.",
+            code="dataset-spelt-otherwise",
         )
 
     def require_new(self, name: str) -> None:
@@ -239,13 +254,15 @@ class Accounts:
         if name in self._accounts:
             raise UsageError(
                 f"The ledger has a data set {name} already, and a cap is never changed; "
-                "geodp budget show tells what it is."
+                "geodp budget show tells what it is.",
+                code="dataset-exists",
             )
         if (near := look_alike(name, self._accounts)) is not None:
             raise UsageError(
                 f"{name} reads like {near}, which the ledger has with a cap of its own; "
                 "charge that one, or choose a name that differs in more than case, width, blanks, "
-                "punctuation or letters that look alike."
+                "punctuation or letters that look alike.",
+                code="dataset-looks-alike",
             )
 
     def follow(self, content: dict[str, Any]) -> None:
@@ -260,14 +277,15 @@ class Accounts:
             agree = self._follow(content)
         except BudgetError:
             raise VerificationError(
-                f"The charges of {content['dataset']} are above its cap."
+                f"The charges of {content['dataset']} are above its cap.", code="charges-above-cap"
             ) from None
         except (AttributeError, KeyError, TypeError, ValueError):
             agree = False
         if not agree:
             raise VerificationError(
                 f"Entry {content.get('sequence')} of the ledger states other sums than its "
-                "entries have, or is none that geodp writes."
+                "entries have, or is none that geodp writes.",
+                code="ledger-sums-differ",
             )
 
     def _follow(self, content: dict[str, Any]) -> bool:
@@ -305,11 +323,14 @@ def require_short(loss: Loss) -> None:
     if sum(bits) > LONGEST:
         raise UsageError(
             "The exact sum of all losses would be too long a fraction; choose a budget with fewer "
-            "digits, such as 1/10. Nothing was charged."
+            "digits, such as 1/10. Nothing was charged.",
+            code="sum-too-long",
         )
 
 
 def require_neighbours(neighbours: str) -> None:
     """Refuse what is no neighbouring relation."""
     if neighbours not in NEIGHBOURS:
-        raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
+        raise UsageError(
+            f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
+        )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from geodp.errors import UsageError
+from geodp.reprs import one_line
 
 StatedBy = Literal["operator", "geodp", "layout", "device"]
 """Who answers for an assumption: the operator in this call; geodp, which enforces it on the
@@ -39,13 +40,18 @@ class ContributionBound:
         Name and title of the layout, where one states it.
     """
 
+    __repr__ = one_line
+
     value: int
     stated_by: StatedBy = "operator"
     layout: str = ""
 
     def __post_init__(self) -> None:
         if self.value < 1 or bool(self.layout) != (self.stated_by == "layout"):
-            raise UsageError("A bound is at least 1, and names a layout where one states it.")
+            raise UsageError(
+                "A bound is at least 1, and names a layout where one states it.",
+                code="assumed-bound-form",
+            )
 
     @classmethod
     def of(cls, value: int, enforced: bool, layout: str) -> Self:
@@ -78,6 +84,8 @@ class Assumption:
     source : str or None
         In the operator's words, where a public table comes from; of a layout its name and title.
     """
+
+    __repr__ = one_line
 
     kind: str
     statement: str

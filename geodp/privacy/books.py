@@ -163,13 +163,16 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
         if not agree:
             raise VerificationError(
                 f"Entry {content['sequence']} of the ledger lists other releases, data sets or "
-                "another witness than its entries have."
+                "another witness than its entries have.",
+                code="ledger-lists-differ",
             )
         witness = content.get("witness")
         by_place[entry.place] = entry
         entries.append(entry)
     if not entries or entries[-1] != log.last:
-        raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
+        raise VerificationError(
+            f"The ledger's file is damaged; {RESTORE}.", code="ledger-file-damaged"
+        )
     return entries, accounts
 
 
@@ -181,7 +184,8 @@ def _as_written() -> Iterator[None]:
     except (AttributeError, KeyError, TypeError, ValueError):
         raise VerificationError(
             "The ledger's last entries are none that geodp writes: something else than geodp "
-            f"changed the file; {RESTORE}."
+            f"changed the file; {RESTORE}.",
+            code="ledger-end-foreign",
         ) from None
 
 
@@ -208,7 +212,8 @@ def replay_of(charge: Charge, row: dict[str, Any]) -> Charge:
     if any(str(getattr(charge, name)) != str(row[name]) for name in same):
         raise UsageError(
             "This fingerprint was charged with another loss, mechanism, neighbours or "
-            "contribution; a fingerprint must change with every parameter."
+            "contribution; a fingerprint must change with every parameter.",
+            code="fingerprint-reused",
         )
     return replace(charge, replay=True)
 
@@ -219,5 +224,7 @@ def write_details(details: dict[str, Any]) -> str:
         text = canonical(details)
         text.encode()
     except (TypeError, ValueError, RecursionError):
-        raise UsageError("details must be plain values that JSON can hold.") from None
+        raise UsageError(
+            "details must be plain values that JSON can hold.", code="details-not-plain"
+        ) from None
     return text

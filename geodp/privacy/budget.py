@@ -39,7 +39,7 @@ def rational(value: Budget, name: str = "epsilon") -> Fraction:
     """
     exact = read_exact(value, name)
     if exact <= 0:
-        raise UsageError(f"{name} must be above 0.")
+        raise UsageError(f"{name} must be above 0.", code="budget-number-not-positive")
     return exact
 
 
@@ -59,7 +59,10 @@ def read_exact(value: Budget, name: str) -> Fraction:
             raise ValueError  # a number of astronomical length
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a decimal such as 0.1 or a ratio such as 1/5.") from None
+        raise UsageError(
+            f"{name} must be a decimal such as 0.1 or a ratio such as 1/5.",
+            code="budget-number-form",
+        ) from None
 
 
 def budget(
@@ -82,17 +85,23 @@ def budget(
     ZeroConcentratedDP(rho=Fraction(1, 8))
     """
     if (epsilon is None) == (rho is None):
-        raise UsageError("Give either epsilon or rho.")
+        raise UsageError("Give either epsilon or rho.", code="epsilon-or-rho")
     chance = None if delta is None else rational(delta, "delta")
     if chance is not None and chance >= 1:
-        raise UsageError("delta must be below 1; the inverse of ten times the people is usual.")
+        raise UsageError(
+            "delta must be below 1; the inverse of ten times the people is usual.",
+            code="delta-not-below-1",
+        )
     if epsilon is not None:
         exact = rational(epsilon)
         if chance is None:
             return PureDP(exact)
         found = rho_for(exact, chance)
         if found == 0:
-            raise UsageError("No rho above 0 gives that epsilon and delta; choose larger ones.")
+            raise UsageError(
+                "No rho above 0 gives that epsilon and delta; choose larger ones.",
+                code="rho-out-of-reach",
+            )
         return ApproximateDP(exact, chance, ZeroConcentratedDP(found))
     assert rho is not None
     concentrated = ZeroConcentratedDP(rational(rho, "rho"))

@@ -9,6 +9,7 @@ from typing import Any
 from geodp.errors import UsageError
 from geodp.privacy.event import Event
 from geodp.privacy.loss import Loss, compose
+from geodp.reprs import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Composed(Event):
     PureDP(epsilon=Fraction(5, 6))
     """
 
+    __repr__ = one_line
+
     events: Sequence[Event]
     neighbours: str = field(init=False)
     unit: str = field(init=False)
@@ -48,7 +51,8 @@ class Composed(Event):
         if len({(one.neighbours, one.unit) for one in events}) != 1:
             raise UsageError(
                 "Losses add up for events of one unit and one neighbouring relation; give at "
-                "least one."
+                "least one.",
+                code="losses-of-other-units",
             )
         object.__setattr__(self, "events", events)
         object.__setattr__(self, "neighbours", events[0].neighbours)

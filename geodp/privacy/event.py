@@ -43,6 +43,7 @@ from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import LARGEST_SCALE, Law, check_parameter
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 PURE = "pure epsilon-differential privacy"
 CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
@@ -61,6 +62,8 @@ class Guarantee:
     source : str
         Where it is proved.
     """
+
+    __repr__ = one_line
 
     variant: str
     precondition: str
@@ -201,6 +204,8 @@ class Measurement(Spent):
         geodp or a layout answers for the contribution, the operator does.
     """
 
+    __repr__ = one_line
+
     mechanism: str
     epsilon: Fraction | None
     neighbours: str
@@ -239,7 +244,10 @@ class Measurement(Spent):
         Fraction(6, 1)
         """
         if terms.contribution is None:
-            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+            raise UsageError(
+                "Nothing bounds the contribution; settle it with Terms.bound.",
+                code="contribution-unbounded",
+            )
         amounts = amounts_of(terms.loss)
         factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
         return cls(
@@ -292,7 +300,9 @@ class Measurement(Spent):
     def scale(self) -> Fraction:
         """Scale of the discrete Laplace noise: sensitivity / epsilon."""
         if self.rho is not None or self.epsilon is None:
-            raise UsageError("Gaussian noise has no scale but sigma2.")
+            raise UsageError(
+                "Gaussian noise has no scale but sigma2.", code="gaussian-has-no-scale"
+            )
         return self.sensitivity / self.epsilon
 
     @property
@@ -304,7 +314,9 @@ class Measurement(Spent):
         people are replaced. As ``sensitivity`` is ``s f``, the square is ``sensitivity * f``.
         """
         if self.rho is None:
-            raise UsageError("Laplace noise has no sigma2 but a scale.")
+            raise UsageError(
+                "Laplace noise has no sigma2 but a scale.", code="laplace-has-no-sigma2"
+            )
         factor = self.contribution * (2 if self.neighbours == REPLACE else 1)
         return self.sensitivity * factor / (2 * self.rho)
 

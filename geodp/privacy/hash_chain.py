@@ -57,6 +57,7 @@ from geodp.privacy.chain.slots import (
     read_opening,
     recognise,
 )
+from geodp.reprs import one_line
 
 RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
 
@@ -79,6 +80,8 @@ class Head:
     start, end : int
         Where that entry lies in the file.
     """
+
+    __repr__ = one_line
 
     ledger: str
     sequence: int
@@ -169,7 +172,7 @@ class Log:
         log = cls(file, path)
         unfinished = empty_ledger().startswith(read_opening(file))
         if not unfinished or log._entry_at(START) is not None:
-            raise UsageError(f"{path} exists; a ledger is never overwritten.")
+            raise UsageError(f"{path} exists; a ledger is never overwritten.", code="ledger-exists")
         return log
 
     @classmethod
@@ -211,7 +214,8 @@ class Log:
             if entry is None or place != (ledger, sequence, previous):
                 raise VerificationError(
                     f"The ledger's chain is broken at entry {sequence}: something else than geodp "
-                    f"changed it; {RESTORE}."
+                    f"changed it; {RESTORE}.",
+                    code="ledger-chain-broken",
                 )
             previous, end = entry.head.hash, entry.head.end
             yield entry
@@ -221,7 +225,8 @@ class Log:
         entry = self._entry_at(seen.start)
         if entry is None or entry.head != seen or self.head.end < seen.end:
             raise VerificationError(
-                "The ledger's file was replaced by another one, or cut back, while it was in use."
+                "The ledger's file was replaced by another one, or cut back, while it was in use.",
+                code="ledger-replaced",
             )
         for _ in self.follow(seen):
             pass
@@ -264,7 +269,8 @@ class Log:
             return
         if not is_at(self._file, self.path):
             raise OutputError(
-                f"{self.path} was removed, renamed or replaced while it was charged; {NOTHING}."
+                f"{self.path} was removed, renamed or replaced while it was charged; {NOTHING}.",
+                code="ledger-moved-while-charged",
             )
         start = min(self._pending, default=self.head.end)
         try:
@@ -290,7 +296,8 @@ class Log:
         except OSError as error:
             raise OutputError(
                 f"{self.path} cannot be written any more ({error.strerror}); the charge is in it, "
-                "but publish nothing before geodp budget check passes."
+                "but publish nothing before geodp budget check passes.",
+                code="ledger-unsure-charged",
             ) from None
 
     def _withdraw(self, start: int) -> None:
@@ -301,7 +308,8 @@ class Log:
             raise OutputError(
                 f"{self.path} cannot be written ({error.strerror}), and it is not known whether "
                 "the charge is in it: publish nothing; geodp budget show tells, once the file can "
-                "be used again."
+                "be used again.",
+                code="ledger-unsure",
             ) from None
 
     def _entry_at(self, start: int) -> LedgerEntry | None:
@@ -341,7 +349,7 @@ def _hash(text: bytes) -> str:
 
 
 def _damaged(path: Path) -> VerificationError:
-    return VerificationError(f"{path} is damaged; {RESTORE}.")
+    return VerificationError(f"{path} is damaged; {RESTORE}.", code="ledger-unreadable")
 
 
 def _sentence(path: Path, error: OSError, write: bool) -> GeodpError:
@@ -350,12 +358,22 @@ def _sentence(path: Path, error: OSError, write: bool) -> GeodpError:
         return no_ledger(path)
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return UsageError(f"{path} does not exist; geodp budget init makes a ledger.")
+            return UsageError(
+                f"{path} does not exist; geodp budget init makes a ledger.", code="ledger-missing"
+            )
         case errno.EACCES | errno.EPERM | errno.EROFS:
             if write and os.access(path, os.R_OK):
-                return OutputError(f"{path} may only be read; {NOTHING}.")
-            return OutputError(f"{path} cannot be opened; check who may read it and its folder.")
+                return OutputError(f"{path} may only be read; {NOTHING}.", code="ledger-read-only")
+            return OutputError(
+                f"{path} cannot be opened; check who may read it and its folder.",
+                code="ledger-not-opened",
+            )
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG | errno.EIO:
-            return OutputError(f"{path} cannot be written, perhaps as the disk is full; {NOTHING}.")
+            return OutputError(
+                f"{path} cannot be written, perhaps as the disk is full; {NOTHING}.",
+                code="ledger-unwritable",
+            )
         case _:
-            return OutputError(f"{path} cannot be used ({error.strerror}); {NOTHING}.")
+            return OutputError(
+                f"{path} cannot be used ({error.strerror}); {NOTHING}.", code="ledger-unusable"
+            )

@@ -94,7 +94,8 @@ class NoiseKey:
         if not isinstance(secret, (bytes, bytearray)) or len(secret) != 32:
             raise UsageError(
                 "A noise key must be exactly 32 bytes; "
-                "NoiseKey.generate() makes one from the operating system's entropy."
+                "NoiseKey.generate() makes one from the operating system's entropy.",
+                code="key-not-32-bytes",
             )
         self._secret = bytearray(secret)
         self._origin = _origin
@@ -142,7 +143,10 @@ class NoiseKey:
         if self._draws is not None:
             declared = self._draws.of_derived(digest)
             if draws is not None and draws != declared:
-                raise UndeclaredDrawError("The draws of this derived key were declared otherwise.")
+                raise UndeclaredDrawError(
+                    "The draws of this derived key were declared otherwise.",
+                    code="derived-draws-redeclared",
+                )
             draws = declared
         return NoiseKey(self._expand(b"", digest), _origin=self._origin, _draws=draws)
 
@@ -152,7 +156,9 @@ class NoiseKey:
         Raises UndeclaredDrawError where something else was declared for this key before.
         """
         if self._draws is not None and draws != self._draws:
-            raise UndeclaredDrawError("The draws of this key were declared otherwise before.")
+            raise UndeclaredDrawError(
+                "The draws of this key were declared otherwise before.", code="draws-redeclared"
+            )
         return NoiseKey(self._hold(), _origin=self._origin, _draws=draws)
 
     def require(self, *draws: Draw) -> None:
@@ -160,7 +166,9 @@ class NoiseKey:
         if self._draws is None and self._origin == "fixed":
             return
         if not draws:
-            raise UndeclaredDrawError("A draw must name its stream and its law.")
+            raise UndeclaredDrawError(
+                "A draw must name its stream and its law.", code="draw-unnamed"
+            )
         allowed = READING if self._draws is None else self._draws.own
         if not allowed.issuperset(draws):
             Draws(allowed).require(*draws)
@@ -177,7 +185,9 @@ class NoiseKey:
     def _expand(self, label: bytes, digest: bytes) -> bytes:
         """HKDF-SHA256 to 32 bytes; labels of different lengths give different ``info``."""
         if len(digest) != 32:
-            raise UsageError("A digest has exactly 32 bytes; digest() makes one.")
+            raise UsageError(
+                "A digest has exactly 32 bytes; digest() makes one.", code="digest-not-32-bytes"
+            )
         extracted = hmac.digest(_EXTRACT_SALT, self._hold(), "sha256")
         return hmac.digest(extracted, label + digest + b"\x01", "sha256")
 
@@ -195,7 +205,9 @@ class NoiseKey:
 
     def _hold(self) -> bytearray:
         if not self._secret:
-            raise UsageError("This noise key was forgotten; no noise can be drawn from it.")
+            raise UsageError(
+                "This noise key was forgotten; no noise can be drawn from it.", code="key-forgotten"
+            )
         return self._secret
 
     def __del__(self) -> None:

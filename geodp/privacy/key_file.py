@@ -89,18 +89,23 @@ def _open(path: str | Path) -> int:
                 "A key file may be no symbolic link, which others could turn elsewhere; name the "
                 "file itself.",
                 file=str(path),
+                code="key-file-is-link",
             )
         return os.open(path, _flags(os.O_RDONLY))
     except OSError as error:
         raise InputError(
-            f"The key file cannot be read ({error.strerror}).", file=str(path)
+            f"The key file cannot be read ({error.strerror}).",
+            file=str(path),
+            code="key-file-unreadable",
         ) from None
 
 
 def _require_private(handle: int, path: str | Path) -> None:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
-        raise InputError("A key file must be a regular file.", file=str(path))
+        raise InputError(
+            "A key file must be a regular file.", file=str(path), code="key-file-not-regular"
+        )
     if not has_owners():
         tell_unchecked(path)
         return
@@ -109,6 +114,7 @@ def _require_private(handle: int, path: str | Path) -> None:
             "The key file belongs to another user, who can read and replace it; use a key of your "
             "own, which `geodp key FILE` makes.",
             file=str(path),
+            code="key-file-of-other-user",
         )
     if stat.S_IMODE(found.st_mode) & 0o077:
         raise InputError(
@@ -116,6 +122,7 @@ def _require_private(handle: int, path: str | Path) -> None:
             f"noise off its releases: if nobody has, say chmod 600 {Path(path).name}; else make a "
             "new key.",
             file=str(path),
+            code="key-file-shared",
         )
 
 
@@ -127,6 +134,7 @@ def _decode(text: memoryview, path: str | Path) -> bytearray:
             "A key file holds 32 bytes as 64 hexadecimal digits and nothing else; "
             "`geodp key FILE` makes one.",
             file=str(path),
+            code="key-file-form",
         )
     secret = bytearray(16 * high + low for high, low in zip(digits[::2], digits[1::2], strict=True))
     steps = {(one - other) % 256 for one, other in zip(secret[1:], secret, strict=False)}
@@ -136,5 +144,6 @@ def _decode(text: memoryview, path: str | Path) -> bytearray:
             "The key file holds a key that was not drawn at random, so that it can be guessed; "
             "`geodp key FILE` makes a good one.",
             file=str(path),
+            code="key-file-guessable",
         )
     return secret

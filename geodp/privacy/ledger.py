@@ -102,6 +102,9 @@ class Ledger:
         self._chain = chain
         self._seen: Head | None = None
 
+    def __repr__(self) -> str:
+        return f"Ledger({self.path.name!r})"
+
     @property
     def path(self) -> Path:
         """Absolute path of the file."""
@@ -415,13 +418,14 @@ class Ledger:
         VerificationError
         """
         if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
-            raise UsageError("A head has 64 hexadecimal digits, in lower case.")
+            raise UsageError("A head has 64 hexadecimal digits, in lower case.", code="head-form")
         with self._transaction() as log:
             entries, _ = verify(log)
             if head is not None and head not in {entry.head.hash for entry in entries}:
                 raise VerificationError(
                     "The noted head is not in this ledger: it is another ledger, an older copy, or "
-                    "a copy that was charged separately."
+                    "a copy that was charged separately.",
+                    code="head-not-in-ledger",
                 )
             if witness:
                 with Books(log).hold_witness(write=False):
@@ -440,7 +444,9 @@ class Ledger:
         try:
             return iter([canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows])
         except (TypeError, ValueError):
-            raise VerificationError("An entry of the ledger is no JSON text any more.") from None
+            raise VerificationError(
+                "An entry of the ledger is no JSON text any more.", code="ledger-entry-not-json"
+            ) from None
 
 
 def _terms_of(
@@ -449,7 +455,9 @@ def _terms_of(
     """Return the terms of a release as a ledger's entry has them; UsageError for wrong ones."""
     require_neighbours(neighbours)
     if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
-        raise UsageError("contribution must be a whole number of at least 1.")
+        raise UsageError(
+            "contribution must be a whole number of at least 1.", code="charge-contribution"
+        )
     terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
     return terms | write_records(records)
 
@@ -458,9 +466,12 @@ def _require_charge(loss: Loss, terms: dict[str, Any], fingerprint: str) -> None
     """Raise UsageError for what no ledger takes."""
     require_words(terms["mechanism"], "The mechanism")
     if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
-        raise UsageError("A fingerprint has 16 to 128 hexadecimal digits, in lower case.")
+        raise UsageError(
+            "A fingerprint has 16 to 128 hexadecimal digits, in lower case.",
+            code="fingerprint-form",
+        )
     if not any(loss.amounts):
-        raise UsageError("A charge must be above 0.")
+        raise UsageError("A charge must be above 0.", code="charge-not-positive")
     require_short(loss)
 
 

@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from geodp.errors import UsageError
-from geodp.privacy.neighbours import ADD_REMOVE
 
 LARGEST = 10**100
 """No parameter may be above this, so that all can be shown as decimals."""
@@ -30,9 +29,12 @@ LARGEST = 10**100
 
 def _exact(value: object, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise UsageError(f"{name} must be a whole number or a Fraction; rational() reads texts.")
+        raise UsageError(
+            f"{name} must be a whole number or a Fraction; rational() reads texts.",
+            code="loss-number-kind",
+        )
     if not 0 <= value <= LARGEST:
-        raise UsageError(f"{name} must lie between 0 and 1e100.")
+        raise UsageError(f"{name} must lie between 0 and 1e100.", code="loss-number-range")
     return Fraction(value)
 
 
@@ -137,9 +139,12 @@ def parse(text: str) -> Loss:
         if isinstance(loss, ApproximateDP) and isinstance(original, ZeroConcentratedDP):
             loss = ApproximateDP(loss.epsilon, loss.delta, original)
     except (KeyError, ValueError, ZeroDivisionError):
-        raise UsageError("A loss is written such as: epsilon 1/5.") from None
+        raise UsageError("A loss is written such as: epsilon 1/5.", code="loss-form") from None
     if str(loss) != text:
-        raise UsageError("A loss is written in lowest terms, such as: epsilon 1/5.")
+        raise UsageError(
+            "A loss is written in lowest terms, such as: epsilon 1/5.",
+            code="loss-not-in-lowest-terms",
+        )
     return loss
 
 
@@ -169,7 +174,9 @@ def compose(losses: Iterable[Loss]) -> Loss:
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        raise UsageError("There is nothing to compose: give at least one loss.")
+        raise UsageError(
+            "There is nothing to compose: give at least one loss.", code="losses-missing"
+        )
     pure = [part for part in parts if isinstance(part, PureDP)]
     approximate = [part for part in parts if isinstance(part, ApproximateDP)]
     if len(pure) == len(parts):
@@ -182,30 +189,12 @@ def compose(losses: Iterable[Loss]) -> Loss:
     if len(pure) + len(approximate) < len(parts):
         raise UsageError(
             "A zero-concentrated and an approximate loss do not add up; choose a delta and convert "
-            "the former with to_approximate."
+            "the former with to_approximate.",
+            code="losses-of-other-kinds",
         )
     epsilons = [part.epsilon for part in pure] + [part.epsilon for part in approximate]
     deltas = [part.delta for part in approximate]
     return ApproximateDP(sum(epsilons, Fraction()), sum(deltas, Fraction()))
-
-
-def parallel(losses: Iterable[Loss], *, neighbours: str = ADD_REMOVE) -> Loss:
-    """Return the loss of several releases about disjoint groups of people.
-
-    It is the largest of losses of like kinds.
-
-    Only where neighbouring tables differ by one person more or less. Replacing a person can take
-    one from one group and put one in another, which changes the size of two groups at once, so
-    that relation is refused.
-    """
-    parts = list(losses)
-    if neighbours != ADD_REMOVE:
-        raise UsageError(f"Losses are parallel only for neighbours {ADD_REMOVE}; compose them.")
-    if len({type(part) for part in parts}) != 1:
-        raise UsageError("Parallel losses must be of one kind, and at least one.")
-    if len(parts) == 1:
-        return parts[0]
-    return _like(parts[0], map(max, zip(*(part.amounts for part in parts), strict=True)))
 
 
 def within(loss: Loss, cap: Loss) -> bool:
@@ -255,16 +244,17 @@ def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
     return Context(prec=20).plus(low)
 
 
-def _decimal(value: Fraction) -> Decimal:
+def to_decimal(value: Fraction) -> Decimal:
+    """Return a number rounded to the precision of the current context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _check(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
     exact = _exact(value, name)
     if above_zero and not exact:
-        raise UsageError(f"{name} must be above 0.")
+        raise UsageError(f"{name} must be above 0.", code="budget-number-not-positive")
     if name == "delta" and exact >= 1:
-        raise UsageError("delta must be below 1.")
+        raise UsageError("delta must be below 1.", code="loss-delta")
     return exact
 
 
@@ -283,7 +273,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     if not rho:
         return Fraction()
     with localcontext(_WORK):
-        r, log_delta = _decimal(rho), _decimal(delta).ln()
+        r, log_delta = to_decimal(rho), to_decimal(delta).ln()
         u = _extremum(lambda u: r * u * u + (1 + u).ln() + log_delta)
         terms = (
             r * (1 + u),
@@ -305,7 +295,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     epsilon = _check(epsilon, "epsilon", above_zero=False)
     delta = _check(delta, "delta", above_zero=True)
     with localcontext(_WORK):
-        e, log_delta = _decimal(epsilon), _decimal(delta).ln()
+        e, log_delta = to_decimal(epsilon), to_decimal(delta).ln()
 
         def slope(u: Decimal) -> Decimal:
             spare = log_delta + (1 + u).ln()
@@ -319,5 +309,5 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
         rho = Fraction(down.plus(max(bound, Decimal(0))))
         # epsilon_for rounds up, which can push a bound that is met exactly over a long epsilon.
         while epsilon_for(rho, delta) > epsilon:
-            rho = Fraction(down.multiply(_decimal(rho), least_step))
+            rho = Fraction(down.multiply(to_decimal(rho), least_step))
     return rho

@@ -30,7 +30,7 @@ _DASH = re.compile("[-\u2010-\u2015\u2212\u2500\u2501\uff0d]")
 def require_words(text: str, what: str) -> None:
     """Refuse what is no short line of printable characters."""
     if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 200:
-        raise UsageError(f"{what} must be 1 to 200 printable characters.")
+        raise UsageError(f"{what} must be 1 to 200 printable characters.", code="name-length")
 
 
 def canonical_name(name: str, whose: str = "data set") -> str:
@@ -43,7 +43,10 @@ def canonical_name(name: str, whose: str = "data set") -> str:
     """
     require_words(name, f"The name of a {whose}")
     if _INVISIBLE.search(name):
-        raise UsageError(f"The name of a {whose} may hold no characters that are not seen.")
+        raise UsageError(
+            f"The name of a {whose} may hold no characters that are not seen.",
+            code="name-unseen-characters",
+        )
     return unicodedata.normalize("NFC", " ".join(name.split()))
 
 
@@ -60,7 +63,9 @@ def require_one_script(name: str, whose: str = "data set") -> None:
     geodp.errors.UsageError: ... mixes letters of the scripts Cyrillic and Latin, so that ...
     """
     if not any(unicodedata.category(letter)[0] in "LN" for letter in name):
-        raise UsageError(f"The name of a {whose} must have a letter or a digit.")
+        raise UsageError(
+            f"The name of a {whose} must have a letter or a digit.", code="name-without-letters"
+        )
     scripts = [script for letter in name if (script := _writing_systems(letter))]
     others = [script for script in scripts if "Latn" not in script]
     if not scripts or frozenset.intersection(*scripts):
@@ -74,7 +79,8 @@ def require_one_script(name: str, whose: str = "data set") -> None:
     raise UsageError(
         f"The name of a {whose} mixes letters of the scripts {', '.join(names[:-1])} and "
         f"{names[-1]}, so that it could be taken for another; write it in one (Latin beside "
-        "Japanese, Chinese or Korean is one, too)."
+        "Japanese, Chinese or Korean is one, too).",
+        code="name-mixes-scripts",
     )
 
 

@@ -29,4 +29,7 @@ def canonical_unit(text: str) -> str:
             words = words[1:]
         if words:
             return " ".join(words)
-    raise UsageError("unit must say whom the guarantee protects: person, household, trip ...")
+    raise UsageError(
+        "unit must say whom the guarantee protects: person, household, trip ...",
+        code="unit-missing",
+    )

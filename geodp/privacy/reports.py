@@ -11,6 +11,7 @@ from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Spent
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
+from geodp.reprs import one_line
 
 LOCAL_PRIVACY = "local epsilon-differential privacy"
 
@@ -35,6 +36,8 @@ class LocalReports(Spent):
     contribution : 1
         Reports of a device in a period.
     """
+
+    __repr__ = one_line
 
     mechanism: str
     epsilon: Fraction

@@ -58,21 +58,24 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
         if skeleton(records.name) in map(skeleton, samples):
             raise UsageError(
                 f"A table of the sample {records.name} is charged to {dataset} already, and "
-                "losses of two tables of one sample do not add up; draw a fresh sample."
+                "losses of two tables of one sample do not add up; draw a fresh sample.",
+                code="sample-charged-already",
             )
         return (*samples, records.name)
     if records == SAME:
         raise UsageError(
             "A release from the same sample as an earlier table tells who was drawn, which that "
             "table's guarantee keeps secret: the losses do not add up. Make it of all records, "
-            "or of a fresh sample."
+            "or of a fresh sample.",
+            code="sample-tells-who",
         )
     if records not in (None, ALL, FRESH):
-        raise UsageError(f"records must be one of: {', '.join(RECORDS)}.")
+        raise UsageError(f"records must be one of: {', '.join(RECORDS)}.", code="records-unknown")
     if records is None and samples:
         raise UsageError(
             f"A table of a secret sample is charged to {dataset}; say what this release is "
-            f"made from: --records {'|'.join(RECORDS)}, records=."
+            f"made from: --records {'|'.join(RECORDS)}, records=.",
+            code="records-undeclared",
         )
     return samples
 
@@ -86,7 +89,8 @@ def require_new_sample(records: Records, samples: tuple[str, ...]) -> None:
         raise UsageError(
             f"The name of the sample {records.name} reads like {near}, of which a table is charged "
             "already, and losses of two tables of one sample do not add up; choose a name that "
-            "differs in more than punctuation or letters that look alike."
+            "differs in more than punctuation or letters that look alike.",
+            code="sample-looks-alike",
         )
 
 

@@ -13,6 +13,7 @@ from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_chang
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 
 def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
@@ -75,6 +76,8 @@ class Selection(Event):
         As of a :class:`geodp.Measurement`.
     """
 
+    __repr__ = one_line
+
     mechanism: str
     epsilon: Fraction
     neighbours: str
@@ -104,9 +107,15 @@ class Selection(Event):
         Fraction(1, 20)
         """
         if terms.contribution is None:
-            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+            raise UsageError(
+                "Nothing bounds the contribution; settle it with Terms.bound.",
+                code="contribution-unbounded",
+            )
         if not isinstance(terms.loss, PureDP):
-            raise UsageError("A selection is made under epsilon alone: give no rho and no delta.")
+            raise UsageError(
+                "A selection is made under epsilon alone: give no rho and no delta.",
+                code="selection-under-epsilon",
+            )
         moves = terms.neighbours == REPLACE
         return cls(
             mechanism,

@@ -16,6 +16,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
+from geodp.reprs import one_line
 
 NAMES = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
 """Keyword arguments of :meth:`Terms.of`, of every front door and of plan files."""
@@ -53,6 +54,8 @@ class Terms:
         A value that makes no sense.
     """
 
+    __repr__ = one_line
+
     loss: Loss
     neighbours: str = ADD_REMOVE
     contribution: int | None = None
@@ -64,11 +67,16 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not all(amount > 0 for amount in self.loss.amounts):
-            raise UsageError("A budget must be above 0.")
+            raise UsageError("A budget must be above 0.", code="budget-not-positive")
         if isinstance(self.loss, ApproximateDP) and self.loss.original is None:
-            raise UsageError("A delta goes with Gaussian noise, which has a rho: give one.")
+            raise UsageError(
+                "A delta goes with Gaussian noise, which has a rho: give one.",
+                code="delta-needs-rho",
+            )
         if self.neighbours not in NEIGHBOURS:
-            raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
+            raise UsageError(
+                f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
+            )
         if self.contribution is not None:
             object.__setattr__(self, "contribution", _whole(self.contribution))
         object.__setattr__(self, "unit", canonical_unit(self.unit))
@@ -136,7 +144,9 @@ class Terms:
 
 def _whole(contribution: object) -> int:
     if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
-        raise UsageError("contribution must be a whole number of at least 1.")
+        raise UsageError(
+            "contribution must be a whole number of at least 1.", code="charge-contribution"
+        )
     return int(contribution)
 
 
@@ -145,5 +155,8 @@ def _guess(people: Any) -> float | None:
         return None
     number = isinstance(people, Real) and not isinstance(people, bool)
     if not (number and isfinite(people) and people > 0):
-        raise UsageError("people is a public guess of the sum of all counts: a number above 0.")
+        raise UsageError(
+            "people is a public guess of the sum of all counts: a number above 0.",
+            code="people-not-positive",
+        )
     return float(people)

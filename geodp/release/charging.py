@@ -92,7 +92,8 @@ def find_charge(ledger: Ledger | None, dataset: str | None, fingerprint: str) ->
         found = ledger.find_charge(dataset, fingerprint)
     if found is None:
         raise UsageError(
-            "The ledger has no charge of the interrupted run; give the one that was charged."
+            "The ledger has no charge of the interrupted run; give the one that was charged.",
+            code="resumed-charge-missing",
         )
     return found
 
@@ -106,17 +107,26 @@ def _terms_of(
     """Return what a ledger is charged with, or None without one; UsageError for a misfit."""
     if ledger is None and dataset is None:
         if records is not None:
-            raise UsageError("What a release is made from is declared to a ledger; give one.")
+            raise UsageError(
+                "What a release is made from is declared to a ledger; give one.",
+                code="records-need-ledger",
+            )
         return None
     if ledger is None or dataset is None:
-        raise UsageError("A ledger and the name of a data set in it go together.")
+        raise UsageError(
+            "A ledger and the name of a data set in it go together.", code="ledger-needs-dataset"
+        )
     if not spent.is_private:
-        raise UsageError("A release with a fixed key is not private and has no place in a ledger.")
+        raise UsageError(
+            "A release with a fixed key is not private and has no place in a ledger.",
+            code="fixed-key-in-ledger",
+        )
     account = ledger.account(dataset)
     if account.unit != spent.unit:
         raise UsageError(
             f"The ledger protects one {account.unit} of {account.name}, and this release one "
-            f"{spent.unit}; budgets of different units do not add up."
+            f"{spent.unit}; budgets of different units do not add up.",
+            code="unit-differs-from-ledger",
         )
     loss = spent.loss
     if spent.rho is not None and isinstance(account.cap, ZeroConcentratedDP):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
-from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, round_out
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
+from geodp.kernels.cell_paths import PLAIN
 from geodp.release.described import Described
 
 AT_ONCE = 1 << 20
@@ -76,7 +77,8 @@ def require_tree(release: Described) -> TreeVariance:
     if tree is None:
         raise UsageError(
             f"{release.event.mechanism} has no closed form of the error of any region: its "
-            "error depends on the data, or it does not work on a tree of keys."
+            "error depends on the data, or it does not work on a tree of keys.",
+            code="region-error-unknown",
         )
     return tree
 
@@ -168,7 +170,9 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
     shapes = _shapes(frame, release.grid)
     taken = [name for name in COLUMNS if name in frame.columns]
     if taken:
-        raise UsageError(f"The frame has a column {taken[0]!r} already; rename it.")
+        raise UsageError(
+            f"The frame has a column {taken[0]!r} already; rename it.", code="frame-column-taken"
+        )
     regions = regions_of_polygons(release.grid, shapes, labels)
     cells = np.array([region.cells for region in regions], np.int64)
     found = estimate_regions(release, regions)
@@ -185,13 +189,20 @@ def _shapes(frame: Any, grid: Grid) -> list[Any]:
 
     crs = grid.places[0].crs if grid.places else None
     if crs is None:
-        raise UsageError("The grid has no CRS, so nothing says where geometries lie on it.")
+        raise UsageError(
+            "The grid has no CRS, so nothing says where geometries lie on it.",
+            code="geometries-need-crs",
+        )
     if frame.crs is None:
-        raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
+        raise UsageError(
+            f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).",
+            code="frame-without-crs",
+        )
     try:
         return move_shapes(frame.geometry, grid.places[0], frame.crs.to_wkt())
     except UsageError:
         raise UsageError(
             f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "
-            f"or, where some hundred metres are no matter, give frame.to_crs({crs!r})."
+            f"or, where some hundred metres are no matter, give frame.to_crs({crs!r}).",
+            code="frame-transformation-missing",
         ) from None

@@ -6,25 +6,55 @@ import base64
 import html
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.advice import no_attribute
+from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
-from geodp.io.write.tables import arrow_columns, name_of_counts
+from geodp.io.write.tables import name_of_counts
+from geodp.io.write.view import View
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
-    from geodp.io.write.uncertainty import Errors
+    from geodp.io.write.uncertainty import RowErrors
     from geodp.table.card import Card
     from geodp.table.released import ReleasedTable
 
+INSTEAD = {
+    "save dump to_file to_csv to_parquet to_excel to_json to_feather": (
+        "write(folder) writes all files of it, and to_pandas() or to_geopandas() has its rows alone"
+    ),
+    "head tail columns index iloc loc values describe groupby query sum mean sort_values items "
+    "to_frame to_df to_dict dtypes": "its rows are to_pandas(), to_polars() or to_arrow()",
+    "to_numpy to_array": "all cells as an array are table.to_dense(), or to_xarray()",
+    "to_gdf to_geodataframe geometry": "its cells with their outlines are to_geopandas()",
+    "show explore map": "plot() draws it, and a notebook shows it as it is",
+    "epsilon delta rho budget guarantee": "card().guarantee states it, and event has its numbers",
+    "crs bounds transform": "its cells are grid.places[0]",
+    "shape size": "grid has it",
+    "total count counts": "table.total is the sum, and table.count has the counts of its rows",
+}
+"""What a release has, by the names that people try who know frames."""
+
+ITEMS = (
+    "A release has no items: the count of an area or a cell is estimate(code), and its rows are "
+    "to_pandas()."
+)
+
 SMALL = 240
 """Pixels that the longer side of a notebook's map is enlarged towards."""
+
+SHARP = 144
+"""Dots per inch of it: it is shown at half the size, so that fine screens show it sharply."""
+
+BESIDE = "display: flex; flex-wrap: wrap; align-items: center"
+WORDS = "flex: 1; min-width: 18em; max-width: 40em"
+"""The words stand beside the map, or below it where there is no room."""
 
 
 class InMemory:
@@ -38,7 +68,7 @@ class InMemory:
 
     if TYPE_CHECKING:
 
-        def errors(self) -> Errors | None:
+        def errors(self) -> RowErrors | None:
             """As :class:`geodp.release.release.Release` has it."""
 
         def card(self) -> Card:
@@ -52,12 +82,27 @@ class InMemory:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.table.summary})"
 
+    def __len__(self) -> int:
+        """How many cells are listed: those that are not 0."""
+        return len(self.table)
+
+    def __bool__(self) -> bool:
+        """Whether there is a release: also where it lists no cell."""
+        return True
+
+    def __getitem__(self, item: object) -> NoReturn:
+        """Say what is meant by an item, as there is none; iteration asks for one, too."""
+        raise TypeError(ITEMS)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames have."""
+            raise no_attribute(self, "A release", name, INSTEAD)
+
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
-        table = self.table
-        index = table.grid.decode(table.key)
-        rows = slice(0, table.key.size)
-        return arrow_columns(table, rows, index, name or self.name, self.errors())
+        return View(self.table, name or self.name, self.errors()).to_arrow()
 
     def to_pandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.
@@ -68,7 +113,8 @@ class InMemory:
             return self.to_arrow(name).to_pandas()
         except ModuleNotFoundError:
             raise UsageError(
-                "pandas is not installed: pip install pandas, or to_arrow()."
+                "pandas is not installed: pip install pandas, or to_arrow().",
+                code="library-missing",
             ) from None
 
     def to_polars(self, name: str | None = None) -> Any:
@@ -80,7 +126,8 @@ class InMemory:
             import polars
         except ModuleNotFoundError:
             raise UsageError(
-                "polars is not installed: pip install polars, or to_arrow()."
+                "polars is not installed: pip install polars, or to_arrow().",
+                code="library-missing",
             ) from None
         return polars.from_arrow(self.to_arrow(name))
 
@@ -93,11 +140,16 @@ class InMemory:
         Raises UsageError on a grid that lies nowhere on the Earth, and without geopandas.
         """
         if not has_geometry(self.table.grid):
-            raise UsageError("Rows of this grid lie nowhere on the Earth: use to_pandas().")
+            raise UsageError(
+                "Rows of this grid lie nowhere on the Earth: use to_pandas().",
+                code="rows-not-on-earth",
+            )
         try:
             import geopandas
         except ModuleNotFoundError:
-            raise UsageError("geopandas is not installed: pip install geopandas.") from None
+            raise UsageError(
+                "geopandas is not installed: pip install geopandas.", code="library-missing"
+            ) from None
         import shapely
 
         wkb, _ = geometry(self.table.grid, self.table.grid.decode(self.table.key))
@@ -117,11 +169,17 @@ class InMemory:
         xarray.
         """
         grid = self.table.grid
-        place = grid.require_map("Arrays of x and y need a grid of one map; use to_pandas().")
+        place = grid.require_map(
+            Rule(
+                "xarray-needs-one-map", "Arrays of x and y need a grid of one map; use to_pandas()."
+            )
+        )
         try:
             import xarray
         except ModuleNotFoundError:
-            raise UsageError("xarray is not installed: pip install xarray.") from None
+            raise UsageError(
+                "xarray is not installed: pip install xarray.", code="library-missing"
+            ) from None
         dense = self.table.to_dense()
         if not grid.domain.is_box:
             inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
@@ -166,12 +224,19 @@ class InMemory:
         Raises UsageError on a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
-        place, block = grid.require_map("A plot needs a grid of one map; use to_pandas()."), 1
+        place, block = (
+            grid.require_map(
+                Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
+            ),
+            1,
+        )
         try:
             import matplotlib.pyplot as plt
             from matplotlib.colors import LogNorm
         except ModuleNotFoundError:
-            raise UsageError("Matplotlib is not installed: pip install geodp[plots].") from None
+            raise UsageError(
+                "Matplotlib is not installed: pip install geodp[plots].", code="library-missing"
+            ) from None
         while max(place.rows, place.cols) > block * MOST_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
@@ -199,10 +264,14 @@ class InMemory:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(card, self.table))
         picture = ""
         if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=72)
+            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=SHARP)
             data = base64.b64encode(drawn).decode("ascii")
-            picture = f'<img alt="map of the release" src="data:image/png;base64,{data}">'
-        return f"<div>{picture}<ul>{lines}</ul></div>"
+            width = int.from_bytes(drawn[16:20]) // 2  # as the header of a PNG says it
+            picture = (
+                f'<img alt="map of the release" width="{width}" style="max-width: 100%" '
+                f'src="data:image/png;base64,{data}">'
+            )
+        return f'<div style="{BESIDE}">{picture}<ul style="{WORDS}">{lines}</ul></div>'
 
 
 def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
@@ -216,4 +285,4 @@ def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest
     if error is not None:
-        yield f"standard error of one cell {error:g}, {card.expected_error.holds}"
+        yield f"standard error of one cell {error:.3g}, {card.expected_error.holds}"

@@ -173,7 +173,8 @@ def ask_measurements(
         having = [one.name for one in METHODS.values() if type(one).list_levels is not NO_LEVELS]
         raise UsageError(
             f"{method.name} has no tree of noisy counts to write; measurements are those of "
-            f"{' and '.join(sorted(having))}."
+            f"{' and '.join(sorted(having))}.",
+            code="method-has-no-measurements",
         )
     least = None if complete_to is None else _cells_of(grid, complete_to)
     sizes: list[int] = []
@@ -202,5 +203,6 @@ def _cells_of(grid: Grid, named: str | int) -> int:
         return int(text)
     names = ", ".join([*named_levels, "cell"])
     raise UsageError(
-        f"Measurements are complete down to one of: {names}; or to a number of cells of a block."
+        f"Measurements are complete down to one of: {names}; or to a number of cells of a block.",
+        code="measurements-levels",
     )

@@ -27,22 +27,29 @@ def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
         return None
     limit = given.get("display_below", 2)
     if type(limit) is not int or not 2 <= limit <= LARGEST:
-        raise UsageError(f"metadata.display_below must be a whole number from 2 to {LARGEST:,}.")
+        raise UsageError(
+            f"metadata.display_below must be a whole number from 2 to {LARGEST:,}.",
+            code="metadata-display-below",
+        )
     plain = {name: str(one) if isinstance(one, date) else one for name, one in given.items()}
     try:
         found = read_plain(StatedMetadata, plain, "metadata")
     except VerificationError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error), code=error.code) from None
     for name, text in plain.items():
         if isinstance(text, str) and not (text.strip() and text.replace("\n", " ").isprintable()):
-            raise UsageError(f"metadata.{name} must be a text in words.")
+            raise UsageError(f"metadata.{name} must be a text in words.", code="metadata-not-text")
     days = [] if found.reference_date is None else found.reference_date.split("/")
     try:
         known = [date.fromisoformat(day) for day in days]
     except ValueError:
-        raise UsageError("metadata.reference_date must be a date, written YYYY-MM-DD.") from None
+        raise UsageError(
+            "metadata.reference_date must be a date, written YYYY-MM-DD.", code="metadata-date"
+        ) from None
     if known != sorted(known):
-        raise UsageError("metadata.reference_date must not end before it begins.")
+        raise UsageError(
+            "metadata.reference_date must not end before it begins.", code="metadata-dates-reversed"
+        )
     return found
 
 
@@ -55,7 +62,8 @@ def require_alike(said: StatedMetadata | None) -> StatedMetadata | None:
         if said is not None and getattr(said, name) is not None:
             raise UsageError(
                 f"metadata.{name} is of one release, and the snapshots of a series share what is "
-                "said of them: leave it out. Each has its time."
+                "said of them: leave it out. Each has its time.",
+                code="metadata-of-one-release",
             )
     return said
 
@@ -74,10 +82,14 @@ def read_office_file(path: Path, state: Callable[[dict[str, Any]], Stated]) -> S
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"it cannot be read ({error.strerror}).", file=str(path)) from None
+        raise InputError(
+            f"it cannot be read ({error.strerror}).", file=str(path), code="metadata-unreadable"
+        ) from None
     except ValueError:
-        raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
+        raise InputError(
+            "it is not valid TOML in UTF-8.", file=str(path), code="metadata-not-toml"
+        ) from None
     try:
         return state(values)
     except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"{path}: {error}", code=error.code) from None

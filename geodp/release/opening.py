@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
-from geodp.io.folder.kinds import find_kind
-from geodp.io.verify.card import public_folder
+from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
-from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
+from geodp.io.verify.readback import index_of, parquet_rows, read_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.export.sheet import ExportSheet
-from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
+from geodp.io.write.uncertainty import BESIDE, Intervals, RowErrors, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
 from geodp.table.stated.error import StatedCells
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenErrors(Errors):
+class WrittenErrors(RowErrors):
     """Errors of a table as its files have them.
 
     Attributes
@@ -104,7 +103,7 @@ class WrittenRelease(Release):
         """Return the card as it was read."""
         return self.written
 
-    def errors(self, tops: Tops | None = None) -> Errors | None:
+    def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return what the files say of the errors of cells."""
         return self.stored
 
@@ -114,14 +113,17 @@ class WrittenRelease(Release):
 
     def write(self, path: str | Path, **given: Any) -> dict[str, list[str]]:
         """Raise UsageError: what was written is copied, or exported to other formats."""
-        raise UsageError("This release is written already: copy its folder, or geodp export.")
+        raise UsageError(
+            "This release is written already: copy its folder, or geodp export.",
+            code="release-written-already",
+        )
 
     def list_sheets(self) -> list[ExportSheet]:
         """Return what is exported: the cells, and every published level of areas."""
         found = [ExportSheet(self.table, self.written, self.stored)]
         for areas in self.areas():
             error = areas.standard_error
-            errors = None if error is None else Errors(error)
+            errors = None if error is None else RowErrors(error)
             if areas.table is not None:
                 found.append(ExportSheet(areas.table, self.written, errors, areas.level))
             else:
@@ -147,11 +149,11 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
     (4, 4)
     """
     folder = public_folder(path)
-    kind = find_kind(folder)
-    if kind is None:
-        return open_release(path)
+    card = open_card(folder)
+    if isinstance(card, Card):
+        return _open_table(folder, card)
     warn_if_withdrawn(folder)
-    return kind.open(folder)
+    return card.open(folder)
 
 
 def open_release(path: str | Path) -> WrittenRelease:
@@ -181,11 +183,17 @@ def open_release(path: str | Path) -> WrittenRelease:
     >>> again.name, again.table.total == release.table.total
     ('residents', True)
     """
-    table, card = read_release_table(path)
+    folder = public_folder(path)
+    return _open_table(folder, read_table_card(folder))
+
+
+def _open_table(folder: Path, card: Card) -> WrittenRelease:
+    """Return the release of a table in a public folder, whose card was read."""
+    table = read_table(folder, card, masked=True)
     stated, floor = card.expected_error.cells, card.expected_error.floor
     stored = None
     if beside_of(card):
-        rows = parquet_rows(public_folder(path), card)
+        rows = parquet_rows(folder, card)
         order = np.argsort(table.grid.encode(index_of(rows, table.grid)))
         columns = [rows[name].to_numpy()[order] for name in BESIDE]
         ends = WrittenIntervals(table.key, columns[1], columns[2], stated)
@@ -194,8 +202,8 @@ def open_release(path: str | Path) -> WrittenRelease:
         table,
         card.budget,
         None if floor is None else floor.people,
-        measurements=read_measurements(path, table, card),
-        totals=read_own_totals(path, table.grid),
+        measurements=read_measurements(folder, table, card),
+        totals=read_own_totals(folder, card, table.grid),
         prior=card.prior,
         margins=UNKNOWN if stated is not None and stated.closed_form else None,
         metadata=card.metadata,

@@ -47,7 +47,10 @@ def list_warnings(release: Release) -> tuple[str, ...]:
     return (*about, *warn_of_sea(release.grid))
 
 
-def warn_of(nobody: Release) -> None:
-    """Warn of that, on behalf of who publishes."""
+def warn_of(nobody: Release, between: int = 0) -> None:
+    """Warn of that, on behalf of who publishes.
+
+    ``between``: calls between that of the caller's caller and the caller itself.
+    """
     for words in list_warnings(nobody):
-        warnings.warn(words, UserWarning, stacklevel=3)
+        warnings.warn(words, UserWarning, stacklevel=3 + between)

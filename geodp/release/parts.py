@@ -47,7 +47,8 @@ class PartErrors:
         if cells.size * parts.size != region.key.size:
             raise UsageError(
                 "The cells of this region have different labels: ask for each set of labels by "
-                "itself, or for cells with all labels."
+                "itself, or for cells with all labels.",
+                code="region-labels-differ",
             )
         (whole,) = self.map.estimate_all([cells])
         if parts.size == self.split.joint.parts or not cells.size:

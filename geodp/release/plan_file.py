@@ -17,6 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.opening import require_regular
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import NAMES, Terms
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 
 FORMAT = 1
@@ -41,6 +42,8 @@ class Settings:
         Of the grid's identity, hexadecimal.
     """
 
+    __repr__ = one_line
+
     method: str
     terms: Terms
     grid_sha256: str
@@ -53,20 +56,25 @@ class Settings:
     def require_grid(self, grid: Grid) -> None:
         """Raise UsageError where the plan was made for another grid."""
         if digest_of(grid) != self.grid_sha256:
-            raise UsageError("The plan was made for another grid; give the same --grid options.")
+            raise UsageError(
+                "The plan was made for another grid; give the same --grid options.",
+                code="plan-of-other-grid",
+            )
 
     def require_bound(self, table: CountTable) -> None:
         """Raise UsageError where persons count more often than the plan takes them to."""
         if self.terms.contribution is None and table.bound is None:
             raise UsageError(
                 "The plan takes a person to be counted once, and nothing in the input bounds it; "
-                "plan again with the --contribution that you vouch for."
+                "plan again with the --contribution that you vouch for.",
+                code="plan-contribution-unbounded",
             )
         if self.terms.contribution is None and table.bound is not None and table.bound.value != 1:
             most = table.bound.value
             raise UsageError(
                 f"The plan takes a person to be counted once and the input lets one be counted "
-                f"{most} times; plan again with --contribution {most}."
+                f"{most} times; plan again with --contribution {most}.",
+                code="plan-contribution-higher",
             )
 
     def toml(self, comments: Sequence[str] = ()) -> str:
@@ -114,14 +122,18 @@ def read_plan(path: str | PathLike[str]) -> Settings:
             text = opened.read(MOST_BYTES + 1)
         found = tomllib.loads(text.decode()) if len(text) <= MOST_BYTES else {}
     except OSError as error:
-        raise InputError(f"{file.name} cannot be read ({error.strerror}).") from None
+        raise InputError(
+            f"{file.name} cannot be read ({error.strerror}).", code="plan-of-round-unreadable"
+        ) from None
     except (ValueError, RecursionError):
-        raise InputError(f"{file.name} is no TOML file.") from None
+        raise InputError(f"{file.name} is no TOML file.", code="plan-not-toml") from None
     version = found.pop("format", None)
     optional = ("epsilon", "rho", "delta", "contribution", "people")
     names = {"method", "grid_sha256", *NAMES}
     if version != FORMAT or not names - set(optional) <= set(found) <= names:
-        raise InputError(f"{file.name} is no plan of format {FORMAT}; geodp plan writes one.")
+        raise InputError(
+            f"{file.name} is no plan of format {FORMAT}; geodp plan writes one.", code="plan-format"
+        )
     most, people = found.get("contribution"), found.get("people")
     texts = [value for name, value in found.items() if name not in ("contribution", "people")]
     if (
@@ -130,9 +142,9 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         or not (people is None or (type(people) in (int, float) and 0 < people < inf))
         or found["neighbours"] not in NEIGHBOURS
     ):
-        raise InputError(f"{file.name} has a setting of a wrong kind.")
+        raise InputError(f"{file.name} has a setting of a wrong kind.", code="plan-setting-kind")
     method, grid_sha256 = found.pop("method"), found.pop("grid_sha256")
     try:
         return Settings(method, Terms.of(**found), grid_sha256)
     except UsageError as error:
-        raise InputError(f"{file.name}: {error}") from None
+        raise InputError(f"{file.name}: {error}", code=error.code) from None

@@ -20,18 +20,25 @@ def choose_prior(
     """
     if prior is None:
         if source is not None:
-            raise UsageError("The source of a prior goes with a prior only.")
+            raise UsageError(
+                "The source of a prior goes with a prior only.", code="source-without-prior"
+            )
         return None
     if prior is table:
-        raise UsageError("The prior is the table itself; a prior must not be made from it.")
+        raise UsageError(
+            "The prior is the table itself; a prior must not be made from it.",
+            code="prior-is-table",
+        )
     if isinstance(prior, Release):
         return Prior.of(table.grid, prior.table, source or describe_charge(prior.charge))
     if not isinstance(prior, Prior):
         if not isinstance(prior, CountTable):
-            raise UsageError("A prior is a CountTable, a Release or a Prior.")
+            raise UsageError("A prior is a CountTable, a Release or a Prior.", code="prior-kind")
         return Prior.of(table.grid, prior, source or "")
     if source is not None:
-        raise UsageError("A Prior has its own source; leave out prior_source.")
+        raise UsageError(
+            "A Prior has its own source; leave out prior_source.", code="prior-has-source"
+        )
     if prior.grid != table.grid:
         raise UsageError(OTHER_GRID)
     return prior

@@ -10,11 +10,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from geodp.accuracy.margins import UNKNOWN
-from geodp.errors import UsageError
+from geodp.advice import by_names
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, Given
+from geodp.io.read.rows.input_files import ArrowStream, Given, LabelledArray
 from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
@@ -40,20 +41,39 @@ from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
-NO_TABLE = (
+NO_TABLE = Rule(
+    "table-or-grid-expected",
     "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
     "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
-    "becomes a table by geodp.CountTable.from_dense(array, grid), or from_xarray."
+    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid).",
 )
-NO_GRID = (
+READY = Rule(
+    "table-released",
+    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows.",
+)
+LAZY = Rule("frame-lazy", "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...).")
+NO_GRID = Rule(
+    "grid-unstated",
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
-    "Grid.mesh('jis:half', bounds=...)."
+    "Grid.mesh('jis:half', bounds=...).",
 )
 READ_ALREADY = (
     "Not for a table of counts, which is read already: {}. They go with a frame or a file."
 )
 
 
+@by_names(
+    eps="epsilon",
+    privacy_budget="epsilon",
+    sensitivity="contribution",
+    column="value",
+    count="value",
+    values="value",
+    mesh="grid",
+    system="grid",
+    id="person",
+    seed="key",
+)
 def publish(
     table: CountTable | Given,
     *,
@@ -89,16 +109,17 @@ def publish(
     Parameters
     ----------
     table : CountTable, or a frame or files
-        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, or
-        the path of a file, which :func:`geodp.read` reads with the next seven. Read it by that
-        function first to say more of it.
+        Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, an
+        array of xarray, or the path of a file, which :func:`geodp.read` reads with the next seven.
+        Read it by that function first to say more of it.
     grid : Grid or str
         Of a frame or file: the public grid, or the name of a code system, whose whole extent it is.
     value : str, sequence of str, or mapping
         Of a frame or file: the column of counts. Default: the only one, or that of its layout.
     code, x, y : str
-        Of a frame or file: the column of cells' codes, or those of coordinates. Default: as their
-        names or the form of their values tell, or the geometries.
+        Of a frame or file: the column of cells' codes, or those of coordinates; of an array ``x``
+        and ``y`` are the dimensions of columns and rows. Default: as their names or the form of
+        their values tell, or the geometries.
     person : str
         Of a frame or file with a row for each record: the column that says whose it is.
     columns : mapping
@@ -208,15 +229,7 @@ def publish(
     >>> geodp.publish(frame, grid=box, epsilon=1, contribution=1).grid.shape
     (120, 80)
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     named = {"value": value, "code": code, "x": x, "y": y, "person": person, "columns": columns}
     table = _read(table, grid, {name: one for name, one in named.items() if one is not None})
     request = Request(
@@ -234,7 +247,7 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_of(prepared.outline)
+    warn_of(prepared.outline, between=1)  # that of by_names
     release = prepared.release()
     if not simulate:
         return release
@@ -250,10 +263,11 @@ def _read(
     if isinstance(table, CountTable):
         if grid is not None or named:
             given = [*(["grid"] if grid is not None else []), *named]
-            raise UsageError(READ_ALREADY.format(", ".join(given)))
+            raise UsageError(READ_ALREADY.format(", ".join(given)), code="read-already")
         return table
-    if not isinstance(table, str | PathLike | list | tuple | ArrowStream):
-        raise UsageError(NO_TABLE)
+    if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
+        released = isinstance(table, Release | ReleasedTable)
+        raise UsageError(READY if released else LAZY if hasattr(table, "collect") else NO_TABLE)
     if grid is None:
         raise UsageError(NO_GRID)
     return read(table, grid, **named)
@@ -365,7 +379,9 @@ def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, reques
     require_simulated(method, grid, event, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"
-        raise UsageError(f"Releases with {what} are not simulated: leave out --simulate.")
+        raise UsageError(
+            f"Releases with {what} are not simulated: leave out --simulate.", code="not-simulated"
+        )
 
 
 def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Release:
@@ -373,7 +389,7 @@ def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Relea
     if prior is None:
         return nobody
     if not method.informed:
-        raise UsageError(f"{method.name} takes no prior; pyramid does.")
+        raise UsageError(f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid")
     return replace(nobody, prior=prior.describe(), margins=UNKNOWN)
 
 
@@ -389,10 +405,13 @@ def _add_totals(
         return nobody
     if not (method.whole and method.nonnegative):
         raise UsageError(
-            f"{method.name} does not release whole counts from 0 on, which public totals need."
+            f"{method.name} does not release whole counts from 0 on, which public totals need.",
+            code="totals-need-whole-counts",
         )
     if totals.grid != table.grid:
-        raise UsageError("The public totals are of areas of another grid.")
+        raise UsageError(
+            "The public totals are of areas of another grid.", code="totals-of-other-grid"
+        )
     totals.require(table)
     facts = *nobody.public_facts, totals.describe_guarantee(event)
     return replace(nobody, public_facts=facts, totals=totals)
@@ -449,7 +468,9 @@ def make_event(
     event = method.event(grid, terms, key_origin)
     names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
     if any(getattr(event, name) != getattr(terms, name) for name in names):
-        raise UsageError(f"{method.name} spends something else than it is given.")
+        raise UsageError(
+            f"{method.name} spends something else than it is given.", code="method-spends-otherwise"
+        )
     if overload := method.undrawable(grid, event):
         raise UsageError(overload)
     return event

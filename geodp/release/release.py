@@ -22,7 +22,7 @@ from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
-from geodp.io.write.uncertainty import Errors, Intervals
+from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
@@ -91,7 +91,10 @@ class Release(InMemory):
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
-            raise UsageError("A Release holds a released table; geodp.publish makes one.")
+            raise UsageError(
+                "A Release holds a released table; geodp.publish makes one.",
+                code="released-table-expected",
+            )
 
     @cached_property
     def grid(self) -> Grid:
@@ -149,9 +152,17 @@ class Release(InMemory):
             No such region, a frame without a CRS, a method without a closed form for it, or one
             that cannot be simulated.
         """
-        if hasattr(region, "to_crs") and hasattr(region, "columns"):
+        if hasattr(region, "to_crs"):
+            if not hasattr(region, "columns"):
+                raise UsageError(
+                    "Give a frame of the polygons: estimate(series.to_frame('geometry')).",
+                    code="polygons-no-frame",
+                )
             if method != CLOSED_FORM:
-                raise UsageError("A frame has closed forms; give its polygons to estimate_all.")
+                raise UsageError(
+                    "A frame has closed forms; give its polygons to estimate_all.",
+                    code="frame-has-closed-forms",
+                )
             return estimate_frame(self, region, labels)
         return self.estimate_all([region], labels, method=method)[0]
 
@@ -180,10 +191,14 @@ class Release(InMemory):
         if method == CLOSED_FORM:
             return [*estimate_regions(self, cells)]
         if method != SIMULATION:
-            raise UsageError(f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.")
+            raise UsageError(
+                f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.",
+                code="errors-method-unknown",
+            )
         if self.totals is not None:
             raise UsageError(
-                "Releases with public totals are not simulated: leave out method='simulation'."
+                "Releases with public totals are not simulated: leave out method='simulation'.",
+                code="totals-not-simulated",
             )
         return simulate_estimates(self, cells)
 
@@ -220,13 +235,14 @@ class Release(InMemory):
         if errors is None:
             raise UsageError(
                 f"{self.event.mechanism} has no closed form of its standard error: it depends on "
-                "the data."
+                "the data.",
+                code="standard-error-unknown",
             )
         sizes, n = np.asarray(cells), errors[0].cells
 
         def error(size: int) -> float:
             if not 1 <= size <= n:
-                raise UsageError(f"A block of this grid has 1 to {n} cells.")
+                raise UsageError(f"A block of this grid has 1 to {n} cells.", code="block-size")
             found = 0.0
             for block in errors:
                 found += size // block.cells * block.standard_error
@@ -234,7 +250,7 @@ class Release(InMemory):
             return found
 
         if sizes.dtype.kind not in "iu":
-            raise UsageError(f"A block of this grid has 1 to {n} cells.")
+            raise UsageError(f"A block of this grid has 1 to {n} cells.", code="block-size")
         found = np.array([error(int(size)) for size in sizes.flat])
         return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
@@ -289,10 +305,10 @@ class Release(InMemory):
         same = cell["largest"] == cell["standard_error"]
         return self.block_errors[-1].standard_error if same else None
 
-    def errors(self, tops: Tops | None = None) -> Errors | None:
+    def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return what files say of the errors of cells; ``tops``: as for :meth:`intervals`."""
         error, intervals = self.cell_errors(), self.intervals(tops)
-        return None if error is None else Errors(error, intervals)
+        return None if error is None else RowErrors(error, intervals)
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
         """95 % intervals of single cells, as :meth:`estimate` gives them; None: there are none.

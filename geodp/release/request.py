@@ -69,7 +69,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.key is not None and not isinstance(self.key, NoiseKey):
-            raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
+            raise UsageError(
+                "key must be a NoiseKey; NoiseKey(bytes) makes one for tests.", code="key-expected"
+            )
 
     @property
     def key_origin(self) -> str:

@@ -33,12 +33,15 @@ FEWEST, MOST = 20, 10_000
 def require_simulated(method: Method[Any], grid: Grid, event: Spent, releases: int) -> None:
     """Raise UsageError where cells of a release cannot be simulated; nothing is read of it."""
     if not FEWEST <= releases <= MOST:
-        raise UsageError(f"Simulated are {FEWEST} to {MOST:,} releases, or 0.")
+        raise UsageError(
+            f"Simulated are {FEWEST} to {MOST:,} releases, or 0.", code="simulated-releases-range"
+        )
     central = isinstance(method, Mechanism) and isinstance(event, Measurement)
     if not central or not method.nonnegative or method.block_errors(grid, event) is None:
         raise UsageError(
             f"{method.name} clamps nothing, or has no standard errors of cells: leave out "
-            "--simulate (simulate=)."
+            "--simulate (simulate=).",
+            code="simulated-nothing-clamped",
         )
 
 
@@ -71,7 +74,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     tree = method.tree_variance(table.grid, table.event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
     simulation = Simulation(method, table, table.event, tree, releases)
-    progress.begin("Simulating releases", 4 * releases)
+    progress.begin("Simulating releases", 4 * releases, public=True)
     count = table.count.astype(np.float64)
     found, standin = [], simulation.stand_in(table.key, count)
     known = np.zeros(MARGINS.up.shape, np.bool_)
@@ -120,5 +123,8 @@ def errors_of(
     release = simulate_cells(Release(table, margins=known), simulated)
     found, stated = release.intervals(), state_cells(release)
     if found is None or stated is None:
-        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
+        raise UsageError(
+            f"{table.event.mechanism} has no closed form of the error of a cell.",
+            code="cell-error-unknown",
+        )
     return CellErrors(found, stated, release.settlements)

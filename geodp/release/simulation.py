@@ -93,22 +93,32 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
     """
     method, table = release.method, release.table
     if not isinstance(method, Mechanism) or not isinstance(table.event, Measurement):
-        raise UsageError("Reports of devices are not simulated: leave out method='simulation'.")
+        raise UsageError(
+            "Reports of devices are not simulated: leave out method='simulation'.",
+            code="devices-not-simulated",
+        )
     if release.prior is not None:
-        raise UsageError("Releases with a prior are not simulated: leave out method='simulation'.")
+        raise UsageError(
+            "Releases with a prior are not simulated: leave out method='simulation'.",
+            code="prior-not-simulated",
+        )
     if release.parts is not None:
-        raise UsageError("Parts of a map are not simulated: leave out method='simulation'.")
+        raise UsageError(
+            "Parts of a map are not simulated: leave out method='simulation'.",
+            code="parts-not-simulated",
+        )
     closed = release.estimate_all(regions)
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:
         raise UsageError(
             f"{method.name} clamps nothing, so its closed form is good already: leave out "
-            "method='simulation'."
+            "method='simulation'.",
+            code="closed-form-is-good",
         )
     if not any(known.clamped for known in closed):
         return closed
     simulation = Simulation(method, table, table.event, tree, RELEASES)
-    progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
+    progress.begin("Simulating releases", RELEASES * (SHARPER + 2), public=True)
     low, high, error = simulation.errors(KeyRuns.of(regions))
     losses, sums, found = simulation.losses(), release.node_sums, []
     held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
@@ -293,6 +303,7 @@ class Simulation:
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a key that everybody may know."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
-        released = self.method.release(table, self.event, NoiseKey(digest))
+        with progress.unsaid():
+            released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()
         return released

@@ -165,6 +165,9 @@ class Card:
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Card({self.name!r}, {self.mechanism.name}, {self.guarantee.spends})"
+
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values; before there are files, what is known of the release."""
         plain: dict[str, Any] = write_plain(self)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from geodp.table.plain import Least, Text, write_plain
+from geodp.privacy.accounts import Charge
+from geodp.table.plain import Least, Text, read_plain, write_plain
 
 Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
 """An exact number; an exponent could ask for more digits than memory holds."""
@@ -71,6 +72,11 @@ class StatedCharge:
     earlier_releases: Count
     sequence: Count
     head: str
+
+    @classmethod
+    def of(cls, charge: Charge | StatedCharge) -> Self:
+        """State a charge as cards do."""
+        return read_plain(cls, charge.describe(), "budget")
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for a card, as :meth:`geodp.privacy.ledger.Charge.describe` does."""

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.radix import sort_pairs
 from geodp.privacy.assumption import ContributionBound, StatedBy
@@ -66,9 +66,11 @@ def truncate(
     """
     for name, value in (("cells", cells), ("per_cell", per_cell)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UsageError(f"A person may have a whole number of {name}, at least 1.")
+            raise UsageError(
+                f"A person may have a whole number of {name}, at least 1.", code="contribution-form"
+            )
     if truncation not in ("first", "sample"):
-        raise UsageError("truncation is first or sample.")
+        raise UsageError("truncation is first or sample.", code="truncation-unknown")
     order = _sort(person, key)  # stable: within a cell, records stay in their order
     new = np.empty(order.size, np.bool_)
     new[:1] = True
@@ -125,7 +127,8 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
         if bound is not None and contribution < bound.value:
             raise UsageError(
                 f"The table lets a person be counted {bound.value} times; "
-                f"contribution must be at least that."
+                f"contribution must be at least that.",
+                code="contribution-below-table",
             )
         enforced = bound is not None and bound.enforced
         bound = ContributionBound(contribution, "geodp" if enforced else "operator")
@@ -137,7 +140,7 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
         named, least = {"columns of values": ", ".join(table.reading.totals)}, 2
     if named and not bound.enforced and bound.value < least:
         listed = ", ".join(f"{label} ({name})" for name, label in named.items())
-        raise UsageError(f"{listed}: {BOTH.format(least)}")
+        raise UsageError(f"{listed}: {BOTH.format(least)}", code="contribution-below-sums")
     return bound
 
 
@@ -150,17 +153,18 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     Examples
     --------
     >>> combine_bounds([ContributionBound(1, "geodp"), ContributionBound(3)])
-    ContributionBound(value=3, stated_by='operator', layout='')
+    ContributionBound(value=3, stated_by='operator')
     """
     order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
     return replace(weakest, value=max(bound.value for bound in bounds))
 
 
-ASK_CONTRIBUTION = (
+ASK_CONTRIBUTION = Rule(
+    "contribution-unstated",
     "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
     "(contribution=N), which is 1 where everybody is counted once in all cells, labels, columns "
-    "and files together; or name the column of persons (--person, person=), and geodp enforces it."
+    "and files together; or name the column of persons (--person, person=), and geodp enforces it.",
 )
 """What is asked where nobody states how often a person is counted."""
 
@@ -194,7 +198,9 @@ def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) 
     if found and spent.contribution < least:
         listed = ", ".join(f"{label} ({name})" for name, label in found.items())
         why = "in every cell the sum of other labels, exactly or but for rounding, so that"
-        raise UsageError(f"{listed}: {why} {BOTH.format(least)}")
+        raise UsageError(
+            f"{listed}: {why} {BOTH.format(least)}", code="contribution-below-sums-found"
+        )
     return (SUMS,)
 
 

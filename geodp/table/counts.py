@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.advice import no_attribute
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
 from geodp.kernels.searching import find
 from geodp.privacy.assumption import ContributionBound
-from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
+
+INSTEAD = {
+    "to_pandas to_geopandas to_polars to_arrow to_xarray to_csv to_file save write plot": (
+        "it is confidential, and the release that geodp.publish(table, ...) makes of it has it"
+    ),
+    "head columns index iloc loc values describe rows": (
+        "it is confidential; key and count are its arrays, and grid.decode(key) has the cells"
+    ),
+    "shape size bounds crs": "grid has it",
+    "total sum": "count.sum() is its sum, which is confidential",
+}
+"""What a table has, by the names that people try who know frames and releases."""
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""
@@ -56,7 +68,8 @@ class Cells:
         ):
             raise UsageError(
                 "Keys must be uint64 and strictly increasing, with as many counts; "
-                "from_keys and from_dense bring them into this form."
+                "from_keys and from_dense bring them into this form.",
+                code="keys-not-canonical",
             )
         self._seal()
 
@@ -83,7 +96,10 @@ class Cells:
         Raises UsageError for a grid of more than 2**28 cells.
         """
         if prod(self.grid.shape) > LARGEST_DENSE:
-            raise UsageError("The grid is too large for a dense array; use key and count.")
+            raise UsageError(
+                "The grid is too large for a dense array; use key and count.",
+                code="dense-array-too-large",
+            )
         dense = np.zeros(self.grid.shape, self.count.dtype)
         dense[tuple(self.grid.decode(self.key))] = self.count
         return dense
@@ -94,7 +110,10 @@ class Cells:
         Raises UsageError for more than 2**28 keys.
         """
         if 1 << self.grid.bits > LARGEST_DENSE:
-            raise UsageError("The grid is too large for a dense array; use key and count.")
+            raise UsageError(
+                "The grid is too large for a dense array; use key and count.",
+                code="dense-array-too-large",
+            )
         vector = np.zeros(1 << self.grid.bits, self.count.dtype)
         vector[self.key.astype(np.int64)] = self.count
         return vector
@@ -116,7 +135,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTable(Cells, FromFrames):
+class CountTable(Cells):
     """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.
@@ -152,7 +171,8 @@ class CountTable(Cells, FromFrames):
         super().__post_init__()
         if self.count.dtype != np.int64 or not (self.count > 0).all():
             raise UsageError(
-                "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
+                "Counts of a table must be int64 and above 0; from_keys and from_dense make them.",
+                code="counts-not-canonical",
             )
         if exact_sum(self.count) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -208,12 +228,20 @@ class CountTable(Cells, FromFrames):
             More people than 2**60.
         """
         if np.asarray(key).dtype.kind == "f" and np.size(key):
-            raise UsageError("Keys are integers; floating-point numbers may have lost digits.")
-        keys = _whole(key, 2**64, "A key must be a whole number and not negative.")
+            raise UsageError(
+                "Keys are integers; floating-point numbers may have lost digits.",
+                code="keys-not-integers",
+            )
+        keys = _whole(
+            key, 2**64, Rule("key-not-whole", "A key must be a whole number and not negative.")
+        )
         keys = keys.astype(np.uint64)
         counts = whole_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
-            raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
+            raise UsageError(
+                "Keys and counts must be two one-dimensional arrays of one length.",
+                code="keys-and-counts-differ",
+            )
         _require_cells(grid, keys)
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -234,10 +262,15 @@ class CountTable(Cells, FromFrames):
         array must not hide any cell: fill it with what the hidden cells hold, such as 0.
         """
         if np.ma.is_masked(array):
-            raise UsageError("The array hides cells behind a mask; fill them first: .filled(0).")
+            raise UsageError(
+                "The array hides cells behind a mask; fill them first: .filled(0).",
+                code="array-masked",
+            )
         dense = np.asarray(array)
         if dense.shape != grid.shape:
-            raise UsageError(f"The array must have the grid's shape {grid.shape}.")
+            raise UsageError(
+                f"The array must have the grid's shape {grid.shape}.", code="array-shape-differs"
+            )
         counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
         index = np.array(np.nonzero(counts), np.int64)
         return cls.from_index(grid, index, counts[tuple(index)])
@@ -246,6 +279,12 @@ class CountTable(Cells, FromFrames):
     def rows(self) -> int:
         """Rows of the files that are counted; of a table from arrays, its occupied cells."""
         return self.key.size if self.reading is None else self.reading.inside
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what is meant by a name that frames and releases have."""
+            raise no_attribute(self, "A table of counts", name, INSTEAD)
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"
@@ -263,8 +302,10 @@ def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
     )
 
 
-WHOLE = "A count must be a whole number, not negative and below 2**60."
-ROUNDED = "A number this large may have lost digits as {}; give it as an integer."
+WHOLE = Rule("count-not-whole", "A count must be a whole number, not negative and below 2**60.")
+ROUNDED = Rule(
+    "digits-lost", "A number this large may have lost digits as {}; give it as an integer."
+)
 
 
 def exact_sum(count: NDArray[np.int64]) -> int:
@@ -280,7 +321,10 @@ def exact_sum(count: NDArray[np.int64]) -> int:
     return (int((count >> 32).sum()) << 32) + int((count & (2**32 - 1)).sum())
 
 
-TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
+TOO_MANY = Rule(
+    "counts-too-many",
+    "The counts add up to more than 2**60, which no population does; check the unit.",
+)
 
 
 def coalesce(
@@ -316,7 +360,7 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
     """``values`` as an array, all whole, not negative and below ``limit``."""
     array = np.asarray(values)
     if array.dtype.kind not in "iufb":
-        raise UsageError(f"{rule} The array given has the type {array.dtype}.")
+        raise UsageError(f"{rule} The array given has the type {array.dtype}.", code="array-type")
     with np.errstate(invalid="ignore"):
         good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
         if array.dtype.kind == "f":
@@ -331,7 +375,7 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
 def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
     for start in range(0, key.size, CHECKED):
         good = grid.contains_keys(key[start : start + CHECKED])
-        _require(good, "The key is no cell of the grid's domain.", start)
+        _require(good, Rule("key-no-cell", "The key is no cell of the grid's domain."), start)
 
 
 def _require(good: NDArray[np.bool_], rule: str, before: int = 0) -> None:

@@ -143,7 +143,8 @@ def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[KeyArray
         if total > MOST:
             raise UsageError(
                 "Complete levels would have more than 2**26 nodes; let --measurements-complete-to "
-                "(complete_to) be larger areas."
+                "(complete_to) be larger areas.",
+                code="measurements-too-many",
             )
         node, digits = number_children(node, fanout), level.digits
         node = node[overlaps(grid, node, stride_of(grid, digits))]

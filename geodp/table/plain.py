@@ -120,7 +120,9 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
         if one.name in left:
             found[one.name] = _read(types[one.name], left.pop(one.name), _inside(where, one.name))
         elif one.default is not None:
-            raise VerificationError(printable(f"{_inside(where, one.name)} is missing."))
+            raise VerificationError(
+                printable(f"{_inside(where, one.name)} is missing."), code="plain-key-missing"
+            )
     for one in inline:
         known: Mapping[str, Any] = one.metadata["inline"]
         found[one.name] = {
@@ -129,7 +131,9 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
             if name in known
         }
     if left:
-        raise VerificationError(printable(f"{_inside(where, min(left))} is unknown."))
+        raise VerificationError(
+            printable(f"{_inside(where, min(left))} is unknown."), code="plain-key-unknown"
+        )
     return kind(**found)
 
 
@@ -138,7 +142,9 @@ def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
     for part in parts:
         if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):
             return part
-    raise VerificationError(f"{printable(where)} is of none of the types that it can have.")
+    raise VerificationError(
+        f"{printable(where)} is of none of the types that it can have.", code="plain-type-unknown"
+    )
 
 
 def _fits(kind: Any, value: Any) -> bool:
@@ -192,4 +198,4 @@ def _inside(where: str, name: str) -> str:
 
 def _require(ok: bool, where: str, what: str) -> None:
     if not ok:
-        raise VerificationError(f"{printable(where)} is not {what}.")
+        raise VerificationError(f"{printable(where)} is not {what}.", code="plain-type-wrong")

@@ -11,10 +11,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
+from geodp.reprs import one_line
 from geodp.table.counts import Cells, exact_sum
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
@@ -36,9 +37,10 @@ MEANING = (
     "prior understates what has changed"
 )
 
-OTHER_GRID = (
+OTHER_GRID = Rule(
+    "prior-of-other-grid",
     "The prior is of another grid. It must be of the release's own grid, or of larger squares "
-    "that are blocks of its cells; read the prior onto the release's grid."
+    "that are blocks of its cells; read the prior onto the release's grid.",
 )
 
 
@@ -60,6 +62,8 @@ class Prior:
         Where it was published, in words with which the operator vouches that it is public; every
         release quotes it. Of an earlier release that was charged: which it is.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     key: NDArray[np.uint64] = field(repr=False)
@@ -90,17 +94,26 @@ class Prior:
                 "Where was the prior published? Say it in words (--prior-source, prior_source=): "
                 "with them you vouch that the prior is public, and the card quotes them. Only an "
                 "earlier release with a charge of its own needs none. What an office has not "
-                "published is no prior, as a release tells of it."
+                "published is no prior, as a release tells of it.",
+                code="prior-source-missing",
             )
         if isinstance(cells, ReleasedTable) and not cells.event.is_private:
             raise UsageError(
                 "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
-                "tells the counts that it was made from. Take a public table, or a private release."
+                "tells the counts that it was made from. Take a public table, or a private "
+                "release.",
+                code="prior-not-private",
             )
         if cells.count.dtype != np.int64 or bool((cells.count < 0).any()):
-            raise UsageError("A prior has whole counts, none below 0; shares are made of them.")
+            raise UsageError(
+                "A prior has whole counts, none below 0; shares are made of them.",
+                code="prior-not-whole",
+            )
         if not cells.key.size:
-            raise UsageError("The prior counts nobody, so it says nothing; publish without it.")
+            raise UsageError(
+                "The prior counts nobody, so it says nothing; publish without it.",
+                code="prior-empty",
+            )
         finest = 1 if cells.grid == grid else _finest(grid, cells.grid)
         return cls(grid, cells.key * np.uint64(finest), cells.count, finest, source.strip())
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -64,11 +64,14 @@ class Proxy:
         if prior is None:
             return cls.make_up(grid, people)
         if prior.grid != grid:
-            raise UsageError("The prior map is on another grid; give one on the grid of the plan.")
+            raise UsageError(
+                "The prior map is on another grid; give one on the grid of the plan.",
+                code="prior-map-grid-differs",
+            )
         count = np.maximum(np.asarray(prior.count, np.float64), 0)
         total = float(count.sum())
         if not total:
-            raise UsageError("The prior map has no people.")
+            raise UsageError("The prior map has no people.", code="prior-map-empty")
         scale = 1.0 if people is None else people / total
         words = "the prior map" + (f", scaled to {people:,.10g} people" if people else "")
         whole = np.rint(count * scale).astype(np.int64)
@@ -82,7 +85,12 @@ class Proxy:
         around each its people lie in a cloud that is the wider the more they are; labels of
         attributes have shares in proportion to 1, 1/2, 1/3 ...
         """
-        grid.require_map("A map is made up on grids of one map only; give a prior map.")
+        grid.require_map(
+            Rule(
+                "made-up-map-needs-one-map",
+                "A map is made up on grids of one map only; give a prior map.",
+            )
+        )
         random = np.random.default_rng(SEED)
         rows, cols = grid.shape[:2]
         labels = prod(grid.shape[2:])

@@ -20,11 +20,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import REPLACE
+from geodp.reprs import one_line
 from geodp.table.counts import Cells, CountTable, whole_counts
 from geodp.table.released import ReleasedTable
 
@@ -49,6 +50,8 @@ class PublicTotals:
     source : str
         Where the totals were published, in words; every release quotes it.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     names: tuple[tuple[str, ...], ...]
@@ -94,10 +97,13 @@ class PublicTotals:
     ) -> Self:
         """Return the same of areas and totals one by one; see :meth:`of`."""
         if not source.strip() or not source.isprintable():
-            raise UsageError("Public totals need their public source in words; it is published.")
-        grid.require_map("Public totals need a grid of one map.")
+            raise UsageError(
+                "Public totals need their public source in words; it is published.",
+                code="totals-source-missing",
+            )
+        grid.require_map(Rule("totals-need-one-map", "Public totals need a grid of one map."))
         if not names:
-            raise UsageError("There is no area with a public total.")
+            raise UsageError("There is no area with a public total.", code="totals-empty")
         places = list(_places_of(grid, names))
         each = np.array([place.size for place in places])
         place = np.concatenate(places)
@@ -106,7 +112,11 @@ class PublicTotals:
         place, area = place[order], area[order]
         twice = np.flatnonzero(place[1:] == place[:-1])
         if twice.size:
-            raise CodeError(int(area[twice + 1].min()), "the area has a cell that another has too.")
+            raise CodeError(
+                int(area[twice + 1].min()),
+                "the area has a cell that another has too.",
+                code="total-cell-repeated",
+            )
         counts = whole_counts(total)
         return cls(grid, tuple(names), columns, counts, place, area, source.strip())
 
@@ -136,7 +146,8 @@ class PublicTotals:
             raise UsageError(
                 "The table does not have the public totals of these areas, so they are not totals "
                 "of it. Nothing was charged. Compare dates, who is counted, and which cells belong "
-                "to which area; or publish without them."
+                "to which area; or publish without them.",
+                code="totals-disagree",
             )
 
     def describe_guarantee(self, spent: Measurement) -> str:
@@ -269,15 +280,19 @@ def _places_of(grid: Grid, names: Sequence[tuple[str, ...]]) -> Any:
     for position, name in enumerate(names):
         if regions is None:
             if len(name) != 1:
-                raise CodeError(position, "an area of the code system has one code.")
+                raise CodeError(
+                    position, "an area of the code system has one code.", code="total-area-codes"
+                )
             try:
                 key = Region.of(grid, name[0]).key
             except (CodeError, UsageError):
-                raise CodeError(position, "no area of this code lies in the domain.") from None
+                raise CodeError(
+                    position, "no area of this code lies in the domain.", code="total-area-unknown"
+                ) from None
             row, col = grid.decode(key)[:2]
         else:
             if name not in numbers:
-                raise CodeError(position, "no region has these codes.")
+                raise CodeError(position, "no region has these codes.", code="total-region-unknown")
             level, number = numbers[name]
             row, col = regions.cell[:, regions.region[level] == number]
         yield np.unique(row * cols + col)

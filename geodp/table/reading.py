@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.table.source import Fact, Source
 from geodp.table.stated.reading import StatedReading, join_stated
 
@@ -57,6 +57,10 @@ class Reading:
     doubled: int = field(default=0, repr=False)
     public: StatedReading | None = None
 
+    def __repr__(self) -> str:
+        form = "" if self.public is None else f"{self.public.form}, "
+        return f"Reading({form}confidential)"
+
     @property
     def inside(self) -> int:
         """Counts in the domain."""
@@ -93,24 +97,34 @@ class Reading:
         if len(self.sources) == 1:
             return self.sources[0].explain_empty("the input")
         if not parts:
-            return "The names of the folders say that no row of the input is selected."
+            return Rule(
+                "input-folders-say-none",
+                "The names of the folders say that no row of the input is selected.",
+            )
         if len(empty) == len(parts):
             return self._why_all_empty(empty)
         others = " Other files add nobody either." if len(empty) > 1 else ""
-        return f"{empty[0].explain_empty(empty[0].name)}{others}"
+        return empty[0].explain_empty(empty[0].name) + others
 
     def _why_all_empty(self, parts: list[Source]) -> str:
         unmet = [term for term, rows in self._terms().items() if not rows]
         if not any(source.rows for source in parts):
-            return "The input holds no rows."
+            return Rule("input-without-rows", "The input holds no rows.")
         if unmet:
             forms = sorted({source.forms.get(unmet[0], "") for source in parts} - {""})
             column = unmet[0].partition("=")[0]
             written = f"; column {column} is written as {', or '.join(forms)}" if forms else ""
-            return f"No row of the input has {', or '.join(unmet)}{written}."
+            return Rule(
+                "input-none-selected", f"No row of the input has {', or '.join(unmet)}{written}."
+            )
         if not any(source.selected for source in parts):
-            return "No row of the input meets all terms of the selection together."
-        return "No row of the input that is selected lies in the domain."
+            return Rule(
+                "input-none-meets-all",
+                "No row of the input meets all terms of the selection together.",
+            )
+        return Rule(
+            "input-none-in-domain", "No row of the input that is selected lies in the domain."
+        )
 
     def _terms(self) -> dict[str, int]:
         found: Counter[str] = Counter()
@@ -151,9 +165,9 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
     if reading is not None:
         why = reading.why_empty()
     else:
-        why = None if rows else "The table counts nobody."
+        why = None if rows else Rule("table-empty", "The table counts nobody.")
     if why is not None:
-        raise UsageError(f"{why} {REMEDY}")
+        raise UsageError(why + f" {REMEDY}")
     return (*stated, MET)
 
 
@@ -182,9 +196,9 @@ def require_rows_of_series(
         return stated
     why = _why_unmet(readings)
     if why is None and not any(rows for rows, _ in snapshots.values()):
-        why = "All snapshots of the series are empty."
+        why = Rule("series-empty", "All snapshots of the series are empty.")
     if why is not None:
-        raise UsageError(f"{why} {REMEDY}")
+        raise UsageError(why + f" {REMEDY}")
     return (*stated, MET_IN_SERIES)
 
 
@@ -197,10 +211,13 @@ def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
         if source.left_out or source.in_memory or source.name in filled:
             continue
         others = " No other snapshot counts a row of it." if times[source.name] > 1 else ""
-        return f"{source.explain_empty(source.name)}{others}"
+        return source.explain_empty(source.name) + others
     for time, one in readings.items():
         if one.sources and all(source.left_out for source in one.sources):
-            return f"The names of the folders say that no row of the snapshot {time} is selected."
+            return Rule(
+                "snapshot-folders-say-none",
+                f"The names of the folders say that no row of the snapshot {time} is selected.",
+            )
     shared, met = Counter[str](), set[str]()
     for one in readings.values():
         terms = {term for source in one.sources for term in source.terms}
@@ -209,5 +226,5 @@ def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
     for term, number in shared.items():
         in_marks = '="' in term and term.endswith('"')
         if term not in met and (number > 1 or in_marks):
-            return f"No snapshot with {term} counts anybody."
+            return Rule("snapshot-term-unmet", f"No snapshot with {term} counts anybody.")
     return None

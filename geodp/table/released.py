@@ -34,7 +34,10 @@ class ReleasedTable(Cells):
             kind not in (np.int64, np.float64)
             or not (np.isfinite(self.count) & (self.count != 0)).all()
         ):
-            raise UsageError("Released counts must be int64 or float64, finite and not 0.")
+            raise UsageError(
+                "Released counts must be int64 or float64, finite and not 0.",
+                code="released-counts-form",
+            )
 
     @property
     def summary(self) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from geodp.errors import Rule
+from geodp.reprs import one_line
+
 KnownBy: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
 """Who says a fact: an option of this call, the file's own metadata, the layout of a publisher, the
 form of the first values, or nobody, so that geodp's default holds."""
@@ -27,6 +30,8 @@ class Fact:
     >>> Fact("encoding", "cp932", "values")
     Fact(field='encoding', value='cp932', known_by='values')
     """
+
+    __repr__ = one_line
 
     field: str
     value: str
@@ -106,6 +111,9 @@ class Source:
     without_person: int = 0
     totals: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, confidential)"
+
     @property
     def in_memory(self) -> bool:
         """Whether it is a table or an array in memory, and no file."""
@@ -125,16 +133,22 @@ class Source:
     def explain_empty(self, name: str) -> str:
         """Return why it adds nobody, in a sentence that calls it ``name`` and tells no value."""
         if self.left_out:
-            return f"The names of the folders of {name} say that none of its rows is selected."
+            return Rule(
+                "file-folders-say-none",
+                f"The names of the folders of {name} say that none of its rows is selected.",
+            )
         if not self.rows:
-            return f"{name[0].upper()}{name[1:]} holds no rows."
+            return Rule("file-without-rows", f"{name[0].upper()}{name[1:]} holds no rows.")
         for term, rows in self.terms.items():
             if not rows:
                 column = term.partition("=")[0]
                 form = self.forms.get(term, "")
                 written = f"; column {column} is written as {form}" if form else ""
-                return f"No row of {name} has {term}{written}."
+                return Rule("file-none-selected", f"No row of {name} has {term}{written}.")
         if not self.selected:
-            return f"No row of {name} meets all terms of the selection together."
+            return Rule(
+                "file-none-meets-all",
+                f"No row of {name} meets all terms of the selection together.",
+            )
         which = " that is selected" if self.terms else ""
-        return f"No row of {name}{which} lies in the domain."
+        return Rule("file-none-in-domain", f"No row of {name}{which} lies in the domain.")

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.table.source import Fact
 
 Number: TypeAlias = int | float
@@ -28,20 +28,25 @@ WHOLE = Fraction(1, 10_000)
 MOST_COUNT = 1 << 60
 """A count is below this."""
 
-FINITE = "a value must be finite; nodata or NaN mean nobody."
-NEGATIVE = (
+FINITE = Rule("stored-not-finite", "a value must be finite; nodata or NaN mean nobody.")
+NEGATIVE = Rule(
+    "stored-negative",
     "a value is negative; if it means nobody, name it, as it is stored, as missing (--missing, "
-    "missing=)."
+    "missing=).",
 )
-FRACTION = (
+FRACTION = Rule(
+    "stored-fraction",
     "a value is no whole number of units (--raster-unit, unit=); counts that a model makes of "
-    "fractions are rounded on request (--round, rounding=; an array in memory by array.round())."
+    "fractions are rounded on request (--round, rounding=; an array in memory by array.round()).",
 )
-TOO_LARGE = "a value is above 2**60, which no population is; check the unit."
-LOSSY = (
+TOO_LARGE = Rule(
+    "stored-too-large", "a value is above 2**60, which no population is; check the unit."
+)
+LOSSY = Rule(
+    "stored-digits-lost",
     "a floating-point number this large may have lost digits, as {} cannot hold every whole number "
     "of its size; write the data again from their source with an integer type, such as int64, "
-    "which is exact."
+    "which is exact.",
 )
 
 CLASSES = ("flag_values", "flag_masks", "flag_meanings")
@@ -203,25 +208,32 @@ def read_stored(
     offset = _one(attributes, "add_offset")
     factor = Fraction(1) if scale is None else exact(scale)
     if not factor:
-        raise UsageError("The scale_factor is 0; every number would mean the same.")
+        raise UsageError(
+            "The scale_factor is 0; every number would mean the same.", code="scale-factor-0"
+        )
     low, high = _one(attributes, "valid_min"), _one(attributes, "valid_max")
     limits = _numbers(attributes, "valid_range")
     if limits:
         if len(limits) != 2 or (low, high) != (None, None):
             raise UsageError(
                 "valid_range is two numbers, without valid_min and valid_max beside it; delete "
-                "the attribute that is wrong."
+                "the attribute that is wrong.",
+                code="valid-range-form",
             )
         low, high = limits
     for number in (low, high):
         if number is not None and not isfinite(number):
-            raise UsageError("A limit of valid values is no finite number; delete the attribute.")
+            raise UsageError(
+                "A limit of valid values is no finite number; delete the attribute.",
+                code="valid-limit-not-finite",
+            )
     packed = factor != 1 or bool(offset)
     if packed and dtype.kind in "iu" and any(isinstance(one, float) for one in (low, high)):
         raise UsageError(
             "The limits of valid values are of another type than the stored integers, so that it "
             "is not certain whether they are meant before or after scale_factor; write them in "
-            "the type of the stored numbers."
+            "the type of the stored numbers.",
+            code="valid-limit-type",
         )
     fills = [
         *_numbers(attributes, "_FillValue"),
@@ -232,7 +244,7 @@ def read_stored(
         fills = [one + wraps if one < 0 else one for one in fills]
         low, high = (one + wraps if one is not None and one < 0 else one for one in (low, high))
     if unit is not None and not (isfinite(unit) and unit > 0):
-        raise UsageError("The unit is a finite number above 0.")
+        raise UsageError("The unit is a finite number above 0.", code="raster-unit-not-positive")
     return Stored(
         factor,
         Fraction(0) if offset is None else exact(offset),
@@ -259,7 +271,8 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
     if any(name in attributes for name in CLASSES):
         raise UsageError(
             "The numbers stand for classes (flag_values, flag_meanings), and classes are not "
-            "counted; give the variable of counts."
+            "counted; give the variable of counts.",
+            code="numbers-are-classes",
         )
     if unit is not None:
         return
@@ -278,7 +291,8 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
     if why:
         raise UsageError(
             f"The file says that its numbers are {why}. If they are counts all the same, state the "
-            "value of one person, such as 1, or 0.001 for thousands (--raster-unit, unit=)."
+            "value of one person, such as 1, or 0.001 for thousands (--raster-unit, unit=).",
+            code="numbers-in-unit",
         )
 
 
@@ -296,7 +310,7 @@ def exact(number: Number) -> Fraction:
     if isinstance(number, int):
         return Fraction(number)
     if not isfinite(number):
-        raise UsageError("A scale or an offset is no finite number.")
+        raise UsageError("A scale or an offset is no finite number.", code="scale-not-finite")
     with np.errstate(over="ignore"):
         single = np.float32(number)
     return Fraction(str(single) if float(single) == number else repr(float(number)))
@@ -312,7 +326,10 @@ def signed_as(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[A
         return dtype
     kind = {"true": "u", "false": "i"}.get(str(said).lower())
     if kind is None:
-        raise UsageError("The attribute _Unsigned is true or false; correct or delete it.")
+        raise UsageError(
+            "The attribute _Unsigned is true or false; correct or delete it.",
+            code="unsigned-not-bool",
+        )
     return np.dtype(f"{dtype.byteorder}{kind}{dtype.itemsize}")
 
 
@@ -369,14 +386,20 @@ def _numbers(attributes: Mapping[str, Any], name: str) -> list[Number]:
         return []
     array = np.atleast_1d(np.asarray(value))
     if array.dtype.kind not in "iuf" or array.ndim != 1:
-        raise UsageError(f"The attribute {name} is no number; write it as one, or delete it.")
+        raise UsageError(
+            f"The attribute {name} is no number; write it as one, or delete it.",
+            code="stored-attribute-not-number",
+        )
     return [one for one in array.tolist() if one == one]  # NaN is missing anyway
 
 
 def _one(attributes: Mapping[str, Any], name: str) -> Number | None:
     found = _numbers(attributes, name)
     if name in attributes and attributes[name] is not None and len(found) != 1:
-        raise UsageError(f"The attribute {name} is not one number; write it as one, or delete it.")
+        raise UsageError(
+            f"The attribute {name} is not one number; write it as one, or delete it.",
+            code="stored-attribute-several",
+        )
     return found[0] if found else None
 
 

@@ -18,6 +18,7 @@ import geodp as package
 from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
 from tests.command import geodp
+from tests.refusals import refuses
 
 MESHES = [f"5339{q}{v}{r}{w}" for q in "45" for v in "56" for r in "01" for w in "123"]
 BOX = ("--bounds", 139, 35, 140, 36)
@@ -57,8 +58,8 @@ def write(path, frame, **options):
 
 
 def command_of(shown):
-    """The words of the command that inspect ends with, without its budget and folder."""
-    words = shlex.split(shown.splitlines()[-1])[2:]
+    """The words of the command that inspect ends with, but for budget, folder and contribution."""
+    words = shlex.split(shown.splitlines()[-1].replace(" --contribution NUMBER", ""))[2:]
     return words[: words.index("--epsilon")]
 
 
@@ -71,7 +72,7 @@ def test_age_by_sex_on_1_km(reads_first, job, tmp_path):
     assert "--by sex,age" in said
     assert "jis:basic" in said
     assert "--contribution 1" in said
-    labels = ("--by", "sex,age", "--axis", "sex=M,F", "--axis", "age=0-14,15-64,65+")
+    labels = ("--by", "sex,age", "--labels", "sex=M,F", "--labels", "age=0-14,15-64,65+")
     job.publish(path, "--grid", "jis:basic", *BOX, *labels, *ONCE)
     assert job.people() == frame.population.sum()
 
@@ -217,12 +218,12 @@ def test_a_journalist_with_a_packed_release(job, tmp_path):
     assert "--area CODE" in said
     assert "--conservative" in said
     assert "5339" in job("compare", tmp_path / "old", got, "--area", "5339", "--conservative")
-    assert "change" in job("diff", tmp_path / "old", got, "--cells")
+    assert "change" in job("diff", tmp_path / "old", got)
 
 
 def test_pandas_in_and_out():
     frame = pandas.DataFrame({"mesh": MESHES, "people": 7})
-    with pytest.raises(UsageError, match="grid='jis:half'"):  # the one wrong turn
+    with refuses(UsageError, "grid-unstated: grid='jis:half'"):  # the one wrong turn
         package.publish(frame, epsilon=1, contribution=1)
     grid = package.Grid.mesh("jis:basic", bounds=package.find_bounds("東京都", "jis:basic"))
     release = package.publish(frame, grid=grid, epsilon=1, contribution=1)

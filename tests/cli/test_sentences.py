@@ -26,6 +26,7 @@ from geodp.io.folder.publication import card_bytes
 from geodp.io.folder.staging import require_free
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
+from tests.refusals import refuses
 
 CELLS = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
 ROWS = "x,y,n\n" + "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
@@ -240,7 +241,7 @@ def test_a_current_folder_that_is_gone_is_told(tmp_path, monkeypatch):
         patched.chdir(tmp_path / "gone")
         (tmp_path / "gone").rmdir()
         for output in ("out", tmp_path / "out"):
-            with pytest.raises(UsageError, match="No such file or directory"):
+            with refuses(UsageError, "output-not-writable: No such file or directory"):
                 require_free(output, overwrite=False)
 
 
@@ -296,14 +297,14 @@ def test_public_words_that_are_not_utf8_are_refused_before_the_charge(office, te
 
 def test_labels_that_are_not_utf8_are_refused_before_the_charge(office):
     Path("sexes.csv").write_text("code,sex,n\n53394600,f,3\n")
-    call = ["publish", "sexes.csv", *MESH, "--axis", f"sex=f,{NAME}", "--column", "sex=sex"]
+    call = ["publish", "sexes.csv", *MESH, "--labels", f"sex=f,{NAME}", "--column", "sex=sex"]
     call += [*office, "--output", "out"]
     refused(office, *call, code=2, words="The name and the labels of an attribute must be UTF-8")
 
 
 def test_a_card_with_a_text_that_is_not_utf8_is_refused():
     assert json.loads(card_bytes({"source": "人口"})) == {"source": "人口"}
-    with pytest.raises(UsageError, match="is not UTF-8; write it in UTF-8"):
+    with refuses(UsageError, "card-not-utf8"):
         card_bytes({"source": NAME})
 
 

@@ -11,6 +11,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.table.card import StatedMetadata
 from tests.command import geodp as run
 from tests.features.compare.releases import released
+from tests.refusals import refuses
 
 ID = "0123456789abcdef"
 
@@ -36,9 +37,9 @@ def test_what_is_said_is_the_file_and_the_release_that_is_replaced(old, tmp_path
     office.write_text(f'supersedes = "{ID}"\n')
     found = stated(metadata=office)
     assert found == StatedMetadata(supersedes=ID)
-    with pytest.raises(UsageError, match="Either --supersedes"):
+    with refuses(UsageError, "supersedes-twice: --supersedes"):
         stated(metadata=office, supersedes=old)
-    with pytest.raises(VerificationError, match="holds no release"):
+    with refuses(VerificationError, "folder-without-release: no release"):
         stated(supersedes=tmp_path)
 
 
@@ -116,7 +117,7 @@ def test_a_limit_is_an_option_or_in_the_file(tmp_path):
     assert found == StatedMetadata(title="a", display_below=5)
     office.write_text("display_below = 20\n")
     assert stated(metadata=office) == StatedMetadata(display_below=20)
-    with pytest.raises(UsageError, match="Give --display-below or"):
+    with refuses(UsageError, "display-below-twice: --display-below"):
         stated(metadata=office, display_below=20)
 
 

@@ -15,6 +15,7 @@ import geodp as package
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.read.public.units import read_units
 from tests.command import geodp
+from tests.refusals import refuses
 
 SQUARES = [f"CRS3035RES1000mN{n}000E{e}000" for n in range(3260, 3264) for e in range(4320, 4323)]
 BOX = ("--bounds", 4320000, 3260000, 4323000, 3264000)
@@ -60,7 +61,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
     words, encoding, tmp_path
 ):
     path = write(tmp_path / "t.csv", long(words), encoding)
-    options = (path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    options = (path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
     done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
     assert done.returncode == 5
     assert "--encoding" in done.stderr
@@ -72,7 +73,7 @@ def test_western_values_under_a_plain_header_are_never_taken_for_japanese(
 )
 def test_japanese_values_under_a_plain_header_are_read(words, tmp_path):
     path = write(tmp_path / "t.csv", long(words), "cp932")
-    assert check(tmp_path, path, "--by", "sex", "--axis", f"sex={','.join(words)}", *BOX)
+    assert check(tmp_path, path, "--by", "sex", "--labels", f"sex={','.join(words)}", *BOX)
 
 
 def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(tmp_path):
@@ -148,7 +149,7 @@ def test_tracts_of_a_shapefile_need_the_one_word_that_the_refusal_says(tmp_path)
     (remedy,) = re.findall(r"--units-columns \w+", done.stderr)
     assert remedy == "--units-columns GEOID"
     assert check(tmp_path, *options, *remedy.split())["people"] == sum(range(100, 120))
-    with pytest.raises(InputError, match="--units-columns GEOID"):
+    with refuses(InputError, "unit-repeated: --units-columns GEOID"):
         read_units(shape, source="an office")
 
 
@@ -231,7 +232,7 @@ def test_a_file_that_is_no_card_is_refused_with_what_to_give(release, tmp_path):
         done = geodp(command, path)
         assert done.returncode
         assert "folder of a release" in done.stderr
-    with pytest.raises(VerificationError, match="folder of a release"):
+    with refuses(VerificationError, "release-is-one-file"):
         package.open(path)
 
 
@@ -253,25 +254,25 @@ def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
     ring = shapely.box(4320000, 3260000, 4322000, 3262000)
     frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
     frame.to_file(tmp_path / "m.gpkg")
-    asked = ("estimate", release, "--regions", tmp_path / "m.gpkg")
+    asked = ("estimate", release, "--polygons", tmp_path / "m.gpkg")
     done = geodp(*asked)
     assert done.returncode == 2
     assert "--polygon-name" in done.stderr
     assert "AGS, GEN" in done.stderr
     assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
     frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
-    assert "Ulm" in geodp("estimate", release, "--regions", tmp_path / "n.gpkg").stdout
+    assert "Ulm" in geodp("estimate", release, "--polygons", tmp_path / "n.gpkg").stdout
     frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
     assert "ogr2ogr -t_srs EPSG:3035" in geodp(*asked, "--polygon-name", "GEN").stderr
 
 
 def test_frames_go_in_by_a_reader_and_a_series_as_a_frame():
     frame = long(["m"])
-    with pytest.raises(UsageError, match=r"public grid .* grid='jis:half'"):
+    with refuses(UsageError, "grid-unstated: grid='jis:half'"):
         package.publish(frame, epsilon=1, contribution=1)
     grid = package.Grid.mesh("inspire:1km", bounds=BOX[1:])
     sizes = frame.groupby("GITTER_ID_1km")["Anzahl"].sum()
-    with pytest.raises(InputError, match=r"reset_index\(name='n'\)"):
+    with refuses(InputError, r"series-not-a-frame: reset_index\(name='n'\)"):
         package.read_table(sizes, grid=grid)
     table = package.read_table(
         sizes.reset_index(name="n"), grid=grid, code="GITTER_ID_1km", value="n"
@@ -279,18 +280,18 @@ def test_frames_go_in_by_a_reader_and_a_series_as_a_frame():
     assert table.count.sum() == frame["Anzahl"].sum()
     labels = {"sex": ["m", "w"]}
     by = {"code": "GITTER_ID_1km", "by": ["sex"], "labels": labels}
-    with pytest.raises(UsageError, match=r"Name the column of counts \(--value, value=\)"):
+    with refuses(UsageError, r"value-column-unnamed: \(--value, value=\)"):
         package.read_table(long(["m", "w"]), grid=grid, **by)
 
 
 def test_options_of_another_reader_are_told_by_its_name():
     frame = pandas.DataFrame({"who": ["a"], "e": [4320500.0], "n": [3260500.0]})
     where = {"x": "e", "y": "n", "person": "who"}
-    with pytest.raises(UsageError, match=r"reader='points' takes person"):
+    with refuses(UsageError, "option-not-for-reader: reader='points'.*person"):
         package.read(frame, "inspire:1km", reader="table", **where)
     for reader in (None, "points"):  # whoever names persons has a row for each record
         assert package.read(frame, "inspire:1km", reader=reader, **where).count.sum() == 1
-    with pytest.raises(UsageError, match=r"Grid\.mesh\(name, bounds="):
+    with refuses(UsageError, r"option-not-for-reader: Grid\.mesh\(name, bounds="):
         package.read(frame, "inspire:1km", code="who", value="n", bounds=BOX[1:])
 
 
@@ -306,7 +307,7 @@ def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path)
         *("publish", path, "--by", "sex,age", "--value", "*_*", *BOX, *ASKED, "--check"),
         *("--output", tmp_path / "out"),
     ).stderr
-    assert "--axis sex=miehet,naiset --axis age=0_14,15_64,65" in shown
+    assert "--labels sex=miehet,naiset --labels age=0_14,15_64,65" in shown
     path = write(tmp_path / "t.csv", frame.drop(columns="naiset_65_"))
     done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
     assert done.returncode == 2

@@ -27,6 +27,7 @@ from geodp.cli.translation import (
 )
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.presets import presets
 from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
@@ -166,6 +167,8 @@ def templates(folder):
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
 def test_every_message_of_a_catalogue_is_one_that_is_said(source):
     said = {*templates(Path(click.__file__).parent), *templates(FOLDER.parents[1])}
+    said |= {f"say {words}" for preset in presets() for words in preset.asks}
+    said |= {f"{{}} {one}" for one in said}  # a sentence behind another
     others = sentences(source).keys() - {*help_sentences()}
     kept = {one for one in others if re.sub(r"\{[^{}]*\}", "{}", one) not in said}
     assert sorted(kept) == []
@@ -276,3 +279,18 @@ def test_meanings_stand_in_one_column_and_long_names_on_lines_of_their_own():
             words = line[column:].split()
             assert {*words} == {"word" if number < name else "other"}
             assert line[:column].strip() == ("--a" if number == 0 else "")
+
+
+def test_a_beginners_first_steps_are_told_in_the_language(tmp_path):
+    (tmp_path / "long.csv").write_text("mesh,sex,n\n53394611,f,5\n53394611,m,7\n")
+    path, output = str(tmp_path / "long.csv"), str(tmp_path / "out")
+    said = call("inspect", path, LANGUAGE="ja")
+    assert "公開するには（大文字のところを埋めてください）:\ngeodp publish" in said
+    assert "まだ必要なこと: 一人が最大で何回数えられるか" in said
+    asked = call("publish", path, "--epsilon", "1", "--output", output, LANGUAGE="ja")
+    assert "公開するには、まだ次のことが必要です。一人が" in asked
+    assert "Before it can be published" not in asked
+    plan = ("plan", "--grid", "jis:basic", "--bounds", "139", "35", "140", "36", "--people", "1e6")
+    assert "標準誤差" in call(*plan, "--epsilon", "1", LANGUAGE="ja")
+    wrong = call(*plan, "--epsilon", "1", "--neighbours", "both", LANGUAGE="ja")
+    assert "'both' は使えません。使えるのは 'add-remove-one', 'replace-one' です。" in wrong

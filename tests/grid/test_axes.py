@@ -7,6 +7,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.grid.axes import FORMULA, Attribute, Mask
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(
@@ -14,14 +15,14 @@ from geodp.grid.axes import FORMULA, Attribute, Mask
     [("", ("a",)), ("sex", ()), ("sex", ("f", "f")), ("sex", ("f", "")), ("sex", (1, 2))],
 )
 def test_an_attribute_has_a_name_and_labels_that_differ(name, labels):
-    with pytest.raises(UsageError, match="texts that differ"):
+    with refuses(UsageError, "attribute-form"):
         Attribute(name, labels)
 
 
 @pytest.mark.parametrize("mark", FORMULA)
 def test_no_text_is_a_formula_of_a_spreadsheet(mark):
     for name, label in ((mark + "sex", "f"), ("sex", mark + "f")):
-        with pytest.raises(UsageError, match="formula"):
+        with refuses(UsageError, "name-is-formula"):
             Attribute(name, ("m", label))
     assert Attribute("sex", ("m" + mark,)).describe() == {
         "attribute": "sex",
@@ -31,7 +32,7 @@ def test_no_text_is_a_formula_of_a_spreadsheet(mark):
 
 @pytest.mark.parametrize("source", ["", "  ", "\n"])
 def test_nobody_vouches_for_a_mask_without_a_source(source):
-    with pytest.raises(UsageError, match="public source"):
+    with refuses(UsageError, "mask-source-missing"):
         Mask(np.array([[0, 4]], np.uint64), 4, source)
 
 

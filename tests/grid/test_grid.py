@@ -13,6 +13,7 @@ from geodp.grid.mask import (
     mask_of_blocks,
 )
 from geodp.grid.order import Order
+from tests.refusals import refuses
 from tests.strategies import shapes
 
 KANTO = (138.0, 35.0, 141.2, 37.1333333333)
@@ -40,17 +41,17 @@ def test_the_default_domain_is_the_public_extent():
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ((138.003, 35, 141.2, 37.1333333333), "west bound must run along cell edges"),
-        ((138, 35, 141.2, 37.135), "north bound"),
-        ((138, 35, 138, 36), "enclose cells"),
-        ((141, 35, 138, 36), "enclose cells"),
-        ((120, 35, 141, 37), "inside the extent"),
-        ((138, 35, float("nan"), 37), "four finite numbers"),
-        ((138, 35, 141), "four finite numbers"),
+        ((138.003, 35, 141.2, 37.1333333333), "bounds-off-edges: west"),
+        ((138, 35, 141.2, 37.135), "bounds-off-edges: north"),
+        ((138, 35, 138, 36), "bounds-not-in-extent"),
+        ((141, 35, 138, 36), "bounds-not-in-extent"),
+        ((120, 35, 141, 37), "bounds-not-in-extent"),
+        ((138, 35, float("nan"), 37), "bounds-not-finite"),
+        ((138, 35, 141), "bounds-not-finite"),
     ],
 )
 def test_bounds_that_are_refused(bounds, message):
-    with pytest.raises(UsageError, match=message):
+    with refuses(UsageError, message):
         Grid.mesh("jis:half", bounds=bounds)
 
 
@@ -65,7 +66,7 @@ def test_encode_and_decode_are_inverse_and_stay_inside(shape, data):
     for wrong in (-1, shape[axis]):
         outside = index.copy()
         outside[axis] = wrong
-        with pytest.raises(CodeError, match="outside the public domain"):
+        with refuses(CodeError, "cell-outside-domain"):
             grid.encode(outside)
 
 
@@ -79,7 +80,7 @@ def test_attributes_come_under_the_places():
     grid = Grid.regular((4, 4)).with_attribute("sex", ["female", "male"])
     assert grid.axis_names == ("row", "col", "sex")
     assert grid.order.axes == (0, 1, 0, 1, 2)
-    with pytest.raises(UsageError, match="differ"):
+    with refuses(UsageError, "attribute-form"):
         grid.with_attribute("sex", ["a", "a"])
 
 
@@ -97,9 +98,9 @@ def test_the_order_of_cells_is_a_value_of_the_grid():
     assert grid.encode([[1], [2]]).tolist() == [6]
     assert grid != Grid.regular((4, 4))
     assert Grid.regular((10, 10)).with_order(Order((0, 1), (10, 10))).bits == 7
-    with pytest.raises(UsageError, match="too few digits"):
+    with refuses(UsageError, "order-digits-too-few"):
         Grid.regular((5, 4)).with_order(rows_first)
-    with pytest.raises(UsageError, match="names axis 1"):
+    with refuses(UsageError, r"order-axis-unknown: \b1\b"):
         Grid.regular((4,)).with_order(rows_first)
 
 
@@ -111,17 +112,17 @@ def test_equal_grids_are_equal_and_hash_alike():
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
-        ((), {}, "at least one axis"),
-        ((0, 3), {}, "at least one cell"),
-        ((2, 2, 2), {"crs": "EPSG:3035"}, "Only a grid of two axes"),
-        ((2, 2), {"crs": "EPSG:3035", "transform": (1, 0.1, 0, 0, 1, 0)}, "without rotation"),
-        ((2**40, 2**40), {}, "2\\*\\*62"),
-        ((2**32, 2**31), {}, "2\\*\\*62"),
-        (((1 << 62) + 1,), {}, "2\\*\\*62"),
+        ((), {}, "shape-empty"),
+        ((0, 3), {}, "shape-empty"),
+        ((2, 2, 2), {"crs": "EPSG:3035"}, "crs-needs-two-axes"),
+        ((2, 2), {"crs": "EPSG:3035", "transform": (1, 0.1, 0, 0, 1, 0)}, "transform-not-plain"),
+        ((2**40, 2**40), {}, "grid-too-large"),
+        ((2**32, 2**31), {}, "grid-too-large"),
+        (((1 << 62) + 1,), {}, "grid-too-large"),
     ],
 )
 def test_grids_that_are_refused(shape, options, message):
-    with pytest.raises(UsageError, match=message):
+    with refuses(UsageError, message):
         Grid.regular(shape, **options)
 
 
@@ -160,12 +161,12 @@ def test_masks_of_codes():
     assert masked.size == 101
     row, col = place.parse(["53394611", "53394500", "53394501"])
     assert masked.contains(np.stack([row, col])).tolist() == [True, True, False]
-    with pytest.raises(CodeError, match="finer") as caught:
+    with refuses(CodeError, "mask-code-too-fine") as caught:
         blocks_of_codes(place, ["533946", "533945001"])
     assert caught.value.position == 1
-    with pytest.raises(UsageError, match="no cell"):
+    with refuses(UsageError, "mask-leaves-no-cell"):
         mask_of_blocks(grid, blocks_of_codes(place, ["6441"]), "elsewhere")
-    with pytest.raises(UsageError, match="public source"):
+    with refuses(UsageError, "mask-source-missing"):
         mask_of_blocks(grid, blocks, " ")
 
 
@@ -182,7 +183,7 @@ def test_primary_meshes_choose_the_domain():
     for codes in ([], ["53394"], ["abcd"]):
         with pytest.raises(UsageError):
             grid_of_primaries("jis:half", codes)
-    with pytest.raises(UsageError, match="jis"):
+    with refuses(UsageError, "primary-needs-jis"):
         grid_of_primaries("inspire:1km", ["5339"])
 
 
@@ -193,7 +194,7 @@ def test_lattices_locate_and_name_cells():
     assert north_up.bounds == (5000, 6000, 9000, 9000)
     assert not north_up.northwards
     assert north_up.format(np.array([2]), np.array([3])).tolist() == ["2_3"]
-    with pytest.raises(CodeError, match="finite"):
+    with refuses(CodeError, "coordinate-not-finite"):
         north_up.locate([np.nan], [0.0])
     x, y = Grid.mesh("jis:half", bounds=KANTO).places[0].edges()
     assert x[[0, -1]].tolist() == [138.0, 141.2]
@@ -226,7 +227,7 @@ def test_official_order_of_europe_and_with_attributes():
 
 def test_official_order_is_refused_where_there_are_no_areas():
     for grid in (Grid.regular((8, 8)), Grid.mesh("inspire:100km").pairs()):
-        with pytest.raises(UsageError, match="Official areas"):
+        with refuses(UsageError, "official-areas-need-codes"):
             grid.with_official_order()
     assert Grid.regular((8, 8)).areas.nested is False
     assert Grid.mesh("jis:basic").areas.nested is False

@@ -5,6 +5,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from tests.refusals import refuses
 
 MAP = Grid.regular((2, 3))
 PLAIN = Grid.regular((2, 3, 4))
@@ -60,5 +61,5 @@ def test_a_plain_map_has_no_attributes_and_a_whole_one_no_mask():
 
 
 def test_a_grid_has_two_places_at_most():
-    with pytest.raises(UsageError, match="at most two places"):
+    with refuses(UsageError, "places-more-than-two"):
         Grid((Lattice(2, 2),) * 3)

@@ -219,11 +219,6 @@ def test_commands_are_ones_that_exist(block):
         looked_at(words)
 
 
-def test_no_exception_is_out_of_use():
-    text = "\n".join(block.text for block in BLOCKS)
-    assert [start for start in (*NOT_RUN, *NOT_PARSED) if start not in text] == []
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -1,4 +1,4 @@
-"""What surrounds the code names what is there: workflow, make, decisions, citation."""
+"""What surrounds the code names what is there: workflow, make, citation."""
 
 import importlib.util
 import re
@@ -11,7 +11,6 @@ import geodp
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 
 ROOT = Path(__file__).parents[2]
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 
 
 def read(name):
@@ -68,13 +67,6 @@ def test_the_targets_that_are_named_are_there():
         for one in re.findall(r"(?m)(?:run: |^    |`)make (\w+)", read(name))
     }
     assert called <= {*targets}
-
-
-def test_all_decisions_are_listed_and_numbered():
-    text = read("docs/decisions/README.md")
-    listed = re.findall(r"^(\d+)\. \[.*\]\((\S+)\)$", text, re.MULTILINE)
-    assert [name for _, name in listed] == [path.name for path in DECISIONS]
-    assert [int(number) for number, _ in listed] == [*range(1, len(DECISIONS) + 1)]
 
 
 def test_documents_link_to_what_is_there():

@@ -15,21 +15,24 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "errors progress registry typing"
+GROUND = "advice errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
-    *("local", "plan", "select", "series", "statistics"),
+    *("local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
-costs; a selection is explained as other releases are. Only their commands know of the shell."""
+costs, and whoever begins a release what it will be like; a selection is explained as other releases
+are. Only their commands know of the shell, and what is nothing but a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
+    "advice": "",
     "errors": "",
     "progress": "",
     "registry": "",
+    "reprs": "",
     "typing": "",
     "kernels": "",
     "grid": "kernels",
@@ -81,6 +84,7 @@ FLOORS = {
     "features/local/kernels": "features/local/coins privacy kernels",
     "features/local/coins": "privacy kernels",
     "features/local/oracles": "features/local/kernels features/local/coins privacy kernels",
+    "features/new": f"features/plan cli {CORE}",
     "features/plan/commands": f"features/plan features/series cli {CORE}",
     "features/plan/tables": f"features/plan cli {CORE}",
     "features/select": f"features/select features/explain {CORE}",
@@ -96,7 +100,7 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
 SHELL = " ".join(
-    ["cli features/cluster/publishing features/plan/tables"]
+    ["cli features/cluster/publishing features/new features/plan/tables"]
     + [f"features/{one}/commands" for one in FEATURES]
 )
 """Where Click is: the command line, and what features have of it."""
@@ -118,7 +122,7 @@ OUTSIDE = {
     "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read features release/frames table/memory"),
+    "shapely": ("", "grid io/read features release/frames"),
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "

@@ -240,7 +240,7 @@ def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
         assert "Mine." not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["value", "epsilon", "points", "axis"])
+@pytest.mark.parametrize("name", ["value", "epsilon", "points", "labels"])
 def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, name):
     rude = RUDE.replace('"rude"', repr(name)).replace("CLAIM", "return Claim.ASKED")
     plant(tmp_path, "other", [("geodp.readers", "rude")], rude=rude)

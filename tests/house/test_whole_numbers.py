@@ -20,6 +20,7 @@ import geodp
 from geodp.features.local.kernels import hashing, oracles, projective
 from geodp.features.local.oracles import ORACLES
 from geodp.kernels import (
+    cell_paths,
     coo,
     haar,
     jit,
@@ -102,6 +103,12 @@ NOISY = {
     spare: ("is_spared spare close_small spare_all", MADE_NOISY),
     multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
     rectangles: ("sums", "evaluation, which releases nothing"),
+    cell_paths: (
+        "_above _sum _find_meeting find_full find_company _settle _follow _most _move _wake "
+        "_look _move_people _pass_states _pass_node _climb_level _look_around _states "
+        "_prepare climb _loss_of _margins _class_of find_classes find_ends",
+        "released counts, and what is known of their errors",
+    ),
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 

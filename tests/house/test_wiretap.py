@@ -38,6 +38,7 @@ from tests.golden.releases import grids, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.mechanisms.kept import forget_levels
+from tests.refusals import refuses
 
 METHODS = sorted(geodp.METHODS)
 GRIDS = grids()
@@ -383,7 +384,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_an_undeclared_draw_is_refused_and_is_heard_where_it_is_not(mutant):
-    with pytest.raises(UndeclaredDrawError, match="is not declared for this key"):
+    with refuses(UndeclaredDrawError, "draw-undeclared"):
         published(**MUTANTS[mutant])
     with listening(guarded=False) as wire:
         published(**MUTANTS[mutant])

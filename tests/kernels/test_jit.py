@@ -182,13 +182,14 @@ def test_the_digest_is_of_every_source_and_of_what_compiles(tmp_path, monkeypatc
     one.write_text("12")
     found.add(jit.digest_of([one, two]))
     two.rename(tmp_path / "three.py")
-    found.add(jit.digest_of([one, tmp_path / "three.py"]))
+    sources = [one, tmp_path / "three.py"]
+    found |= {jit.digest_of(sources), jit.digest_of(sources, jit.compilers())}
     for place, name in [("numba", "__version__"), ("llvmlite", "__version__"), ("sys", "version")]:
         monkeypatch.setattr(f"{place}.{name}", "another")
-        found.add(jit.digest_of([one, tmp_path / "three.py"]))
+        found.add(jit.digest_of(sources, jit.compilers()))
     monkeypatch.setattr("geodp.kernels.jit.np.__version__", "another")
-    found.add(jit.digest_of([one, tmp_path / "three.py"]))
-    assert len(found) == 8
+    found.add(jit.digest_of(sources, jit.compilers()))
+    assert len(found) == 9
 
 
 def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
@@ -197,8 +198,8 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
         text = path.read_text(encoding="utf-8")
         if "kernels" in path.relative_to(PACKAGE).parts:
             found = set(re.findall(r"^ *(?:from|import) (geodp\S*)", text, re.MULTILINE))
-            # Types of arguments are not compiled.
-            allowed = r"geodp\.((features\.\w+\.)?kernels(\.|$)|typing$)"
+            # Types of arguments are not compiled, nor is what tells that something is.
+            allowed = r"geodp\.((features\.\w+\.)?kernels(\.|$)|typing$|progress$)"
             assert all(re.match(allowed, module) for module in found)
         elif path.name != "jit.py":
             assert not re.search(r"\b(njit|import (kernel|inline))\b", text), path

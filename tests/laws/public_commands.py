@@ -183,7 +183,7 @@ PLACE = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index", "
 CELLS = ("in.csv", *PLACE, *TERMS)
 MESH_GRID = ("--grid", "jis:basic", "--primary", "5339")
 MESH = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *TERMS)
-AXES = ("--axis", "sex=f,m", "--axis", "age=child,adult,old")
+AXES = ("--labels", "sex=f,m", "--labels", "age=child,adult,old")
 PARTS = ("in.csv", *PLACE, *AXES, "--column", "sex=sex", "--column", "age=age", *TERMS)
 CHARGED = ("--ledger", "ledger", "--dataset", "census")
 SERIES = (*(f"{m}={m}.csv" for m in ("2024-01", "2024-02", "2024-03")), *PLACE, *TERMS)
@@ -235,6 +235,13 @@ CASES = {
     "a layout": publish(census, "in.csv", "--bounds", "4000000", "3000000", "4008000", "3008000",
                         *TERMS, variants=tuple(one for one in VARIANTS if one != "few rows")),
     "shown from a limit": publish(square, *CELLS, "--display-below", "20"),
+    "a recipe": Case("new", square, (*CELLS, "--people", "1e3", "--recipe", "made.toml"),
+                     ("made.toml",), quick=True),
+    "a recipe of a layout": Case(
+        "new", census, ("in.csv", "--area", "4000000 3000000 4008000 3008000", *TERMS, "--recipe",
+                        "made.toml"),
+        ("made.toml",), variants=tuple(one for one in VARIANTS if one != "few rows"),
+    ),
     "an own name": publish(square, *CELLS, "--name", "people", "--unit", "household"),
     "workers": publish(mesh, *MESH, "--workers", "1", variants=("even", "few rows", "half")),
     "workers with a prior": publish(
@@ -314,8 +321,8 @@ READERS = {
     "compare": (("compare", "out", "--area", "533945", "--area", "533946", "--json",
                  "--conservative"),
                 ("compare", "out", "other", "--area", "533945", "--conservative")),
-    "diff": (("diff", "out", "other", "--cells"),
-             ("diff", "out", "other", "--cells", "--output", "made.csv")),
+    "diff": (("diff", "out", "other"),
+             ("diff", "out", "other", "--output", "made.csv")),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),
@@ -360,9 +367,11 @@ CONFIDENTIAL = {
     "inspect": "inspect",
     "evaluate": "evaluate",
     "publish": "publish --check",
+    "new": "new",
     "audit": "audit TABLE",
 }
 """What prints or writes for the operator alone, and how docs/privacy.md calls it."""
 
-BOTH = {"publish", "audit"}
-"""Commands that are so with an option or an argument only; ``audit`` takes parameters without."""
+BOTH = {"publish", "new", "audit"}
+"""Commands that are so with an option or an argument only, or in one of their files; ``audit``
+takes parameters without."""

@@ -320,7 +320,7 @@ def test_a_refusal_that_the_document_lists_says_nothing_more(desk, name):
         "a label that is a sum": Case(
             "publish",
             summed,
-            ("in.csv", *PLACE, "--axis", "kind=p,q,r", "--column", "kind=kind", *TERMS),
+            ("in.csv", *PLACE, "--labels", "kind=p,q,r", "--column", "kind=kind", *TERMS),
         ),
     }
     one, other = (seen(desk, calls[name], variant) for variant in ("even", "half"))

@@ -8,6 +8,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.privacy.budget import LONGEST, amounts_of, budget, rational
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
+from tests.refusals import refuses
 
 
 def test_four_ways_to_give_a_budget():
@@ -34,20 +35,20 @@ def test_amounts_of_each_kind():
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({}, "either"),
-        ({"epsilon": 1, "rho": 1}, "either"),
-        ({"delta": "1e-6"}, "either"),
-        ({"epsilon": 1, "delta": 1}, "delta must be below 1; the inverse"),
-        ({"rho": 1, "delta": 2}, "delta must be below 1"),
-        ({"epsilon": 1, "delta": 0}, "delta must be above 0"),
-        ({"epsilon": 0}, "epsilon must be above 0"),
-        ({"rho": 0}, "rho must be above 0"),
-        ({"epsilon": "1e-199", "delta": "1e-199"}, "No rho above 0"),
-        ({"epsilon": "1e101"}, "between 0 and 1e100"),
+        ({}, "epsilon-or-rho"),
+        ({"epsilon": 1, "rho": 1}, "epsilon-or-rho"),
+        ({"delta": "1e-6"}, "epsilon-or-rho"),
+        ({"epsilon": 1, "delta": 1}, "delta-not-below-1"),
+        ({"rho": 1, "delta": 2}, "delta-not-below-1"),
+        ({"epsilon": 1, "delta": 0}, "budget-number-not-positive: delta"),
+        ({"epsilon": 0}, "budget-number-not-positive: epsilon"),
+        ({"rho": 0}, r"budget-number-not-positive: \brho\b"),
+        ({"epsilon": "1e-199", "delta": "1e-199"}, "rho-out-of-reach"),
+        ({"epsilon": "1e101"}, "loss-number-range"),
     ],
 )
 def test_budgets_that_make_no_sense(given, says):
-    with pytest.raises(UsageError, match=says):
+    with refuses(UsageError, says):
         budget(**given)
 
 
@@ -70,5 +71,5 @@ class Odd:
     [Odd(), "1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"],
 )
 def test_budgets_beyond_it_and_what_is_no_number(value):
-    with pytest.raises(UsageError, match="delta must be a decimal"):
+    with refuses(UsageError, r"budget-number-form: ^delta\b"):
         rational(value, "delta")

@@ -25,6 +25,7 @@ from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import START as FIRST
 from tests.ledgers import charge, fingerprint, small_ledger, start_together
+from tests.refusals import refuses
 
 resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
 
@@ -147,13 +148,13 @@ def test_a_ledger_that_others_hold_for_too_long_is_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.1)
     with open_locked(ledger.path, write=True):
         for use in (charge, Ledger.accounts):
-            with pytest.raises(OutputError, match="in use by others for 0 seconds; nothing was"):
+            with refuses(OutputError, "ledger-in-use"):
                 use(ledger)
     with open_locked(ledger.path, write=False):
         # Readers do not wait for readers.
         assert Ledger.open(ledger.path).spent("census") == PureDP(F(0))
         assert len(list(ledger.export())) == 2
-        with pytest.raises(OutputError, match="in use by others"):
+        with refuses(OutputError, "ledger-in-use"):
             charge(ledger)
     assert not charge(ledger).replay
 
@@ -239,14 +240,14 @@ def test_what_a_kill_left_of_a_new_ledger_is_made_anew(tmp_path, left):
     path = tmp_path / "office.ledger"
     blank = whole[:4096] + b" " * 4096 + whole[8192:]
     path.write_bytes(blank[:left])
-    with pytest.raises(UsageError, match="is not a ledger"):
+    with refuses(UsageError, "ledger-expected"):
         Ledger.open(path)
     Ledger.create(path).add_dataset("census", PureDP(F(1)))
     assert Ledger.open(path).check().sequence == 1
     # Whole, its first entry counts.
     path.write_bytes(blank)
     assert Ledger.open(path).check().sequence == 0
-    with pytest.raises(UsageError, match="never overwritten"):
+    with refuses(UsageError, "ledger-exists"):
         Ledger.create(path)
 
 
@@ -290,13 +291,13 @@ def test_a_full_disk_gives_a_clear_error_and_keeps_the_ledger_whole(tmp_path, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(hash_chain, "write_at", full)
-        with pytest.raises(OutputError, match="disk is full; nothing was charged"):
+        with refuses(OutputError, "ledger-unwritable"):
             charge(ledger, details={"x": "y" * 4096 * 5})
     assert ledger.path.read_bytes() == before
     assert charge(ledger, details={"x": "y" * 4096 * 5}).sequence == 2
     with monkeypatch.context() as patch:
         patch.setattr(hash_chain, "write_at", full)
-        with pytest.raises(OutputError, match="disk is full"):
+        with refuses(OutputError, "ledger-unwritable: disk"):
             Ledger.create(tmp_path / "new")
     assert Ledger.create(tmp_path / "new").accounts() == ()
 
@@ -445,7 +446,7 @@ def test_a_charge_that_can_neither_be_written_nor_withdrawn_is_told(tmp_path, mo
                 return self.file.truncate(size)
 
         patch.setattr(hash_chain, "open_locked", opened)
-        with pytest.raises(OutputError, match="not known whether the charge is in it"):
+        with refuses(OutputError, "ledger-unsure"):
             charge(ledger, number=1)
     assert Ledger.open(ledger.path).check().sequence == 2
 

@@ -17,6 +17,7 @@ from geodp.privacy.key_file import read_key, write_key
 from geodp.privacy.noise.draws import Draws
 from tests.bits import has_bits
 from tests.keys import keep, secret
+from tests.refusals import refuses
 
 posix = pytest.mark.skipif(not has_owners(), reason="owners and permission bits of POSIX")
 
@@ -26,12 +27,12 @@ def kept(tmp_path):
     return keep(tmp_path / "key")
 
 
-def refused(path, message):
+def refused(path, rule):
     """By both readers, and the message shows nothing of the key."""
-    with pytest.raises(InputError, match=message) as caught:
+    with refuses(InputError, rule) as caught:
         NoiseKey.from_file(path)
     told = str(caught.value)
-    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open(Draws()):
+    with refuses(UsageError, rule) as caught, KeyFile(str(path)).open(Draws()):
         pass
     assert "key_folder" in str(caught.value)
     content = path.read_text() if path.is_file() and os.access(path, os.R_OK) else ""
@@ -100,7 +101,7 @@ def test_a_poor_key_is_overwritten_before_it_is_refused(kept, monkeypatch):
 
     monkeypatch.setattr(key_file, "bytearray", Kept, raising=False)
     kept.write_text("07" * 32)
-    with pytest.raises(InputError, match="not drawn"):
+    with refuses(InputError, "key-file-guessable"):
         read_key(kept)
     assert [len(found) for found in held] == [67, 32]
     assert not any(any(found) for found in held)
@@ -136,7 +137,7 @@ def test_digits_of_both_cases_and_line_ends_of_all_systems(kept, end, case):
 )
 def test_anything_else_is_refused(kept, content):
     kept.write_bytes(content.encode())
-    refused(kept, "64 hexadecimal")
+    refused(kept, "key-file-form")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_anything_else_is_refused(kept, content):
 )
 def test_a_key_that_nobody_drew_is_refused(kept, guessed):
     kept.write_text(guessed.hex())
-    refused(kept, "not drawn at random")
+    refused(kept, "key-file-guessable")
 
 
 def test_the_least_variety_is_just_taken(kept):
@@ -162,7 +163,7 @@ def test_the_least_variety_is_just_taken(kept):
     assert read_key(kept) == bytes(cycle * 2)
     for poor in (cycle[:15] * 2 + cycle[:2], [*range(16, 32), *cycle[:4] * 4]):
         kept.write_text(bytes(poor).hex())
-        refused(kept, "not drawn at random")
+        refused(kept, "key-file-guessable")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
@@ -175,7 +176,7 @@ def test_steps_are_those_to_the_next_byte_around_the_clock(kept, seed):
     assert len({b - a for a, b in pairwise(key)}) >= 16  # more, were it not for the clock
     assert len({(b - a) % 256 for a, b in zip(key, key[2:], strict=False)}) >= 16
     kept.write_text(bytes(key).hex())
-    refused(kept, "not drawn at random")
+    refused(kept, "key-file-guessable")
 
 
 @given(st.binary(min_size=32, max_size=32))
@@ -186,14 +187,14 @@ def test_only_poor_keys_are_refused(tmp_path_factory, drawn):
     if len(set(drawn)) >= 16 and len(steps) >= 16:
         assert read_key(path) == drawn
     else:
-        refused(path, "not drawn at random")
+        refused(path, "key-file-guessable")
 
 
 @posix
 @pytest.mark.parametrize("bit", [1 << n for n in range(6)])
 def test_no_bit_for_others_is_accepted(kept, bit):
     kept.chmod(0o600 | bit)
-    refused(kept, "chmod 600 key")
+    refused(kept, "key-file-shared: chmod 600 key")
     kept.chmod(0o400)
     assert read_key(kept) == secret("kept")
 
@@ -214,19 +215,19 @@ def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
     if good:
         assert read_key(kept) == secret("kept")
     else:
-        refused(kept, "another user")
+        refused(kept, "key-file-of-other-user")
 
 
 @posix
 def test_links_pipes_and_folders_are_refused(kept, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(kept)
-    refused(link, "may be no symbolic link")
+    refused(link, "key-file-is-link")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe, 0o600)
-    refused(pipe, "regular file")  # and nobody waits for a writer
-    refused(tmp_path, "regular file")
-    refused(tmp_path / "absent", "cannot be read")
+    refused(pipe, "key-file-not-regular")  # and nobody waits for a writer
+    refused(tmp_path, "key-file-not-regular")
+    refused(tmp_path / "absent", "key-file-unreadable")
 
 
 @posix
@@ -234,4 +235,4 @@ def test_a_link_that_is_put_in_its_place_is_not_followed(kept, tmp_path, monkeyp
     link = tmp_path / "link"
     link.symlink_to(kept)
     monkeypatch.setattr(key_file.os.path, "islink", lambda path: False)
-    refused(link, "cannot be read")
+    refused(link, "key-file-unreadable")

@@ -20,12 +20,7 @@ from geodp.privacy.chain import locked_file
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from tests.ledgers import charge, filled, forge, small_ledger
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
+from tests.refusals import refuses
 
 # -- older files
 
@@ -55,14 +50,14 @@ def test_a_file_set_back_by_one_entry_is_refused_by_who_saw_the_entry(ledger, tm
     if seen in ("account", "check"):
         USES[seen](live)
     shutil.copy(older, ledger.path)
-    with pytest.raises(VerificationError, match="while it was in use"):
+    with refuses(VerificationError, "ledger-replaced"):
         use(live)
 
 
 def test_a_new_ledger_that_is_replaced_at_once_is_refused(tmp_path):
     one, two = (Ledger.create(tmp_path / name) for name in ("one", "two"))
     shutil.copy(two.path, one.path)
-    with pytest.raises(VerificationError, match="while it was in use"):
+    with refuses(VerificationError, "ledger-replaced"):
         one.add_dataset("census", PureDP(1))
 
 
@@ -74,7 +69,7 @@ def test_what_others_added_since_is_verified(ledger):
     for number in range(4, 8):
         charge(other, PureDP(F(1, 10)), number=number)
     forge(ledger.path, 7, lambda text: text + " ")
-    with pytest.raises(VerificationError, match="entry 7"):
+    with refuses(VerificationError, r"ledger-chain-broken: \b7\b"):
         charge(ledger, PureDP(F(1, 10)), number=8)
 
 
@@ -86,10 +81,10 @@ def test_a_file_with_two_names_is_one_ledger_where_locks_are_on_files(ledger, tm
     os.link(ledger.path, other)
     if locked_file.fcntl is None:  # locks go by name
         for use in USES.values():
-            with pytest.raises(UsageError, match="hard link"):
+            with refuses(UsageError, "ledger-hard-link"):
                 use(ledger)
         for verb in (Ledger.open, Ledger.create):
-            with pytest.raises(UsageError, match="hard link"):
+            with refuses(UsageError, "ledger-hard-link"):
                 verb(other)
         other.unlink()
         assert not charge(ledger).replay
@@ -127,7 +122,7 @@ def test_a_file_that_loses_its_name_during_a_charge_is_not_charged(
         return whole(books, columns)
 
     monkeypatch.setattr(Books, "enter", enter)
-    with pytest.raises(OutputError, match="removed, renamed or replaced"):
+    with refuses(OutputError, "ledger-moved-while-charged"):
         charge(ledger)
     assert kept.read_bytes() == content
 
@@ -144,7 +139,7 @@ def test_a_file_without_a_name_is_not_charged_under_a_bind_mount(ledger, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fstat", fstat)
-        with pytest.raises(OutputError, match="mount its folder"):
+        with refuses(OutputError, "ledger-file-moved"):
             charge(ledger)
     assert ledger.check().sequence == 1
 
@@ -170,15 +165,17 @@ ALIKE += ["census.", "census。", "'census'", "cen-sus", "(census)", "cеnsus", 
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_name_that_reads_like_another_gets_no_cap_of_its_own(ledger, name):
-    with pytest.raises(UsageError, match=r"reads like census|scripts Cyrillic"):
+    with refuses(
+        UsageError, "dataset-looks-alike|name-mixes-scripts: reads like census|scripts Cyrillic"
+    ):
         ledger.add_dataset(name, PureDP(1))
-    with pytest.raises(UsageError, match="it has census"):
+    with refuses(UsageError, "dataset-spelt-otherwise"):
         charge(ledger, dataset=name)
 
 
 @pytest.mark.parametrize("name", ["census ", " census", "census"])
 def test_blanks_around_a_name_are_no_part_of_it(ledger, name):
-    with pytest.raises(UsageError, match="already"):
+    with refuses(UsageError, "dataset-exists"):
         ledger.add_dataset(name, PureDP(1))
     assert charge(ledger, dataset=name).dataset == "census"
 
@@ -189,7 +186,7 @@ def test_all_compositions_of_a_name_are_one(ledger, form, stored):
     name = "Zürich ガザ 2020"
     ledger.add_dataset(unicodedata.normalize(stored, name), PureDP(1))
     given = unicodedata.normalize(form, name)
-    with pytest.raises(UsageError, match="already"):
+    with refuses(UsageError, "dataset-exists"):
         ledger.add_dataset(given, PureDP(1))
     assert charge(ledger, dataset=given).dataset == unicodedata.normalize("NFC", name)
 
@@ -197,14 +194,14 @@ def test_all_compositions_of_a_name_are_one(ledger, form, stored):
 def test_half_width_letters_and_other_dashes_are_no_other_name(ledger):
     ledger.add_dataset("ガザ-2020", PureDP(1))
     for name in ("ｶﾞｻﾞ-2020", "ガザ–2020", "ガザ－２０２０"):
-        with pytest.raises(UsageError, match="reads like"):
+        with refuses(UsageError, "dataset-looks-alike"):
             ledger.add_dataset(name, PureDP(1))
 
 
 @pytest.mark.parametrize("mark", ["\ufe0f", "\u034f", "\u3164", "\u2800", "\u200b", "\U000e0100"])
 def test_characters_that_nobody_sees_are_refused(ledger, mark):
     for use in (lambda n: ledger.add_dataset(n, PureDP(1)), lambda n: charge(ledger, dataset=n)):
-        with pytest.raises(UsageError, match="characters"):
+        with refuses(UsageError, "name-length|name-unseen-characters"):
             use(f"cen{mark}sus")
 
 
@@ -229,7 +226,7 @@ def test_nothing_else_of_a_unit_is_changed(ledger, unit, form):
 
 @pytest.mark.parametrize("unit", ["", " ", "one", "a\nb", "x" * 201, None])
 def test_what_is_no_unit_is_refused(ledger, unit):
-    with pytest.raises(UsageError, match="unit must say"):
+    with refuses(UsageError, "unit-missing"):
         ledger.add_dataset("new", PureDP(1), unit=unit)
 
 
@@ -266,13 +263,13 @@ def test_a_sum_too_long_to_be_written_is_refused_before_it_is_charged(ledger):
     ledger.add_dataset("new", PureDP(9))
     before = ledger.check()
     for long in (F(1, 3**9999), F(1, 3**2600)):
-        with pytest.raises(UsageError, match="fewer digits"):
+        with refuses(UsageError, "sum-too-long"):
             charge(ledger, PureDP(long), "new")
-        with pytest.raises(UsageError, match="fewer digits"):
+        with refuses(UsageError, "sum-too-long"):
             ledger.add_dataset("other", PureDP(long))
     assert ledger.check() == before
     charge(ledger, PureDP(F(1, 3**1200)), "new", 1)
-    with pytest.raises(UsageError, match="fewer digits"):
+    with refuses(UsageError, "sum-too-long"):
         charge(ledger, PureDP(F(1, 5**900)), "new", 2)
     assert charge(ledger, PureDP(F(1, 3**1200)), "new", 3).spent == PureDP(F(2, 3**1200))
 
@@ -280,10 +277,10 @@ def test_a_sum_too_long_to_be_written_is_refused_before_it_is_charged(ledger):
 def test_the_longest_loss_and_the_longest_sum(ledger):
     ledger.add_dataset("new", PureDP(9))
     longest, longer = PureDP(F(1, 2**4094)), PureDP(F(1, 2**4095))  # 4096 bits and one more
-    with pytest.raises(UsageError, match="fewer digits"):
+    with refuses(UsageError, "sum-too-long"):
         charge(ledger, longer, "new", 1)
     assert charge(ledger, longest, "new", 1).spent == longest
-    with pytest.raises(UsageError, match="fewer digits"):
+    with refuses(UsageError, "sum-too-long"):
         ledger.add_dataset("other", longer)
     assert ledger.add_dataset("other", longest).cap == longest
 
@@ -413,13 +410,13 @@ def test_an_account_is_found_without_a_look_at_all_others(tmp_path, monkeypatch)
 # -- other versions
 
 
-@pytest.mark.parametrize(("version", "words"), [(2, "begin a new one"), (4, "or a newer one")])
+@pytest.mark.parametrize(("version", "words"), [(2, "ledger-older"), (4, "ledger-newer")])
 def test_a_ledger_of_another_version_is_refused_in_a_sentence(ledger, version, words):
     content = ledger.path.read_bytes().replace(b"geodp ledger 3", b"geodp ledger %d" % version, 1)
     ledger.path.write_bytes(content)
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         Ledger.open(ledger.path)
-    with pytest.raises(UsageError, match="never overwritten"):
+    with refuses(UsageError, "ledger-exists"):
         Ledger.create(ledger.path)
     assert ledger.path.read_bytes() == content
 
@@ -432,5 +429,5 @@ def test_a_ledger_of_the_versions_that_were_databases_is_refused_in_a_sentence(t
         db.execute("PRAGMA user_version = 2")
         db.execute("CREATE TABLE release (sequence INTEGER PRIMARY KEY)")
         db.execute("CREATE TABLE account (sequence INTEGER PRIMARY KEY)")
-    with pytest.raises(UsageError, match=r"version 2, and .* begin a new one"):
+    with refuses(UsageError, r"ledger-older: \b2\b"):
         Ledger.open(path)

@@ -10,39 +10,35 @@ from geodp.errors import OutputError, UsageError
 from geodp.privacy import hash_chain
 from geodp.privacy.chain import locked_file
 from geodp.privacy.ledger import Ledger
-from tests.ledgers import charge, small_ledger
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
+from tests.ledgers import charge
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "words"),
+    ("code", "error", "rule"),
     [
-        (errno.ENOSPC, OutputError, "disk is full; nothing was charged"),
-        (errno.EFBIG, OutputError, "disk is full; nothing was charged"),
-        (errno.EDQUOT, OutputError, "disk is full; nothing was charged"),
-        (errno.EIO, OutputError, "disk is full; nothing was charged"),
-        (errno.EACCES, OutputError, "may only be read; nothing was charged"),
-        (errno.EPERM, OutputError, "may only be read; nothing was charged"),
-        (errno.EROFS, OutputError, "may only be read; nothing was charged"),
-        (errno.ENOENT, UsageError, "does not exist; geodp budget init makes a ledger"),
-        (errno.ENOTDIR, UsageError, "does not exist; geodp budget init makes a ledger"),
+        (errno.ENOSPC, OutputError, "ledger-unwritable"),
+        (errno.EFBIG, OutputError, "ledger-unwritable"),
+        (errno.EDQUOT, OutputError, "ledger-unwritable"),
+        (errno.EIO, OutputError, "ledger-unwritable"),
+        (errno.EACCES, OutputError, "ledger-read-only"),
+        (errno.EPERM, OutputError, "ledger-read-only"),
+        (errno.EROFS, OutputError, "ledger-read-only"),
+        (errno.ENOENT, UsageError, "ledger-missing: geodp budget init"),
+        (errno.ENOTDIR, UsageError, "ledger-missing: geodp budget init"),
         (
             errno.EMFILE,
             OutputError,
-            rf"cannot be used \({os.strerror(errno.EMFILE)}\); nothing was charged",
+            rf"ledger-unusable: \({os.strerror(errno.EMFILE)}\)",
         ),
     ],
 )
-def test_every_error_of_the_file_is_a_sentence(ledger, monkeypatch, code, error, words):
+def test_every_error_of_the_file_is_a_sentence(ledger, monkeypatch, code, error, rule):
     def opened(*arguments, **options):
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(hash_chain, "open_locked", opened)
-    with pytest.raises(error, match=words) as caught:
+    with refuses(error, rule) as caught:
         charge(ledger)
     assert str(caught.value).startswith(str(ledger.path))
     assert str(caught.value).endswith(".")
@@ -55,7 +51,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for name in ("loop", "x" * 300):
         for use in (Ledger.open, Ledger.create):
-            with pytest.raises(OutputError, match="cannot be used"):
+            with refuses(OutputError, "ledger-unusable"):
                 use(tmp_path / name)
 
 
@@ -64,7 +60,7 @@ def test_who_may_not_read_is_told_so(ledger, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(hash_chain, "open_locked", opened)
-    with pytest.raises(OutputError, match="check who may read it"):
+    with refuses(OutputError, "ledger-not-opened"):
         Ledger.accounts(ledger)
 
 
@@ -77,6 +73,6 @@ def test_details_that_json_cannot_hold_are_refused(ledger):
     for _ in range(100_000):
         nested = [nested]
     for value in (nested, object(), float("nan"), "\udc80"):
-        with pytest.raises(UsageError, match="details must be plain values"):
+        with refuses(UsageError, "details-not-plain"):
             charge(ledger, details={"x": value})
     assert ledger.check().sequence == 1

@@ -6,6 +6,7 @@ from geodp.errors import UsageError
 from geodp.privacy.loss import PureDP
 from geodp.privacy.selected import Change, Selection, rate_of
 from geodp.privacy.terms import Terms
+from tests.refusals import refuses
 
 COUNT = Change(F(1), F(1), monotone=True)
 
@@ -36,12 +37,12 @@ def test_what_it_costs_is_epsilon():
 
 @pytest.mark.parametrize("terms", [{"epsilon": None, "rho": 1}, {"delta": "1e-6"}])
 def test_gaussian_budgets_are_refused(terms):
-    with pytest.raises(UsageError, match="epsilon alone"):
+    with refuses(UsageError, "selection-under-epsilon"):
         selection(**terms)
 
 
 def test_an_open_contribution_is_refused():
-    with pytest.raises(UsageError, match="Nothing bounds"):
+    with refuses(UsageError, "contribution-unbounded"):
         selection(contribution=None)
 
 

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 import geodp
 from geodp.errors import UsageError, VerificationError
@@ -17,6 +16,7 @@ from geodp.release.report.sentences import plain
 from geodp.table.public_totals import PublicTotals
 from tests.keys import keep
 from tests.ledgers import small_ledger
+from tests.refusals import refuses
 from tests.release.report.html.pages import page_of
 
 PLACE = {"crs": "EPSG:3035", "transform": (1000, 0, 0, 0, 1000, 0)}
@@ -95,7 +95,7 @@ def test_a_card_whose_assumptions_contradict_it_is_refused(tmp_path):
     card = json.loads(path.read_text())
     card["guarantee"]["assumptions"][0]["stated_by"] = "geodp"
     path.write_text(json.dumps(card))
-    with pytest.raises(VerificationError, match="contradicts itself"):
+    with refuses(VerificationError, "card-guarantee-contradicts"):
         geodp.open(tmp_path / "out")
 
 
@@ -120,7 +120,7 @@ def test_the_same_input_is_the_same_release_whoever_answers(tmp_path):
 
 def test_an_unpublished_table_is_no_prior_and_leaves_no_digest(tmp_path):
     prior = table(counts=COUNTS + 1)
-    with pytest.raises(UsageError, match="Where was the prior published"):
+    with refuses(UsageError, "prior-source-missing"):
         geodp.publish(table(), epsilon=1, contribution=1, prior=prior)
     given = {"prior": prior, "prior_source": "Census of 2015"}
     release = geodp.publish(table(), epsilon=1, contribution=1, **given)
@@ -148,7 +148,7 @@ def test_a_charged_release_needs_no_words_and_an_uncharged_one_does(tmp_path):
         f"an earlier release that was charged itself: entry {stated['sequence']} of the ledger "
         f"{stated['ledger']}, data set census"
     )
-    with pytest.raises(UsageError, match="Where was the prior published"):
+    with refuses(UsageError, "prior-source-missing"):
         geodp.publish(table(), epsilon="1/4", contribution=1, prior=plain)
     charged.write(tmp_path / "before")
     opened = geodp.open(tmp_path / "before")
@@ -159,5 +159,5 @@ def test_a_charged_release_needs_no_words_and_an_uncharged_one_does(tmp_path):
 
 def test_a_release_with_a_fixed_key_is_no_prior():
     fixed = geodp.publish(table(), epsilon=1, contribution=1, key=NoiseKey(bytes(32)))
-    with pytest.raises(UsageError, match="NOT PRIVATE"):
+    with refuses(UsageError, "prior-not-private"):
         geodp.publish(table(), epsilon=1, contribution=1, prior=fixed, prior_source="ours")

@@ -9,6 +9,7 @@ from geodp.errors import BudgetError, UsageError
 from geodp.privacy.ledger import Ledger
 from geodp.release.charging import draw_and_charge, find_charge
 from tests.ledgers import small_ledger
+from tests.refusals import refuses
 
 EVENT = geodp.publish(
     geodp.CountTable.from_dense([[1, 2], [3, 4]], geodp.Grid.regular((2, 2))),
@@ -86,5 +87,5 @@ def test_without_a_ledger_nothing_is_kept():
 def test_a_charge_that_is_not_there_is_refused(steps):
     ledger, _ = steps
     for known in ((ledger, "census"), (ledger, None), (None, None)):
-        with pytest.raises(UsageError, match="no charge of the interrupted run"):
+        with refuses(UsageError, "resumed-charge-missing"):
             find_charge(*known, F)

@@ -20,22 +20,10 @@ from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
 from geodp.release.identity import components, digest_stream, encode, release_digest
-from tests.keys import keep
-from tests.ledgers import small_ledger
 from tests.mechanisms.kept import forget_levels
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) * 100, GRID)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from geodp.mechanisms import mechanism
 from geodp.release import measurements
 from geodp.release.measurements import ask_measurements
 from geodp.table.measured import truth_of
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((20, 13))
 RNG = np.random.default_rng(3)
@@ -122,7 +123,7 @@ def test_levels_are_complete_down_to_the_area_that_is_named(grid, least, complet
         ]
         assert asked[0].sizes == asked[1].sizes
         assert len(asked[0].sizes) == len(asked[0].levels) - 1
-        with pytest.raises(UsageError, match="jis:basic"):
+        with refuses(UsageError, "measurements-levels: jis:basic"):
             ask_measurements(mechanism("pyramid"), grid, event, "municipality")
         return
     asked = ask_measurements(mechanism("topdown"), grid, published("topdown").event, least)
@@ -133,7 +134,7 @@ def test_levels_are_complete_down_to_the_area_that_is_named(grid, least, complet
 
 
 def test_other_methods_refuse_in_a_sentence():
-    with pytest.raises(UsageError, match=r"privelet .* pyramid and topdown\.$"):
+    with refuses(UsageError, r"method-has-no-measurements: ^privelet\b.*\bpyramid and topdown\.$"):
         published("privelet", measurements=True)
 
 

@@ -10,6 +10,7 @@ import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.table.public_totals import PublicTotals
+from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, METRES, release
 
 
@@ -62,15 +63,15 @@ def test_an_error_that_depends_on_the_data_stays_unknown(tmp_path):
 
 def test_what_is_written_is_not_written_again(tmp_path):
     release(METRES).write(tmp_path / "out")
-    with pytest.raises(UsageError, match="export"):
+    with refuses(UsageError, "release-written-already"):
         geodp.open(tmp_path / "out").write(tmp_path / "other")
 
 
 def test_what_is_no_release_is_refused(tmp_path):
-    with pytest.raises(VerificationError, match="holds no release"):
+    with refuses(VerificationError, "folder-without-release: no release"):
         geodp.open(tmp_path)
     release(METRES).write(tmp_path / "out")
     shutil.copy(tmp_path / "out" / "public" / "population.csv", tmp_path / "out" / "public" / "x")
     (tmp_path / "out" / "public" / "population.parquet").write_bytes(b"none")
-    with pytest.raises(VerificationError, match="cannot be read back"):
+    with refuses(VerificationError, "release-not-read-back"):
         geodp.open(tmp_path / "out")

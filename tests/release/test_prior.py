@@ -11,8 +11,8 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.trees import informed
 from geodp.table.prior import Prior
-from tests.keys import keep
 from tests.ledgers import small_ledger
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((32, 32))
 SOURCE = "census of 2015, published by nobody"
@@ -30,11 +30,6 @@ GIVEN = {"prior": BEFORE, "prior_source": SOURCE}
 
 def publish(**given):
     return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given, contribution=1)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_a_release_with_a_prior_is_a_replay_of_the_one_without(tmp_path, key):
@@ -81,18 +76,18 @@ def test_an_earlier_release_can_be_the_prior():
 def test_a_prior_of_its_own_source():
     prior = Prior.of(GRID, BEFORE, SOURCE)
     assert publish(prior=prior).prior.source == SOURCE
-    with pytest.raises(UsageError, match="has its own source"):
+    with refuses(UsageError, "prior-has-source"):
         publish(prior=prior, prior_source="another")
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"prior": BEFORE}, "source"),
-        ({"prior_source": SOURCE}, "goes with a prior only"),
-        ({"prior": NOW, "prior_source": SOURCE}, "the table itself"),
-        ({"prior": "census", "prior_source": SOURCE}, "is a CountTable"),
-        ({**GIVEN, "method": "topdown"}, "takes no prior"),
+        ({"prior": BEFORE}, "prior-source-missing"),
+        ({"prior_source": SOURCE}, "source-without-prior"),
+        ({"prior": NOW, "prior_source": SOURCE}, "prior-is-table"),
+        ({"prior": "census", "prior_source": SOURCE}, "prior-kind"),
+        ({**GIVEN, "method": "topdown"}, "prior-needs-pyramid"),
         (
             {
                 "prior": Prior.of(
@@ -101,20 +96,20 @@ def test_a_prior_of_its_own_source():
                     SOURCE,
                 )
             },
-            "another grid",
+            "prior-of-other-grid",
         ),
     ],
 )
 def test_refused_before_any_charge(tmp_path, given, words):
     ledger = small_ledger(tmp_path)
-    with pytest.raises(UsageError, match=words) as caught:
+    with refuses(UsageError, words) as caught:
         geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **given, contribution=1)
     assert "\n" not in str(caught.value)
     assert not ledger.charges("census")
 
 
 def test_simulated_errors_are_refused():
-    with pytest.raises(UsageError, match="not simulated"):
+    with refuses(UsageError, "prior-not-simulated"):
         publish(**GIVEN).estimate((0, 0, 4, 4), method="simulation")
 
 

@@ -11,22 +11,11 @@ from geodp.errors import BudgetError, UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
-from tests.keys import keep
-from tests.ledgers import small_ledger
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((8, 8))
 F = "f" * 64
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
-
-
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):
@@ -99,16 +88,16 @@ def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(le
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dataset": None}, "go together"),
-        ({"ledger": None}, "go together"),
-        ({"unit": "trip"}, "different units"),
-        ({"key": geodp.NoiseKey(bytes(32))}, "fixed key"),
-        ({"neighbours": "replace-one"}, "neighbours"),
+        ({"dataset": None}, "ledger-needs-dataset"),
+        ({"ledger": None}, "ledger-needs-dataset"),
+        ({"unit": "trip"}, "unit-differs-from-ledger"),
+        ({"key": geodp.NoiseKey(bytes(32))}, "fixed-key-in-ledger"),
+        ({"neighbours": "replace-one"}, "dataset-of-other-neighbours"),
     ],
 )
 def test_what_does_not_fit_the_ledger_is_refused_and_costs_nothing(ledger, options, message):
     given = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
-    with pytest.raises(UsageError, match=message):
+    with refuses(UsageError, message):
         geodp.publish(TABLE, **given, contribution=1)
     assert ledger.charges("census") == ()
 

@@ -12,6 +12,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from tests.ledgers import small_ledger
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
 
@@ -80,14 +81,14 @@ def test_they_are_written_and_verified(people, tmp_path):
 @pytest.mark.parametrize("method", ["laplace", "privelet", "dawa"])
 def test_what_cannot_be_simulated_is_refused_before_the_charge(method, people, tmp_path):
     ledger = small_ledger(tmp_path)
-    with pytest.raises(UsageError, match="leave out --simulate"):
+    with refuses(UsageError, "simulated-nothing-clamped: --simulate"):
         publish(people, FEW, method=method, key=None, ledger=ledger, dataset="census")
     for number in (1, 10**6, -5):
-        with pytest.raises(UsageError, match="Simulated are 20 to 10,000 releases"):
+        with refuses(UsageError, r"simulated-releases-range: \b20\b.*10,000"):
             publish(people, number, key=None, ledger=ledger, dataset="census")
     assert not ledger.charges()
 
 
 def test_cells_of_releases_that_meet_public_totals_are_not_simulated(people):
-    with pytest.raises(UsageError, match="public totals are not simulated"):
+    with refuses(UsageError, "not-simulated"):
         publish(people, FEW, totals=object())

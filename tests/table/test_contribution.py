@@ -8,6 +8,7 @@ from geodp.errors import InputError, UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.table.contribution import bound_contribution, truncate
+from tests.refusals import refuses
 
 records = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40)
 bounds = st.integers(1, 4)
@@ -100,7 +101,8 @@ def test_a_sample_is_drawn_by_the_record_from_a_key_of_all_records(seed):
 )
 def test_wrong_bounds_are_refused(options):
     wrong = next(name for name, value in options.items() if type(value) is not int or value < 1)
-    with pytest.raises(UsageError, match=f"number of {wrong}," if wrong != "truncation" else wrong):
+    said = "truncation-unknown" if wrong == "truncation" else rf"contribution-form: \b{wrong}\b"
+    with refuses(UsageError, said):
         truncate(*columns([(1, 2)]), **options)
 
 
@@ -123,7 +125,7 @@ def test_points_with_persons_enforce_their_bound(tmp_path):
     assert release.event.contribution == 2
     assert release.event.enforced
     assert "enforced" in release.card().guarantee.contribution_bound
-    with pytest.raises(UsageError, match="at least that"):
+    with refuses(UsageError, "contribution-below-table"):
         geodp.publish(table, epsilon=1, contribution=1)
     assert geodp.publish(table, epsilon=1, contribution=2).event.contribution == 2
     assert bound_contribution(table, 3) == ContributionBound(3, "geodp")
@@ -131,12 +133,12 @@ def test_points_with_persons_enforce_their_bound(tmp_path):
 
 def test_points_without_persons_need_somebody_who_vouches(tmp_path):
     table = points(tmp_path, TRIPS)
-    with pytest.raises(UsageError, match="--contribution N"):
+    with refuses(UsageError, "contribution-unstated: --contribution"):
         geodp.publish(table, epsilon=1)
     release = geodp.publish(table, epsilon=1, contribution=3)
     assert "vouched" in release.card().guarantee.contribution_bound
 
 
 def test_a_record_without_a_person_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"row 3: Column who: the person is missing"):
+    with refuses(InputError, r"person-missing: row 3: .*\bwho\b"):
         points(tmp_path, "who,x,y\nann,0.5,0.5\n ,0.5,0.5\n", person="who")

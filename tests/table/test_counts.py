@@ -8,6 +8,7 @@ from hypothesis import given
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.privacy.event import Measurement
+from tests.refusals import refuses
 from tests.strategies import shaped_tables
 
 GRID = geodp.Grid.regular((4, 4))
@@ -25,24 +26,24 @@ def test_dense_and_keys_are_two_views_of_one_table(table):
 @pytest.mark.parametrize(
     ("key", "count", "error", "message"),
     [
-        ([3], [-987654], CodeError, "not negative"),
-        ([3], [0.5], CodeError, "whole number"),
-        ([3], [np.nan], CodeError, "whole number"),
-        ([3], [np.inf], CodeError, "whole number"),
-        ([3], [2**61], CodeError, "below 2"),
-        ([1, 2], [2**59, 2**59 + 2**58], InputError, "more than 2"),
-        ([1, 2], [2**59, 2**59 + 1], InputError, "more than 2"),
-        ([16], [1], CodeError, "no cell of the grid"),
-        ([2**63], [1], CodeError, "no cell of the grid"),
-        ([-1], [1], CodeError, "not negative"),
-        ([1.5], [1], UsageError, "Keys are integers"),
-        ([2.0**53], [1], UsageError, "Keys are integers"),
-        ([1, 2], [1], UsageError, "one length"),
-        (["a"], [1], UsageError, "type"),
+        ([3], [-987654], CodeError, "count-not-whole|key-not-whole"),
+        ([3], [0.5], CodeError, "count-not-whole"),
+        ([3], [np.nan], CodeError, "count-not-whole"),
+        ([3], [np.inf], CodeError, "count-not-whole"),
+        ([3], [2**61], CodeError, "count-not-whole"),
+        ([1, 2], [2**59, 2**59 + 2**58], InputError, "counts-too-many"),
+        ([1, 2], [2**59, 2**59 + 1], InputError, "counts-too-many"),
+        ([16], [1], CodeError, "key-no-cell"),
+        ([2**63], [1], CodeError, "key-no-cell"),
+        ([-1], [1], CodeError, "count-not-whole|key-not-whole"),
+        ([1.5], [1], UsageError, "keys-not-integers"),
+        ([2.0**53], [1], UsageError, "keys-not-integers"),
+        ([1, 2], [1], UsageError, "keys-and-counts-differ"),
+        (["a"], [1], UsageError, "array-type"),
     ],
 )
 def test_bad_counts_and_keys(key, count, error, message):
-    with pytest.raises(error, match=message) as caught:
+    with refuses(error, message) as caught:
         geodp.CountTable.from_keys(GRID, key, count)
     assert "987654" not in str(caught.value)
 
@@ -80,7 +81,7 @@ def test_raw_and_released_tables_are_different_types():
     assert isinstance(release.table, geodp.ReleasedTable)
     assert not isinstance(release.table, geodp.CountTable)
     assert isinstance(release.table.event, Measurement)
-    with pytest.raises(UsageError, match="Publishing takes a table of counts"):
+    with pytest.raises(UsageError, match="This is published already"):
         geodp.publish(release.table, epsilon=1, contribution=1)
 
 
@@ -97,13 +98,13 @@ def test_raw_and_released_tables_are_different_types():
     ],
 )
 def test_a_table_that_is_not_canonical_cannot_be_made(key, count):
-    with pytest.raises(UsageError, match="from_keys"):
+    with refuses(UsageError, "counts-not-canonical|keys-not-canonical"):
         geodp.CountTable(GRID, key, count)
 
 
 def test_a_table_outside_the_domain_cannot_be_made_and_arrays_stay_writable():
     key, count = np.array([3, 99], np.uint64), np.array([1, 2])
-    with pytest.raises(CodeError, match="no cell"):
+    with refuses(CodeError, "key-no-cell"):
         geodp.CountTable(GRID, key, count)
     geodp.CountTable(GRID, key[:1], count[:1])
     assert key.flags.writeable
@@ -111,14 +112,14 @@ def test_a_table_outside_the_domain_cannot_be_made_and_arrays_stay_writable():
 
 def test_a_masked_array_must_not_hide_cells():
     hidden = np.ma.array(np.full((4, 4), 255), mask=np.eye(4, dtype=bool))
-    with pytest.raises(UsageError, match="hides cells"):
+    with refuses(UsageError, "array-masked"):
         geodp.CountTable.from_dense(hidden, GRID)
     geodp.CountTable.from_dense(hidden.filled(0), GRID)
 
 
 def test_a_dense_array_of_a_huge_grid_is_refused():
     grid = geodp.Grid.regular((2**20, 2**20))
-    with pytest.raises(UsageError, match="too large"):
+    with refuses(UsageError, "dense-array-too-large"):
         geodp.CountTable.from_keys(grid, [5], [1]).to_dense()
 
 

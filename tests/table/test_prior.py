@@ -9,6 +9,7 @@ from geodp.grid.coarsen import Coarsening
 from geodp.table.counts import coarsen
 from geodp.table.prior import Prior
 from tests.mechanisms.trees.naive_informed import predict
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((16, 16))
 
@@ -82,14 +83,14 @@ def test_larger_squares_are_blocks_of_the_grid():
 @pytest.mark.parametrize(
     ("cells", "source", "words"),
     [
-        (table(), " ", "Where was the prior published"),
-        (table(geodp.Grid.regular((8, 32))), "made up", "another grid"),
-        (table(geodp.Grid.regular((16, 17))), "made up", "another grid"),
-        (geodp.CountTable.from_keys(GRID, [], []), "made up", "counts nobody"),
+        (table(), " ", "prior-source-missing"),
+        (table(geodp.Grid.regular((8, 32))), "made up", "prior-of-other-grid"),
+        (table(geodp.Grid.regular((16, 17))), "made up", "prior-of-other-grid"),
+        (geodp.CountTable.from_keys(GRID, [], []), "made up", "prior-empty"),
     ],
 )
 def test_what_is_no_prior_is_refused_in_a_sentence(cells, source, words):
-    with pytest.raises(UsageError, match=words) as caught:
+    with refuses(UsageError, words) as caught:
         Prior.of(GRID, cells, source)
     assert "\n" not in str(caught.value)
 
@@ -98,7 +99,7 @@ def test_what_is_no_prior_is_refused_in_a_sentence(cells, source, words):
 def test_fractions_and_negative_counts_are_refused(count):
     released = geodp.publish(table(), epsilon=1, contribution=1).table
     cells = geodp.ReleasedTable(GRID, np.array([3], np.uint64), count, released.event)
-    with pytest.raises(UsageError, match="whole counts, none below 0"):
+    with refuses(UsageError, "prior-not-whole"):
         Prior.of(GRID, cells, "made up")
 
 

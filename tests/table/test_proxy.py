@@ -7,6 +7,7 @@ from geodp.grid.grid import Grid
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from tests.grids import half, in_regions, masked
+from tests.refusals import refuses
 
 SMALL = Grid.regular((24, 20))
 
@@ -27,9 +28,9 @@ def test_a_prior_map_is_scaled_and_named():
     scaled = Proxy.of(SMALL, prior, 600.0)
     assert scaled.table.count.tolist() == [100, 200, 300]
     assert scaled.words == "the prior map, scaled to 600 people"
-    with pytest.raises(UsageError, match="another grid"):
+    with refuses(UsageError, "prior-map-grid-differs"):
         Proxy.of(Grid.regular((3, 3)), prior, None)
-    with pytest.raises(UsageError, match="no people"):
+    with refuses(UsageError, "prior-map-empty"):
         Proxy.of(SMALL, CountTable.from_keys(SMALL, [], []), None)
-    with pytest.raises(UsageError, match="one map"):
+    with refuses(UsageError, "made-up-map-needs-one-map"):
         Proxy.of(SMALL.pairs(), None, None)

@@ -11,6 +11,7 @@ import xarray
 import geodp
 from geodp.errors import UsageError
 from geodp.table.reading import MET_IN_SERIES
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, 1000, 3e6))
 HOURS = range(4)
@@ -42,7 +43,7 @@ def require_published(tables):
 
 
 def require_refused(tables, words):
-    with pytest.raises(UsageError, match=words) as caught:
+    with refuses(UsageError, words) as caught:
         publish(tables)
     assert "--allow-empty, allow_empty=True" in str(caught.value)
     assert MET_IN_SERIES not in publish(tables, allow_empty=True)[0].public_facts
@@ -86,7 +87,7 @@ def test_a_value_that_all_hours_share_must_add_somebody(tmp_path, where, form):
         DAY.to_csv(given, index=False)
     tables = [read(given, {"hour": hour, **where}) for hour in HOURS]
     require_refused(
-        tables, "No row of .* No other snapshot" if form == "file" else "No snapshot with"
+        tables, "file-none-selected: No other snapshot" if form == "file" else "snapshot-term-unmet"
     )
 
 
@@ -94,7 +95,7 @@ def test_a_day_that_is_named_for_several_hours_must_add_somebody():
     days = pd.concat([DAY.assign(day="2024-05-31"), DAY.assign(day="2024-06-01")])
     hours = [("2024-05-31", 0), ("2024-05-31", 3), ("2024-06-02", 0), ("2024-06-02", 3)]
     tables = [read(days, {"day": day, "hour": hour}) for day, hour in hours]
-    require_refused(tables, "No snapshot with day=2024-06-02 counts anybody")
+    require_refused(tables, "snapshot-term-unmet: day=2024-06-02")
     tables[3] = read(days, {"day": "2024-06-01", "hour": 3})
     require_published(tables)
 
@@ -102,13 +103,13 @@ def test_a_day_that_is_named_for_several_hours_must_add_somebody():
 def test_a_spelling_in_quotation_marks_must_add_somebody(tmp_path):
     DAY.to_csv(tmp_path / "day.csv", index=False)
     tables = [read(tmp_path / "day.csv", {"hour": f'"{hour}"'}) for hour in HOURS]
-    require_refused(tables, 'No snapshot with hour="2" counts anybody')
+    require_refused(tables, 'snapshot-term-unmet: hour="2"')
 
 
 EMPTY_FILES = {
-    "no rows": (DAY[:0], "h2.csv holds no rows"),
-    "another place": (DAY[:8].assign(row=90), "No row of .*h2.csv .*lies in the domain"),
-    "another spelling": (DAY[:8].assign(kind="A"), "No row of .*h2.csv has kind=a"),
+    "no rows": (DAY[:0], "file-without-rows: h2.csv"),
+    "another place": (DAY[:8].assign(row=90), "file-none-in-domain: h2.csv"),
+    "another spelling": (DAY[:8].assign(kind="A"), "file-none-selected: h2.csv.*kind=a"),
 }
 
 
@@ -130,16 +131,16 @@ def test_one_of_several_files_must_add_somebody_to_any_snapshot(tmp_path):
     require_published([read([west, east], {"hour": hour}) for hour in HOURS])
     DAY[DAY.col > 9].to_csv(east, index=False)
     require_refused(
-        [read([west, east], {"hour": hour}) for hour in HOURS], "east.csv holds no rows"
+        [read([west, east], {"hour": hour}) for hour in HOURS], "file-without-rows: east.csv"
     )
 
 
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (None, "no row of the snapshot 2024-05-31T02 is selected"),
-        (DAY[:0], "hour=2/part.parquet holds no rows"),
-        (DAY[:8].assign(row=90), "No row of .*hour=2/part.parquet that is selected lies"),
+        (None, "snapshot-folders-say-none: 2024-05-31T02"),
+        (DAY[:0], "file-without-rows: hour=2/part.parquet"),
+        (DAY[:8].assign(row=90), "file-none-in-domain: hour=2/part.parquet"),
         (DAY[:8], ""),
     ],
 )
@@ -157,7 +158,7 @@ def array(counts, name):
     axis = 500 + 1000 * np.arange(4)
     places = {"y": 3e6 + axis, "x": 4e6 + axis}
     found = xarray.DataArray(counts, places, ("y", "x"), name)
-    return geodp.CountTable.from_xarray(found, GRID)
+    return geodp.read(found, GRID)
 
 
 @pytest.mark.parametrize("make", ["dense", "array", "frame", "points"])
@@ -175,10 +176,10 @@ def test_what_is_in_memory_may_be_empty_but_not_all_of_it(make):
 
     full, nobody = np.full((4, 4), 9), np.zeros((4, 4), int)
     require_published([table(one, number) for number, one in enumerate((nobody, full, nobody))])
-    require_refused([table(nobody, number) for number in range(2)], "All snapshots of the series")
+    require_refused([table(nobody, number) for number in range(2)], "series-empty")
 
 
-@pytest.mark.parametrize(("value", "words"), [(0, ""), (-1, "r1.tif holds no rows")])
+@pytest.mark.parametrize(("value", "words"), [(0, ""), (-1, "file-without-rows: r1.tif")])
 def test_a_raster_of_zeros_is_an_empty_hour_and_one_without_values_none(tmp_path, value, words):
     for number, count in enumerate((9, value, 9)):
         profile = {"driver": "GTiff", "height": 4, "width": 4, "count": 1, "dtype": "int32"}

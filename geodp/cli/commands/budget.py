@@ -10,7 +10,7 @@ import click
 
 from geodp.cli.options import StrictCommand
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 
 if TYPE_CHECKING:
     from geodp.privacy.ledger import Account, Charge, Ledger
@@ -160,7 +160,9 @@ def export(file: Path, output: Path | None) -> None:
         return
     from geodp.io.folder.whole import write_whole
 
-    with write_whole(output, f"{output} exists; choose a new file.") as target:
+    with write_whole(
+        output, Rule("export-exists", f"{output} exists; choose a new file.")
+    ) as target:
         target.writelines(f"{line}\n".encode() for line in lines)
     click.echo(str(output))
 
@@ -179,7 +181,8 @@ def _create(file: Path, witness: Path | None) -> Ledger:
         return Ledger.create(file, witness=witness)
     if witness is not None and ledger.witness != resolve_witness(witness, ledger.path):
         raise UsageError(
-            f"{file} exists with another witness or none; geodp budget witness gives it this one."
+            f"{file} exists with another witness or none; geodp budget witness gives it this one.",
+            code="witness-differs",
         )
     return ledger
 
@@ -199,7 +202,9 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
     if epsilon is not None and rho is None:
         exact = rational(epsilon, "epsilon")
         return PureDP(exact) if delta is None else ApproximateDP(exact, rational(delta, "delta"))
-    raise UsageError("Give the cap as --epsilon, as --epsilon and --delta, or as --rho.")
+    raise UsageError(
+        "Give the cap as --epsilon, as --epsilon and --delta, or as --rho.", code="cap-form"
+    )
 
 
 def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:

@@ -90,25 +90,28 @@ def find_geography() -> Iterator[Finding]:
 
 
 def find_kernels() -> Iterator[Finding]:
-    """Where compiled functions are kept, for which sources, and how many."""
+    """Which compiled functions came with geodp, and where others are kept, and how many."""
     import numba
 
     import geodp.mechanisms
     import geodp.table.counts  # noqa: F401  # these import all kernels of a release
-    from geodp.kernels.jit import CACHE, cache_folder, count_kept
+    from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_kept
 
     wrong = ""
     if numba.config.DISABLE_JIT:
         wrong = "NUMBA_DISABLE_JIT is set, so that nothing is compiled; unset it."
-    elif cache_folder() is None:
+    elif cache_folder() is None and not SHIPPED.target:
         wrong = (
             f"Compiled functions cannot be kept. {CACHE.wrong} Let NUMBA_CACHE_DIR name a folder "
             "that you alone may write to."
         )
     yield Finding("kernel sources", CACHE.digest)
+    shipped = f"{len(SHIPPED.codes)} for {SHIPPED.target}" if SHIPPED.target else SHIPPED.wrong
+    yield Finding("kernels shipped", shipped)
     yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
     kept = count_kept()
-    yield Finding("kernels compiled", str(kept) if kept else "0 (geodp warmup compiles them)")
+    none = "0" if SHIPPED.target else "0 (geodp warmup compiles them)"
+    yield Finding("kernels compiled", str(kept) if kept else none)
 
 
 def find_noise() -> Iterator[Finding]:
@@ -147,7 +150,7 @@ def doctor(as_json: bool) -> None:
         for finding in found:
             click.echo(f"{finding.name} {finding.value}")
     if wrong:
-        raise GeodpError(" ".join(wrong))
+        raise GeodpError(" ".join(wrong), code="installation-wrong")
 
 
 COMMAND = doctor

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from geodp import progress
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 
 METHODS = ("closed-form", "simulation")
@@ -36,17 +35,17 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp estimate release-2025 --area 5339 --area 5340
-    geodp estimate release-2025 --regions cities.geojson --method simulation
+    geodp estimate release-2025 --polygons cities.geojson --method simulation
     """
-    if options["regions"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --regions or --area.")
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval
 
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
-    with progress.show(sys.stderr):
+    with tell_steps():
         found = release.estimate_all(shapes.values(), method=options["method"])
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
     limit = release.card().display_below

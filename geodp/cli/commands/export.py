@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -50,7 +52,9 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     found = open_release(release)
     if metadata is not None:
         found = replace(found, written=replace(found.written, metadata=_restate(found, metadata)))
-    written = write_exports(found.list_sheets(), chosen, output)
+    with tell_steps():
+        progress.begin("Writing", public=True)
+        written = write_exports(found.list_sheets(), chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
@@ -88,7 +92,10 @@ def _require_outside(release: Path, path: Path) -> None:
     own = public.parent if (public.parent / "restricted").is_dir() else public
     final = Path(os.path.realpath(path))
     if own == final or own in final.parents:
-        raise UsageError("A release's own folder takes no other files; export to another one.")
+        raise UsageError(
+            "A release's own folder takes no other files; export to another one.",
+            code="export-into-release",
+        )
 
 
 COMMAND = export

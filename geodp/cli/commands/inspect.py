@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import click
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import quote
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     """
     from geodp.io.read.layout.inspect import Known
     from geodp.io.read.layout.inspect import inspect as run
+    from geodp.io.read.layout.propose import ask_by
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
@@ -46,8 +49,8 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
             return
-        click.echo("format: release of geodp, whose counts are protected already")
-        click.echo("\n".join(["to read it, check it and draw it:", *commands]))
+        click.echo(translate_message(PROTECTED))
+        click.echo("\n".join([translate_message(TO_USE), *commands]))
         return
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
@@ -60,7 +63,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
-    click.echo(f"format: {found['format']}")
+    click.echo(translate_message(f"format: {found['format']}"))
     if "raster" in found:
         click.echo(f"raster: {_line(found['raster'])}")
     if rows:
@@ -68,15 +71,18 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     for table in found.get("tables", ()):
         _say_table(table)
     if proposed["preset"]:
-        click.echo(f"preset: {proposed['preset']}")
+        click.echo(translate_message(f"preset: {proposed['preset']}"))
     for name, labels in proposed["attributes"].items():
-        click.echo(f"columns of --attribute {quote(name)}: {', '.join(map(printable, labels))}")
+        shown = ", ".join(map(printable, labels))
+        click.echo(translate_message(f"columns of {ask_by(name)}: {shown}"))
     for words in proposed["asks"]:
-        click.echo(f"still to say: {words}")
+        click.echo(translate_message(f"still to do: {words}"))
     if proposed["areas"]:
-        click.echo(f"public areas (--bounds): {', '.join(proposed['areas'])}")
+        areas = ", ".join(proposed["areas"])
+        click.echo(translate(PUBLIC_AREAS).format(areas=areas))
     if proposed["command"]:
-        click.echo(f"to publish:\n{proposed['command']}")
+        click.echo(translate_message(TO_FILL if proposed["blank"] else TO_PUBLISH))
+        click.echo(proposed["command"])
 
 
 COMMAND = inspect
@@ -91,21 +97,22 @@ def _say_table(table: dict[str, Any]) -> None:
         table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
     roles, own_grid = _roles(table), table.pop("own_grid", "")
-    click.echo(f"table: {printable(name)}")
+    click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
-        click.echo("  columns: the first row looks like data; names are not shown")
+        click.echo(f"  {translate_message(NOT_SHOWN)}")
         return
-    click.echo("  columns:")
+    click.echo(f"  {translate_message('columns:')}")
     for column in columns:
         label, kind = column.get("label", ""), column.get("type", "")
         more = quote(label) if label else printable(kind)
         role = roles.setdefault(column["name"], _attribute(column["name"]))
-        click.echo("  ".join(["   ", quote(column["name"]), *filter(None, (more, role))]))
+        told = filter(None, (more, translate_message(role)))
+        click.echo("  ".join(["   ", quote(column["name"]), *told]))
     if ROLES["times"] in roles.values():
         click.echo(translate_message(SERIES_OR_ATTRIBUTE))
     if own_grid:
-        click.echo("codes of no known grid; filled in, this file is one (--grid file:mine.toml):")
+        click.echo(translate_message(OWN_GRID))
         click.echo(own_grid, nl=False)
     elif unknown:
         click.echo(translate_message(NO_GRID))
@@ -125,13 +132,90 @@ def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any])
     try:
         found = propose(file, given, description=description)
     except UsageError as error:  # a file that no command publishes
-        nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
+        nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
-    command = command_of(publish, file, replace(found, options={**given, **found.options}))
+    options = {**given, **found.options}
+    blanks = [_blank_of(words) for words in found.asks]
+    if AS_TEMPLATE in blanks:
+        options.pop("grid")
+    if "value" in options:
+        blanks += _blanks_of_labels(found.by)
+    command = ""
+    if all("--" in words for words in found.asks):  # else the file itself is to be changed
+        command = command_of(publish, file, replace(found, options=options), blanks)
     areas = _areas(found.options)
     parts = {name: [*labels] for name, labels in found.attributes.items()}
     said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}
-    return {**said, "areas": areas, "command": command}
+    return {**said, "areas": areas, "command": command, "blank": any(blanks)}
+
+
+PROTECTED = "format: release of geodp, whose counts are protected already"
+
+TO_USE = "to read it, check it and draw it:"
+
+NOT_SHOWN = "columns: the first row looks like data; names are not shown"
+
+OWN_GRID = "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+
+TO_PUBLISH = "to publish:"
+
+TO_FILL = "to publish, what is in capitals filled in:"
+
+PUBLIC_AREAS = "public areas (--bounds): {areas}"
+
+AS_TEMPLATE = "--grid like:TEMPLATE.tif"
+
+BLANKS = {
+    "--grid": "--grid GRID",
+    "--code": "--code COLUMN",
+    "--points": "--points",
+    "--person": "--contribution NUMBER",
+    "--contribution": "--contribution NUMBER",
+    "--by": "--value COLUMN",
+    "--value": "--value COLUMN",
+    "--bounds": "--bounds AREA",
+    "--round": "--round nearest",
+}
+"""What is still to be filled in, by the option that a sentence names first."""
+
+WRITTEN = ("--where", "--header-row", "--units-columns")
+"""Options that sentences write with the value that they have here."""
+
+EXAMPLE = re.compile(rf"(?:{'|'.join(WRITTEN)}|--first-row) (?:'[^']*'|[^\s,;)]+)")
+
+ONE_NAME = re.compile(
+    r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
+)
+"""The one name that a sentence says something may have."""
+
+OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
+
+
+def _blank_of(asked: str) -> str:
+    """Return how the command holds what a sentence asks for; empty for what is no option."""
+    flags = re.findall(r"--[a-z][a-z-]*", asked)
+    if not flags:
+        return ""
+    if flags[0] in WRITTEN:
+        return " ".join(dict.fromkeys(EXAMPLE.findall(asked)))
+    if OF_UNITS in asked:
+        return OF_UNITS
+    if "--domain-is-public" in flags:
+        return AS_TEMPLATE
+    if found := ONE_NAME.search(asked):
+        option, name = filter(None, found.groups())
+        return f"--{option} {quote(name)}"
+    if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
+        return BLANKS["--value"]
+    return BLANKS.get(flags[0], "")
+
+
+def _blanks_of_labels(by: Sequence[str]) -> list[str]:
+    """Return options for columns of labels, which tell rows of one cell apart."""
+    from geodp.io.read.rows.known_attributes import find_standard
+
+    named = [f"--by {','.join(by)}"] if by else []
+    return named + [f"--labels {name}=LABEL,LABEL" for name in by if find_standard(name) is None]
 
 
 def _areas(options: dict[str, Any]) -> list[str]:
@@ -210,8 +294,7 @@ NO_GRID = (
 
 BY_NAMES = (
     "Labels in each row may be attributes: --by {names}, with all labels from a public list "
-    "(--axis NAME=LABEL,LABEL... or --labels FILE), or one of them is chosen (--where "
-    "COLUMN=VALUE)."
+    "(--labels NAME=LABEL,LABEL... or NAME=FILE), or one of them is chosen (--where COLUMN=VALUE)."
 )
 
 
@@ -227,7 +310,7 @@ def _attribute(name: str) -> str:
     from geodp.io.read.rows.known_attributes import find_attribute
 
     known = find_attribute(name)
-    return "" if known is None else f"{ATTRIBUTE} {known})"
+    return "" if known is None else f"(attribute {known})"
 
 
 def _line(values: dict[str, Any]) -> str:

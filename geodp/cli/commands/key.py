@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from geodp.cli.options import StrictCommand
+from geodp.errors import Rule
 
 
 @click.command(cls=StrictCommand)
@@ -22,7 +23,7 @@ def key(file: Path) -> None:
     from geodp.io.folder.whole import write_whole
     from geodp.privacy.key_file import format_key
 
-    refusal = f"{file} exists; a key is never overwritten."
+    refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")
     with write_whole(file, refusal, public=False) as target:
         target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, require_unsealed, write_file
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -65,7 +67,7 @@ def map_(
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
-        raise UsageError("--dpi is for PNG only: the others have no pixels.")
+        raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.change import Shown
@@ -77,13 +79,15 @@ def map_(
     given = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
-    table, card = read_release_table(release)
-    asked = Look(**given, fade=not no_fade)
-    if compare is None:
-        drawn = draw_map(table, card, asked, form=form, **resolution)
-    else:
-        earlier = Shown(*read_release_table(compare))
-        drawn = draw_change(earlier, Shown(table, card), asked, form=form, **resolution)
+    with tell_steps():
+        progress.begin("Reading the release", public=True)
+        table, card = read_release_table(release)
+        asked = Look(**given, fade=not no_fade)
+        if compare is None:
+            drawn = draw_map(table, card, asked, form=form, **resolution)
+        else:
+            earlier = Shown(*read_release_table(compare))
+            drawn = draw_change(earlier, Shown(table, card), asked, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 

@@ -32,13 +32,16 @@ def encode(spec: str, coordinates: tuple[float, ...]) -> None:
 
     numbers = list(coordinates) or _numbers(sys.stdin.read())
     if len(numbers) % 2:
-        raise UsageError("Coordinates come in pairs: X Y, longitude before latitude.")
+        raise UsageError(
+            "Coordinates come in pairs: X Y, longitude before latitude.",
+            code="coordinates-in-pairs",
+        )
     system = code_system(spec)
     try:
         row, col = system.locate(numbers[::2], numbers[1::2])
         codes = system.format(row, col)
     except CodeError as error:
-        raise InputError(f"Pair {error.position + 1}: {error.rule}") from None
+        raise InputError(f"Pair {error.position + 1}: {error.rule}", code=error.code) from None
     for code in codes:
         click.echo(str(code))
 
@@ -47,7 +50,9 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.replace(",", " ").split()]
     except ValueError:
-        raise InputError("Standard input must hold numbers: X Y, one pair a line.") from None
+        raise InputError(
+            "Standard input must hold numbers: X Y, one pair a line.", code="stdin-not-numbers"
+        ) from None
 
 
 @mesh.command(cls=StrictCommand)
@@ -68,7 +73,7 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
             system = code_system(spec or _grid_of_code(code))
             row, col = system.parse([code])
         except CodeError as error:
-            raise InputError(f"Code {position + 1}: {error.rule}") from None
+            raise InputError(f"Code {position + 1}: {error.rule}", code=error.code) from None
         south, west = (
             system.origin[i] + int(at[0]) * system.step[i] for i, at in ((0, row), (1, col))
         )
@@ -94,4 +99,4 @@ def _grid_of_code(code: str) -> str:
     if len(found) == 1:
         return found[0]
     several = f"the code is one of {', '.join(found)}" if found else "no grid has such a code"
-    raise CodeError(0, f"{several}: name the grid (--grid)")
+    raise CodeError(0, f"{several}: name the grid (--grid)", code="grid-ambiguous")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp import progress
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
@@ -24,8 +21,8 @@ from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, inputs, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
-from geodp.cli.translation import translate_message
+from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps, time_phase
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
+    from geodp.privacy.assumption import Assumption
     from geodp.privacy.event import Measurement
     from geodp.release.plan_file import Settings
     from geodp.release.publish import Prepared
@@ -113,8 +111,8 @@ def publish(**options: Any) -> None:
     """
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
-        with progress.show(sys.stderr), ExitStack() as stack:
-            said = _publish(options, seconds, stack)
+        with tell_steps(lines=not options["pad_time"]):
+            said = _publish(options, seconds)
         if options["profile"]:
             for phase, took in seconds.items():
                 click.echo(f"{phase} {took:.3f} s", err=True)
@@ -122,6 +120,8 @@ def publish(**options: Any) -> None:
 
 
 COMMAND = publish
+
+ASSUMED = "Assumed: {statement} {answer}{source}."
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget: what it refuses is refused with every budget."""
@@ -151,11 +151,12 @@ class _Start:
         totals = self.request.totals
         if totals and totals.describe_guarantee(event) not in public_facts:
             raise UsageError(
-                "The interrupted run had other public totals; give the file as it was."
+                "The interrupted run had other public totals; give the file as it was.",
+                code="resumed-totals-differ",
             )
 
 
-def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     """Publish; what is to be said of it."""
     context = click.get_current_context()
     inferred = complete(context, options)
@@ -166,11 +167,11 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         plan = read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.")
+        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
     on_cluster = ask_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):
-        start = _start(options, plan, stack)
+        start = _start(options, plan)
     if on_cluster:
         return publish_on_cluster(options, start.grid, start.request)
     if options["resume"]:
@@ -185,9 +186,9 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_bound(table)
         prepared = prepare(table, start.request)
     for words in _warnings(prepared.outline):
-        click.echo(f"Warning: {words}", err=True)
+        click.echo(translate_message(f"Warning: {words}"), err=True)
     if prepared.event.layout:
-        click.echo(f"Assumed: {prepared.event.assumption.sentence}", err=True)
+        click.echo(_say_assumed(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:
@@ -195,14 +196,11 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     return _write(options, start, prepared, seconds, inferred=inferred)
 
 
-def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
+def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
     """Open and check what a run goes by: whatever can be refused without the data is."""
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
-    from geodp.kernels.jit import watch_compiling
 
-    if sys.stderr.isatty():
-        stack.enter_context(watch_compiling(say_once()))
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
@@ -328,6 +326,17 @@ def _resume(
     )
     found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
     return found, {**kept.run, "released_people": table.total}
+
+
+def _say_assumed(one: Assumption) -> str:
+    """Return the contribution that is assumed, and who answers for it."""
+    from geodp.privacy.assumption import ANSWERS
+
+    return translate(ASSUMED).format(
+        statement=translate_message(one.statement),
+        answer=translate(ANSWERS[one.stated_by]),
+        source="" if one.source is None else f": {one.source}",
+    )
 
 
 def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:

@@ -78,17 +78,19 @@ def sql(
     """
     from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
-    from geodp.grid.codes.sql import RECORDS, Query
+    from geodp.grid.codes.sql import RECORDS, SqlQuery
     from geodp.grid.lattice import Lattice
 
     if not table.strip() or not table.isprintable():
-        raise UsageError("--table names the records in the engine, on one line.")
+        raise UsageError(
+            "--table names the records in the engine, on one line.", code="sql-table-name"
+        )
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
-    query = Query(
+    query = SqlQuery(
         system=place.system, extent=extent, table=table, x=x, y=y, to=to, person=person, **bound
     )
     written = query.write(engine)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
+from geodp.cli.running import tell_steps
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
 
@@ -21,7 +23,9 @@ def verify(release: Path, as_json: bool) -> None:
     from geodp.release.opening import list_sheets
     from geodp.release.simulated_cells import errors_of
 
-    checks = run(release, errors_of, list_sheets)
+    with tell_steps():
+        progress.begin("Verifying", public=True)
+        checks = run(release, errors_of, list_sheets)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
@@ -31,7 +35,10 @@ def verify(release: Path, as_json: bool) -> None:
             click.echo(f"{mark}  {name}: {printable(translate_message(c.detail))}")
     failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
-        raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
+        raise VerificationError(
+            f"The release does not agree with itself: {', '.join(failed)}.",
+            code="release-contradicts-itself",
+        )
 
 
 COMMAND = verify

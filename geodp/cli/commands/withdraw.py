@@ -38,18 +38,27 @@ def withdraw(
     from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
 
     if release.is_file() and release.suffix != ".json":
-        raise UsageError("Name the folder of a release: a notice stands beside it, in no archive.")
+        raise UsageError(
+            "Name the folder of a release: a notice stands beside it, in no archive.",
+            code="withdraw-needs-folder",
+        )
     folder = public_folder(release)
     path = notice_of(folder)
     if path is None or folder.absolute().name != "public":
         raise UsageError(
-            "Name the folder of a release, or of a whole series, that holds its public folder."
+            "Name the folder of a release, or of a whole series, that holds its public folder.",
+            code="withdraw-needs-release",
         )
     if path.exists() and not overwrite:
-        raise UsageError("This release is withdrawn already; change the notice with --overwrite.")
+        raise UsageError(
+            "This release is withdrawn already; change the notice with --overwrite.",
+            code="already-withdrawn",
+        )
     own, instead = _identify(release), None if use is None else _identify(use)
     if instead == own:
-        raise UsageError("--use names the release that is withdrawn.")
+        raise UsageError(
+            "--use names the release that is withdrawn.", code="replacement-is-withdrawn"
+        )
     notice = Withdrawal(
         schema=SCHEMA,
         release_id=own,
@@ -73,12 +82,12 @@ def _end(sentence: str) -> str:
 
 def _identify(release: Path) -> str:
     """Return the id of a release, of whatever kind it is."""
-    from geodp.io.folder.kinds import find_kind
-    from geodp.io.verify.card import public_folder, read_table_card
+    from geodp.io.folder.kinds import Kind
+    from geodp.io.verify.card import open_card, public_folder
 
     folder = public_folder(release)
-    kind = find_kind(folder)
-    return read_table_card(folder).release_id if kind is None else kind.identify(folder)
+    card = open_card(folder)
+    return card.identify(folder) if isinstance(card, Kind) else card.release_id
 
 
 COMMAND = withdraw

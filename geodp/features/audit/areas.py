@@ -48,17 +48,26 @@ def areas_above(
     grid = table.grid
     place = grid.raster_map
     if place is None:
-        raise UsageError("Areas stand for cells of one map; pairs and plain axes have none.")
+        raise UsageError(
+            "Areas stand for cells of one map; pairs and plain axes have none.",
+            code="audit-needs-one-map",
+        )
     given: Mapping[str, Any] = {CELL: hierarchies}
     if isinstance(hierarchies, Mapping):
         given = hierarchies
     names = [CELL, *(one.name for one in grid.attributes)]
     if names.count(CELL) > 1:
-        raise UsageError(f"An attribute is called {CELL}, as the cells are; call it otherwise.")
+        raise UsageError(
+            f"An attribute is called {CELL}, as the cells are; call it otherwise.",
+            code="attribute-named-cell",
+        )
     if not {*given} <= {*names}:
-        raise UsageError(f"The hierarchies of this table are of: {', '.join(names)}.")
+        raise UsageError(
+            f"The hierarchies of this table are of: {', '.join(names)}.",
+            code="hierarchies-of-other-columns",
+        )
     if not table.count.size:
-        raise InputError("The table has no record.")
+        raise InputError("The table has no record.", code="table-without-records")
     index = grid.decode(table.key)
     cell, at = np.unique(index[:2], axis=1, return_inverse=True)
     above = (_regions if grid.areas.tables else _squares)(grid, cell, given.get(CELL))
@@ -87,10 +96,16 @@ def _regions(
     (regions,) = grid.areas.tables
     wanted = [*regions.levels] if levels is None else [*levels]
     if not {*wanted} <= {*regions.levels}:
-        raise UsageError(f"Areas of this map are its regions: {', '.join(regions.levels)}.")
+        raise UsageError(
+            f"Areas of this map are its regions: {', '.join(regions.levels)}.",
+            code="areas-are-regions",
+        )
     places = [regions.levels.index(str(name)) for name in wanted]
     if places != sorted({*places}):
-        raise UsageError("A hierarchy is a tree: name the coarsest areas first, each once.")
+        raise UsageError(
+            "A hierarchy is a tree: name the coarsest areas first, each once.",
+            code="areas-are-tree",
+        )
     at = np.searchsorted(regions.number, regions.number_of(index))
     found = []
     for level in places:
@@ -110,7 +125,10 @@ def _squares(
     places = grid.size // prod(len(one.labels) for one in grid.attributes)
     if levels is None:
         if place.system is None:
-            raise UsageError("This map has no published areas; give cells on a side: [64, 8].")
+            raise UsageError(
+                "This map has no published areas; give cells on a side: [64, 8].",
+                code="areas-unpublished",
+            )
         levels = [name for name, side in place.system.areas if side > 1]
     found: list[Level] = []
     sides: list[int] = []
@@ -120,7 +138,8 @@ def _squares(
         if sides and (side >= sides[-1] or sides[-1] % side):
             raise UsageError(
                 "A hierarchy is a tree: name the largest areas first, and let the sides of each be "
-                "a multiple of those of the next."
+                "a multiple of those of the next.",
+                code="sides-are-tree",
             )
         sides.append(side)
         row, col = coarser.index(index)

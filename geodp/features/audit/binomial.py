@@ -25,7 +25,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal, localco
 from fractions import Fraction
 from typing import Literal
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
+from geodp.privacy.loss import to_decimal
 from geodp.privacy.noise.law import exp_interval
 
 Bound = Literal["exact", "li"]
@@ -39,9 +40,10 @@ SMALLEST = 1100
 MOST_PEOPLE = 1 << 20
 """Most people of a cell that a walk goes up to."""
 
-TOO_MANY = (
+TOO_MANY = Rule(
+    "cells-of-too-many-people",
     f"Cells of more than {MOST_PEOPLE:,} people would have to be looked at; choose a larger "
-    "epsilon or delta, or a smaller threshold."
+    "epsilon or delta, or a smaller threshold.",
 )
 
 _WORK = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -207,7 +209,7 @@ def least_certain(rate: Fraction, delta: Fraction) -> int:
     [3, 3, 4]
     """
     with localcontext(_WORK):
-        ratio = _decimal(delta).ln() / _decimal(rate).ln()
+        ratio = to_decimal(delta).ln() / to_decimal(rate).ln()
         near = ratio.to_integral_value()
         above = int(ratio.to_integral_value(ROUND_CEILING))
         if abs(ratio - near) > Decimal("1e-30") or near > MOST_PEOPLE:
@@ -226,7 +228,7 @@ def least_epsilon(rate: Fraction) -> Fraction:
     0.223143551315
     """
     with localcontext(_WORK):
-        exact = -_decimal(1 - rate).ln() + _SLACK
+        exact = -to_decimal(1 - rate).ln() + _SLACK
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).plus(exact))
 
 
@@ -245,7 +247,7 @@ def is_enough(rate: Fraction, epsilon: Fraction) -> bool:
 def exponent(rate: Fraction, epsilon: Fraction) -> Decimal:
     """Return d of the bound ``exp(-n d)``, rounded down."""
     with localcontext(_WORK):
-        b, e = _decimal(rate), _decimal(epsilon)
+        b, e = to_decimal(rate), to_decimal(epsilon)
         g = 1 - (1 - b) * (-e).exp()
         first, second = g * (g / b).ln(), e * (1 - g)
         return first - second - _SLACK * (first + second)
@@ -254,18 +256,14 @@ def exponent(rate: Fraction, epsilon: Fraction) -> Decimal:
 def surprise(chance: Fraction) -> Decimal:
     """Return ``-ln(chance)``, rounded up."""
     with localcontext(_WORK):
-        exact = -_decimal(chance).ln()
+        exact = -to_decimal(chance).ln()
         return exact + _SLACK * (1 + exact)
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _inverse(rate: Fraction, epsilon: Fraction) -> float:
     """1 / g, to the precision of a float: for sizes, never for a decision."""
     with localcontext(_WORK):
-        return float(1 / (1 - (1 - _decimal(rate)) * (-_decimal(epsilon)).exp()))
+        return float(1 / (1 - (1 - to_decimal(rate)) * (-to_decimal(epsilon)).exp()))
 
 
 def _bits_of(value: Fraction) -> int:

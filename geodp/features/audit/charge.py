@@ -89,12 +89,14 @@ def find_threshold_charge(
     charge = ledger.find_sample(dataset, SecretSample(sample))
     if charge is None:
         raise UsageError(
-            f"Nothing waits to be resumed: the ledger has no charge for the sample {sample}."
+            f"Nothing waits to be resumed: the ledger has no charge for the sample {sample}.",
+            code="sample-not-charged",
         )
     if (charge.loss, charge.mechanism) != (found.loss, found.mechanism):
         raise UsageError(
             f"The ledger has another charge for the sample {sample}; repeat the command of the "
-            "interrupted run."
+            "interrupted run.",
+            code="sample-charged-otherwise",
         )
     return charge
 
@@ -104,5 +106,6 @@ def _require_unit(ledger: Ledger, dataset: str, unit: str) -> None:
     if account.unit != unit:
         raise UsageError(
             f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
-            "budgets of different units do not add up."
+            "budgets of different units do not add up.",
+            code="unit-differs-from-ledger",
         )

@@ -71,25 +71,34 @@ class Classes:
             Missing values, values of several types, or no record.
         """
         if not isinstance(table, Columns):
-            raise UsageError("Records are a mapping of names to columns, or a data frame.")
+            raise UsageError(
+                "Records are a mapping of names to columns, or a data frame.", code="records-form"
+            )
         there = [*table.keys()]
         names = [name for name in there if name != count] if columns is None else [*columns]
         if not names or not {*names, *([] if count is None else [count])} <= {*there}:
-            raise UsageError(f"The table has columns {', '.join(map(str, there))}.")
+            raise UsageError(
+                f"The table has columns {', '.join(map(str, there))}.", code="columns-unknown"
+            )
         coded = {name: _encode(table[name], name) for name in names}
         rows = {codes.size for codes, _ in coded.values()}
         people = None if count is None else whole_counts(np.asarray(table[count]))
         if len(rows | ({people.size} if people is not None else set())) != 1:
-            raise UsageError("All columns have the same number of rows.")
+            raise UsageError(
+                "All columns have the same number of rows.", code="columns-differ-in-length"
+            )
         sizes = [len(values) for _, values in coded.values()]
         if prod(sizes) > MOST_CODES:
-            raise UsageError("The columns have more than 2**62 combinations; name fewer.")
+            raise UsageError(
+                "The columns have more than 2**62 combinations; name fewer.",
+                code="combinations-too-many",
+            )
         key = np.zeros(rows.pop(), np.int64)
         for codes, values in coded.values():
             key = key * len(values) + codes
         found, number = _tally(key, prod(sizes), people)
         if not number.size:
-            raise InputError("The table has no record.")
+            raise InputError("The table has no record.", code="table-without-records")
         code = np.empty((len(sizes), found.size), np.int64)
         for at in reversed(range(len(sizes))):
             found, code[at] = np.divmod(found, sizes[at])
@@ -139,16 +148,19 @@ def k_anonymity(
     if not isinstance(table, CountTable):
         return int(Classes.of(table, columns, count).count.min())
     if columns is not None or count is not None:
-        raise UsageError("Columns are those of records; a table of counts has cells.")
+        raise UsageError(
+            "Columns are those of records; a table of counts has cells.",
+            code="columns-need-records",
+        )
     if not table.count.size:
-        raise InputError("The table has no record.")
+        raise InputError("The table has no record.", code="table-without-records")
     return int(table.count.min())
 
 
 def require_k(k: Any) -> int:
     """Return a number of records, as int; UsageError for what is no whole number of 1 or more."""
     if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
-        raise UsageError("k is a whole number of 1 or more.")
+        raise UsageError("k is a whole number of 1 or more.", code="k-not-whole")
     return int(k)
 
 
@@ -179,8 +191,13 @@ def _encode(column: Any, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]
         whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         found = whole.dictionary_encode()
     except (pa.ArrowException, TypeError, ValueError):
-        raise InputError(f"The column {name} must have values of one plain type.") from None
+        raise InputError(
+            f"The column {name} must have values of one plain type.", code="column-of-mixed-types"
+        ) from None
     values = tuple(found.dictionary.to_pylist())
     if found.null_count or any(value is None or value != value for value in values):
-        raise InputError(f"The column {name} has missing values; drop them or give them a name.")
+        raise InputError(
+            f"The column {name} has missing values; drop them or give them a name.",
+            code="column-has-missing",
+        )
     return found.indices.to_numpy(zero_copy_only=False).astype(np.int64), values

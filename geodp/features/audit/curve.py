@@ -17,6 +17,7 @@ from geodp.features.audit.threshold import (
     search_epsilon,
 )
 from geodp.privacy.budget import Budget
+from geodp.reprs import one_line
 
 POINTS = 13
 """Of a curve for which none are asked."""
@@ -60,6 +61,8 @@ class Curve:
     points : tuple of Point
         In the order of epsilon.
     """
+
+    __repr__ = one_line
 
     k: int
     rate: Fraction

@@ -13,6 +13,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 SIZES = (1, 2, 4, 8, 16, 64)
 """Cells are shown whose people are so many times those that the threshold stands for."""
@@ -61,6 +62,8 @@ class Instead:
         Whether negative counts are corrected, which takes from cells in empty regions.
     sizes : tuple of Size
     """
+
+    __repr__ = one_line
 
     threshold: Threshold
     method: str
@@ -134,7 +137,10 @@ def release_instead(
     errors = chosen.block_errors(grid, event)
     cell = errors[-1].standard_error if errors else None
     if cell is None:
-        raise UsageError(f"The error of {chosen.spec} depends on the data; choose another method.")
+        raise UsageError(
+            f"The error of {chosen.spec} depends on the data; choose another method.",
+            code="error-depends-on-data",
+        )
     least = math.ceil(threshold.k / threshold.rate)
     sizes = (_size_of(threshold, least * times, cell) for times in SIZES)
     return Instead(threshold, event.mechanism, grid.size, cell, chosen.nonnegative, tuple(sizes))

@@ -46,7 +46,10 @@ class Paths:
         paths = []
         for value in map(str, values):
             if value not in tree.parents or value in tree.children:
-                raise InputError(f"A value of the column {name} is no leaf of its hierarchy.")
+                raise InputError(
+                    f"A value of the column {name} is no leaf of its hierarchy.",
+                    code="value-no-leaf",
+                )
             path = [0]
             for node in tree.path(value)[1:]:
                 if node not in number:

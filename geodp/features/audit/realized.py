@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.audit.classes import require_k
 from geodp.features.audit.threshold import require_rate
 from geodp.privacy.budget import Budget
@@ -91,12 +91,14 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
     share = require_rate(rate)
     n, s = whole_counts(people), whole_counts(sampled)
     if n.ndim != 1 or n.shape != s.shape:
-        raise UsageError("People and sampled are two lists of one length.")
-    _require(n > 0, "A class has one person or more.")
-    _require(s <= n, "More were drawn than there are.")
+        raise UsageError(
+            "People and sampled are two lists of one length.", code="lists-differ-in-length"
+        )
+    _require(n > 0, Rule("class-without-people", "A class has one person or more."))
+    _require(s <= n, Rule("more-drawn-than-there", "More were drawn than there are."))
     shown = np.flatnonzero(s >= require_k(k))
     if not shown.size:
-        raise UsageError("No class has a count that is published.")
+        raise UsageError("No class has a count that is published.", code="no-count-published")
     n, s = n[shown], s[shown]
     with np.errstate(divide="ignore"):
         loss = math.log1p(-float(share)) - np.log((n - s) / n)

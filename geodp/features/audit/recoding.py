@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.audit.areas import areas_above
 from geodp.features.audit.classes import Classes, Columns, require_k
 from geodp.features.audit.paths import Paths, sum_by
 from geodp.table.counts import CountTable
 
-CHOSEN = (
+CHOSEN = Rule(
+    "recoding-from-data",
     "A recoding that was chosen from the data is outside the model: which one it is tells of the "
-    "data, and the choice would need a budget of its own. Fix the areas beforehand."
+    "data, and the choice would need a budget of its own. Fix the areas beforehand.",
 )
 
 
@@ -108,11 +109,14 @@ def generalize(
         classes, trees = areas_above(table, hierarchies)
     else:
         if not isinstance(hierarchies, Mapping):
-            raise UsageError("Records are generalised by a hierarchy for every column.")
+            raise UsageError(
+                "Records are generalised by a hierarchy for every column.",
+                code="hierarchy-for-every-column",
+            )
         classes = Classes.of(table, [*hierarchies], count)
         trees = [Paths.of(n, values, hierarchies[n]) for n, values in classes.values.items()]
     if k > classes.total:
-        raise UsageError("k is above the number of records in the table.")
+        raise UsageError("k is above the number of records in the table.", code="k-above-records")
     return _Descent(classes, trees, k).run()
 
 

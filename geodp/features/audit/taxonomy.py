@@ -39,7 +39,10 @@ class Taxonomy:
     def __post_init__(self) -> None:
         roots = {*self.parents.values()} - {*self.parents}
         if len(roots) != 1:
-            raise UsageError("A hierarchy is a tree: it has one root, which every value leads to.")
+            raise UsageError(
+                "A hierarchy is a tree: it has one root, which every value leads to.",
+                code="hierarchy-one-root",
+            )
         reached = 0
         waiting = [*roots]
         while waiting:
@@ -47,7 +50,9 @@ class Taxonomy:
             reached += len(below)
             waiting += below
         if reached != len(self.parents):
-            raise UsageError("A hierarchy is a tree: no value leads back to itself.")
+            raise UsageError(
+                "A hierarchy is a tree: no value leads back to itself.", code="hierarchy-in-circle"
+            )
 
     @classmethod
     def of(cls, parents: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Self:
@@ -68,7 +73,10 @@ class Taxonomy:
         for child, parent in pairs:
             if found.setdefault(str(child), str(parent)) != str(parent):
                 name = printable(str(child)[:LONGEST])
-                raise UsageError(f"A hierarchy is a tree: {name} lies under two others.")
+                raise UsageError(
+                    f"A hierarchy is a tree: {name} lies under two others.",
+                    code="hierarchy-two-parents",
+                )
         return cls(found)
 
     @classmethod
@@ -111,7 +119,10 @@ class Taxonomy:
         ('*', '5339', '533946')
         """
         if not all(0 < a < b for a, b in zip(lengths, [*lengths[1:], 1 << 30], strict=True)):
-            raise UsageError("Lengths of codes are whole numbers above 0 that increase.")
+            raise UsageError(
+                "Lengths of codes are whole numbers above 0 that increase.",
+                code="code-lengths-increase",
+            )
         found: dict[str, str] = {}
         for code in map(str, codes):
             above = ROOT
@@ -151,7 +162,7 @@ class Taxonomy:
     def leaves(self, node: str) -> int:
         """Count the leaves under a node; 1 for a leaf. UsageError for what is no node."""
         if node not in self._leaves:
-            raise UsageError("A value is not in its hierarchy.")
+            raise UsageError("A value is not in its hierarchy.", code="value-not-in-hierarchy")
         return self._leaves[node]
 
     def loss(self, node: str) -> Fraction:
@@ -197,5 +208,5 @@ def ncp(values: Mapping[str, Any], hierarchies: Mapping[str, Taxonomy]) -> Fract
     Fraction(5, 6)
     """
     if missing := {*values} - {*hierarchies}:
-        raise UsageError(f"The column {min(missing)} has no hierarchy.")
+        raise UsageError(f"The column {min(missing)} has no hierarchy.", code="hierarchy-missing")
     return sum((hierarchies[name].loss(str(value)) for name, value in values.items()), Fraction())

@@ -34,6 +34,7 @@ from geodp.features.audit.recoding import CHOSEN, Recoding
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.reprs import one_line
 
 STEP = Fraction(1, 10**9)
 """An epsilon that is looked for is a multiple of it."""
@@ -66,6 +67,8 @@ class Threshold:
     interval : (Fraction, Fraction)
         Bounds of the least delta for that epsilon; the guarantee holds for the upper one.
     """
+
+    __repr__ = one_line
 
     k: int
     rate: Fraction
@@ -170,7 +173,9 @@ def sampled_threshold(
     _require_model(share, sample_size, weight, tables)
     k, bound = require_threshold(k), require_bound(bound)
     if (epsilon is None) == (delta is None):
-        raise UsageError("Give either epsilon or delta; the other one is worked out.")
+        raise UsageError(
+            "Give either epsilon or delta; the other one is worked out.", code="epsilon-or-delta"
+        )
     if delta is None:
         spent = require_epsilon(share, cast(Budget, epsilon))
         interval = delta_bounds(k, share, spent, bound)
@@ -179,7 +184,8 @@ def sampled_threshold(
     if chance < (least := share**k):
         raise UsageError(
             f"With that threshold delta is at least {show_up(least)} = rate**{k}: the chance "
-            "that all people of a cell of that many are drawn. Choose a larger threshold or delta."
+            "that all people of a cell of that many are drawn. Choose a larger threshold or delta.",
+            code="delta-below-least",
         )
     spent = search_epsilon(k, share, chance, bound)
     interval = delta_bounds(k, share, spent, bound)
@@ -197,7 +203,10 @@ def search_epsilon(k: int, rate: Fraction, delta: Fraction, bound: Bound) -> Fra
     while not has(high):
         low, high = high, 2 * high
         if high * STEP > 2 * LARGEST_EPSILON:
-            raise UsageError(f"No epsilon of at most {LARGEST_EPSILON} has that delta.")
+            raise UsageError(
+                f"No epsilon of at most {LARGEST_EPSILON} has that delta.",
+                code="epsilon-out-of-reach",
+            )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if has(middle) else (middle, high)
@@ -211,10 +220,11 @@ def require_rate(rate: Budget) -> Fraction:
         raise UsageError(
             "With rate 1 nothing is sampled, and no finite epsilon holds with a delta below 1: "
             "suppressing small counts of all records is not differentially private. publish "
-            "releases the table with differential privacy instead."
+            "releases the table with differential privacy instead.",
+            code="rate-is-one",
         )
     if exact > 1:
-        raise UsageError("rate is a chance: above 0 and below 1.")
+        raise UsageError("rate is a chance: above 0 and below 1.", code="rate-no-chance")
     return exact
 
 
@@ -222,11 +232,14 @@ def require_epsilon(rate: Fraction, epsilon: Budget) -> Fraction:
     """Return an epsilon, read exactly; UsageError below what a rate allows, or above 64."""
     exact = rational(epsilon)
     if exact > LARGEST_EPSILON:
-        raise UsageError(f"An epsilon above {LARGEST_EPSILON} promises nothing.")
+        raise UsageError(
+            f"An epsilon above {LARGEST_EPSILON} promises nothing.", code="epsilon-promises-nothing"
+        )
     if not is_enough(rate, exact):
         raise UsageError(
             f"epsilon must be at least {float(least_epsilon(rate)):.12g} = -ln(1 - rate): with a "
-            "smaller one, delta is what a suppressed count alone gives away."
+            "smaller one, delta is what a suppressed count alone gives away.",
+            code="epsilon-below-least",
         )
     return exact
 
@@ -235,14 +248,19 @@ def require_delta(delta: Budget) -> Fraction:
     """Return a delta, read exactly; UsageError outside (0, 1)."""
     exact = rational(delta, "delta")
     if exact >= 1:
-        raise UsageError("delta must be below 1; the inverse of ten times the people is usual.")
+        raise UsageError(
+            "delta must be below 1; the inverse of ten times the people is usual.",
+            code="delta-not-below-1",
+        )
     return exact
 
 
 def require_bound(bound: str) -> Bound:
     """Return one of the bounds; UsageError for another word."""
     if bound not in get_args(Bound):
-        raise UsageError(f"bound must be one of: {', '.join(get_args(Bound))}.")
+        raise UsageError(
+            f"bound must be one of: {', '.join(get_args(Bound))}.", code="bound-unknown"
+        )
     return cast(Bound, bound)
 
 
@@ -251,7 +269,7 @@ def require_threshold(k: Any) -> int:
     if isinstance(k, Recoding):
         raise UsageError(CHOSEN)
     if require_k(k) > MOST_PEOPLE:
-        raise UsageError(f"k must be at most {MOST_PEOPLE:,}.")
+        raise UsageError(f"k must be at most {MOST_PEOPLE:,}.", code="k-too-large")
     return int(k)
 
 
@@ -262,18 +280,21 @@ def _require_model(
     if sample_size is not None:
         raise UsageError(
             "A sample of a fixed number of records is outside the model: who is in it then depends "
-            "on who else is, so that records are not kept independently. Draw each with the rate."
+            "on who else is, so that records are not kept independently. Draw each with the rate.",
+            code="sample-of-fixed-size",
         )
     if weight is not None and rational(weight, "weight") * rate != 1:
         raise UsageError(
             "Weights other than 1 / rate are outside the model: they tell more of a record than "
-            "that it was kept. Publish counts of the sample, or all of them divided by the rate."
+            "that it was kept. Publish counts of the sample, or all of them divided by the rate.",
+            code="weights-outside-model",
         )
     if tables != 1:
         raise UsageError(
             "Several tables of one sample are outside the model: a record changes all of them, and "
             "who was kept is the same in all. Audit one table of all classes together, or draw a "
-            "fresh sample for every table and charge each to a ledger."
+            "fresh sample for every table and charge each to a ledger.",
+            code="several-tables-of-sample",
         )
 
 

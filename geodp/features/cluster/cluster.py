@@ -101,15 +101,7 @@ def publish(
     """
     require_partitions(partitions)
     request = Request(
-        terms=Terms.of(
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
         method=method,
         prior=choose_prior(partitions.empty, prior, prior_source),
         metadata=state_metadata(metadata or {}),
@@ -185,15 +177,7 @@ def write(
     """
     require_partitions(partitions)
     request = Request(
-        terms=Terms.of(
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
         method=method,
         prior=choose_prior(partitions.empty, prior, prior_source),
         metadata=state_metadata(metadata or {}),

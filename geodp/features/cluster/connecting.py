@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 
 PATIENCE = 30.0
 """Seconds in which a scheduler must answer."""
 
-SILENT = (
+SILENT = Rule(
+    "cluster-silent",
     "The scheduler of the cluster does not answer; check its address (--cluster), and for tls:// "
-    "the certificates in Dask's configuration."
+    "the certificates in Dask's configuration.",
 )
 
 
@@ -23,7 +24,9 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ModuleNotFoundError:
-        raise UsageError("A cluster needs Dask: pip install 'geodp[dask]'.") from None
+        raise UsageError(
+            "A cluster needs Dask: pip install 'geodp[dask]'.", code="library-missing"
+        ) from None
 
 
 @contextmanager

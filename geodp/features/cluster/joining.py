@@ -54,13 +54,16 @@ def join(
     """
     for check in verify(parts, errors_of):
         if not check.ok:
-            raise VerificationError(f"{parts}: {check.name}: {check.detail}")
+            raise VerificationError(
+                f"{parts}: {check.name}: {check.detail}", code="parts-contradict-card"
+            )
     table, card = read_release_table(parts)
     if grid is not None:
         table = replace(table, grid=grid)
     if StatedDomain.of(table.grid) != card.domain:
         raise UsageError(
-            "Give the grid of the release, with its mask: without a raster nothing here tells it."
+            "Give the grid of the release, with its mask: without a raster nothing here tells it.",
+            code="grid-of-parts-missing",
         )
     check_publication(table.grid, path, name=card.name, overwrite=overwrite)
     stated, name = card.expected_error.cells, card.name

@@ -325,10 +325,15 @@ def partition_of(
     """Return the cut of a method, with a prior if there is one; UsageError where it has none."""
     if prior is not None:
         if not isinstance(method, Pyramid):
-            raise UsageError(f"{method.name} takes no prior; pyramid does.")
+            raise UsageError(
+                f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid"
+            )
         return InformedPartition(grid, event, method, prior)
     if isinstance(method, Pyramid):
         return PyramidPartition(grid, event, method)
     if isinstance(method, TopDown):
         return TopDownPartition(grid, event, method)
-    raise UsageError(f"Partitions are released with pyramid or topdown, not with {method.name}.")
+    raise UsageError(
+        f"Partitions are released with pyramid or topdown, not with {method.name}.",
+        code="partitions-need-tree",
+    )

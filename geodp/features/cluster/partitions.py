@@ -87,7 +87,8 @@ class Partitions:
             raise UsageError(
                 "A cluster keeps the first cells of a person: a sample would be another where a "
                 "task runs again, and one that a kept key draws needs all records in one process. "
-                'Choose --truncation first (truncation="first").'
+                'Choose --truncation first (truncation="first").',
+                code="cluster-truncates-first",
             )
         # Reading nothing refuses options that make no sense.
         Points(grid=public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
@@ -173,7 +174,11 @@ class Partitions:
 
     def _require_unchanged(self, number: int) -> None:
         if _stamp(self.paths[number]) != self.stamps[number]:
-            raise InputError("The file has changed since the run began.", file=self.paths[number])
+            raise InputError(
+                "The file has changed since the run began.",
+                file=self.paths[number],
+                code="file-changed",
+            )
 
     def _keys(self, path: str) -> CountTable:
         names = [self.reading["key"], self.reading["count"]]
@@ -183,7 +188,9 @@ class Partitions:
             chosen = [find_column(table, name, names) for name in names]
             for rows, arrays in batches(table, chosen, survey=survey):
                 if any(array.null_count for array in arrays):
-                    raise InputError("A key or a count is missing.", file=path)
+                    raise InputError(
+                        "A key or a count is missing.", file=path, code="key-or-count-missing"
+                    )
                 key, count = (array.to_numpy(zero_copy_only=False) for array in arrays)
                 with rows.named():
                     part = CountTable.from_keys(self.grid, key, count)
@@ -194,7 +201,11 @@ class Partitions:
         try:
             return CountTable.from_keys(self.grid, key, count, reading=survey.reading())
         except CodeError:
-            raise InputError("The counts of a cell add up to 2**60 or more.", file=path) from None
+            raise InputError(
+                "The counts of a cell add up to 2**60 or more.",
+                file=path,
+                code="cell-sum-too-large",
+            ) from None
 
 
 def _stamp_of(
@@ -208,5 +219,7 @@ def _stamp(path: str) -> tuple[int, int]:
     try:
         found = os.stat(path)
     except OSError as error:
-        raise InputError(f"The file cannot be read ({error.strerror}).", file=path) from None
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", file=path, code="file-unreadable"
+        ) from None
     return found.st_size, found.st_mtime_ns

@@ -114,4 +114,7 @@ def require_partitions(partitions: object) -> None:
     """Raise UsageError for what is no input of a cluster, or a system that is none for it."""
     require_owners()
     if not isinstance(partitions, Partitions):
-        raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
+        raise UsageError(
+            "Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.",
+            code="partitions-expected",
+        )

@@ -62,7 +62,8 @@ def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     ):
         raise UsageError(
             "A cluster reads tables of cells and whole counts (--code, --x and --y, --column), and "
-            "records (--points, --person): make such a table of others before."
+            "records (--points, --person): make such a table of others before.",
+            code="cluster-input-kind",
         )
     given = {one.name: getattr(reader, one.name) for one in fields(reader)}
     own = {name: given[name] for name in given if name not in ("grid", "secret")}

@@ -43,7 +43,7 @@ def aggregate(client: Any, round_: Round, files: Iterable[str | Path]) -> Sums:
     """
     paths = [str(path) for path in files]
     if not paths:
-        raise UsageError("Name at least one file of reports.")
+        raise UsageError("Name at least one file of reports.", code="reports-missing")
     run = uuid4().hex
     parts = [
         client.submit(collect.aggregate, round_, path, key=f"geodp-reports-{run}-{i}", pure=False)

@@ -74,7 +74,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
-            raise UsageError("parts must be a whole number of at least 1.")
+            raise UsageError("parts must be a whole number of at least 1.", code="parts-below-1")
 
 
 @dataclass(eq=False, repr=False)

@@ -50,7 +50,8 @@ class KeyFile:
             raise UsageError(
                 f"A worker cannot use the key of the release. {error} Give a key_folder that the "
                 "workers' user, and nobody else, can read on every machine, and run the workers "
-                "as the user who publishes."
+                "as the user who publishes.",
+                code=error.code,
             ) from None
         try:
             own = key.restrict(draws)
@@ -65,7 +66,10 @@ class KeyFile:
 def require_owners() -> None:
     """Raise UsageError on a system where no file can be kept from other users by its bits."""
     if not has_owners():
-        raise UsageError("geodp.cluster needs file permissions of POSIX; use Linux or macOS.")
+        raise UsageError(
+            "geodp.cluster needs file permissions of POSIX; use Linux or macOS.",
+            code="cluster-needs-posix",
+        )
 
 
 @contextmanager
@@ -118,7 +122,10 @@ def _guard(path: Path) -> Iterator[None]:
     finally:
         guard.communicate()
         if path.exists():
-            raise OutputError(f"The key file {path} could not be erased; do so before you publish.")
+            raise OutputError(
+                f"The key file {path} could not be erased; do so before you publish.",
+                code="key-not-erased",
+            )
 
 
 def _home() -> str:

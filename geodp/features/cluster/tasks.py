@@ -136,7 +136,8 @@ def merge(job: Job, *pieces: Piece) -> Piece:
     found = join(pieces)
     if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
         raise RepeatedCellError(
-            "Several files have the same cell; if their counts add up, choose duplicates='sum'."
+            "Several files have the same cell; if their counts add up, choose duplicates='sum'.",
+            code="cell-in-several-files",
         )
     return found
 

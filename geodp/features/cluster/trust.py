@@ -49,12 +49,14 @@ def require_trusted(client: Any) -> None:
                     f"A {what} of the cluster listens on {address}, where others can reach it, "
                     "and Dask runs any code that does. Let it listen on 127.0.0.1 (--host), or use "
                     "TLS: tls:// addresses, and require_encryption in the security of the "
-                    f"scheduler, the workers and the client. {VOUCH}"
+                    f"scheduler, the workers and the client. {VOUCH}",
+                    code="cluster-listens-openly",
                 )
     if others := set(clients) - {client.id, OWN}:
         raise UsageError(
             f"The cluster has {len(others)} other client(s), whose code can read the counts and "
-            f"the key while they are in use; close them, or start a cluster of its own. {VOUCH}"
+            f"the key while they are in use; close them, or start a cluster of its own. {VOUCH}",
+            code="cluster-has-clients",
         )
 
 

@@ -94,9 +94,12 @@ def report_model(
     """
     table, said = np.asarray(features, np.float64), np.asarray(labels)
     if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
-        raise UsageError("Features are finite numbers [n, d], and there is a label for each row.")
+        raise UsageError(
+            "Features are finite numbers [n, d], and there is a label for each row.",
+            code="features-form",
+        )
     if not np.isin(said, (0, 1)).all():
-        raise UsageError("Labels are 0 or 1.")
+        raise UsageError("Labels are 0 or 1.", code="labels-not-binary")
     own = np.clip(_fit_own(table, said.astype(float), _bound(bound)), -bound, bound)
     # Rounded to the nearest step, so that the bit is drawn from whole numbers.
     step = np.rint((own + bound) / (2 * bound) * STEPS).astype(np.int64)
@@ -126,7 +129,9 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
     """
     table = np.asarray(bits)
     if table.ndim != 2 or len(table) < 2 or not np.isin(table, (0, 1)).all():
-        raise UsageError("Reports are bits [devices, d], of at least two devices.")
+        raise UsageError(
+            "Reports are bits [devices, d], of at least two devices.", code="model-reports-form"
+        )
     contrast = tanh(rational(epsilon) / table.shape[1] / 2)
     scale = 2 * _bound(bound) / contrast
     share = table.mean(axis=0)
@@ -136,7 +141,7 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
 
 def _bound(value: float) -> float:
     if not (isfinite(value) and value > 0):
-        raise UsageError("bound must be a finite number above 0.")
+        raise UsageError("bound must be a finite number above 0.", code="bound-not-positive")
     return float(value)
 
 

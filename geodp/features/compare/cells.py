@@ -19,6 +19,7 @@ from geodp.features.compare.tails import (
     tail_of_sum,
 )
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 FEW = 2048
@@ -39,6 +40,8 @@ class CellDifferences:
     basis : str
         ``"exact"`` law of the errors, or ``"long-tailed"``: as if each had one Laplace noise.
     """
+
+    __repr__ = one_line
 
     key: NDArray[np.uint64]
     difference: NDArray[Any]
@@ -82,14 +85,18 @@ def compare_cells(
     """
     question = Hypothesis(0.0, alternative)
     if first.grid != second.grid:
-        raise UsageError("The two releases are of different grids; compare regions of them.")
+        raise UsageError(
+            "The two releases are of different grids; compare regions of them.",
+            code="compared-grids-differ",
+        )
     if is_same(first, second):
-        raise UsageError("The two releases are one and the same.")
+        raise UsageError("The two releases are one and the same.", code="compared-release-twice")
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
-            "regions (--area or --regions, with --conservative), or estimate changes of cells "
-            "(geodp diff OLD NEW --cells)."
+            "regions (--area or --polygons, with --conservative), or estimate changes of cells "
+            "(geodp diff OLD NEW).",
+            code="cells-clamped",
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [_counts_at(one, key) for one in (first, second)]
@@ -121,7 +128,10 @@ def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
     """Return the variances of cells: float64[n]; UsageError where there is no closed form."""
     found = release.method.variances_of(release.grid, release.event, 1, key)
     if found is None:
-        raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")
+        raise UsageError(
+            f"{release.event.mechanism} has no closed form of the error of a cell.",
+            code="cell-error-unknown",
+        )
     return found
 
 

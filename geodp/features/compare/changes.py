@@ -14,6 +14,7 @@ from geodp.features.compare.cells import variances_at
 from geodp.features.compare.difference import Hypothesis
 from geodp.features.compare.regions import is_same
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 EXCESS_STEPS = 64
@@ -39,6 +40,8 @@ class CellChanges:
         ``"conservative"``: by both intervals of the cell, which a clamp has widened.
     """
 
+    __repr__ = one_line
+
     key: NDArray[np.uint64]
     old: NDArray[Any]
     new: NDArray[Any]
@@ -52,9 +55,14 @@ class CellChanges:
 def require_two(old: Release, new: Release) -> None:
     """Raise UsageError for releases of different grids, or for one release twice."""
     if old.grid != new.grid:
-        raise UsageError("The two releases are of different grids, so that no cell changed.")
+        raise UsageError(
+            "The two releases are of different grids, so that no cell changed.",
+            code="changed-grids-differ",
+        )
     if is_same(old, new):
-        raise UsageError("The two releases are one and the same: nothing changed.")
+        raise UsageError(
+            "The two releases are one and the same: nothing changed.", code="changed-release-twice"
+        )
 
 
 def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
@@ -82,7 +90,10 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     """
     require_two(old, new)
     if old.parts is not None or new.parts is not None:
-        raise UsageError("Cells of parts of a map share errors; ask for changes of regions.")
+        raise UsageError(
+            "Cells of parts of a map share errors; ask for changes of regions.",
+            code="cells-share-errors",
+        )
     key = np.union1d(old.table.key, new.table.key)
     before, after = old.table.counts_at(key), new.table.counts_at(key)
     one, two = variances_at(old, key), variances_at(new, key)
@@ -105,7 +116,10 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, Flo
     """Return the 95 % intervals of cells."""
     intervals = release.intervals()
     if intervals is None:
-        raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")
+        raise UsageError(
+            f"{release.event.mechanism} has no closed form of the error of a cell.",
+            code="cell-error-unknown",
+        )
     return intervals.of(key)
 
 

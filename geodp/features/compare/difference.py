@@ -11,6 +11,7 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.features.compare.tails import tail_of_sum
+from geodp.reprs import one_line
 
 Alternative = Literal["two-sided", "greater", "less"]
 """What a small p-value speaks for: another difference than that of the null hypothesis, a larger
@@ -44,6 +45,8 @@ class Difference:
         many Laplace noises as have the same fourth cumulant; ``"conservative"``: from intervals
         that a clamp has widened.
     """
+
+    __repr__ = one_line
 
     difference: int | float
     standard_error: float
@@ -113,12 +116,14 @@ class Hypothesis:
 
     def __post_init__(self) -> None:
         if self.alternative not in ALTERNATIVES:
-            raise UsageError(f"alternative is one of {', '.join(ALTERNATIVES)}.")
+            raise UsageError(
+                f"alternative is one of {', '.join(ALTERNATIVES)}.", code="alternative-unknown"
+            )
         require_chance(self.alpha, "alpha")
         if self.alpha < LEAST_ALPHA:
-            raise UsageError(f"alpha must be at least {LEAST_ALPHA:g}.")
+            raise UsageError(f"alpha must be at least {LEAST_ALPHA:g}.", code="alpha-too-small")
         if not -inf < self.null < inf:
-            raise UsageError("null must be a finite number.")
+            raise UsageError("null must be a finite number.", code="null-not-finite")
 
     def quantile(self, excess: float = 0.0) -> float:
         """Return the standard errors from the middle to an end of an interval.
@@ -144,4 +149,4 @@ class Hypothesis:
 def require_chance(value: float, name: str) -> None:
     """Raise UsageError for what is no probability above 0 and below 1."""
     if not 0 < value < 1:
-        raise UsageError(f"{name} must be above 0 and below 1.")
+        raise UsageError(f"{name} must be above 0 and below 1.", code="chance-out-of-range")

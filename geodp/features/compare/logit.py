@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
+from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 ROUNDS = 200
@@ -39,6 +40,8 @@ class Logit:
     covariance : float64[features, features]
     log_likelihood : float
     """
+
+    __repr__ = one_line
 
     coefficients: FloatArray
     standard_errors: FloatArray
@@ -89,13 +92,19 @@ def logit(
     table = np.asarray(features, np.float64)
     said = np.asarray(labels)
     if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
-        raise UsageError("Features are finite numbers [n, d], and there is a label for each row.")
+        raise UsageError(
+            "Features are finite numbers [n, d], and there is a label for each row.",
+            code="features-form",
+        )
     if not np.isin(said, (0, 1)).all():
-        raise UsageError("Labels are 0 or 1.")
+        raise UsageError("Labels are 0 or 1.", code="labels-not-binary")
     if intercept:
         table = np.column_stack([np.ones(said.size), table])
     if said.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
-        raise UsageError("The features depend on one another, or there are too few rows.")
+        raise UsageError(
+            "The features depend on one another, or there are too few rows.",
+            code="features-dependent",
+        )
     contrast = tanh(rational(epsilon) / 2)
     return _fit(table, said.astype(np.float64), contrast)
 
@@ -121,7 +130,8 @@ def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:
         found, (value, slope, information) = found + step, tried
     raise UsageError(
         "No coefficients fit best: the features tell the labels apart completely, or epsilon or "
-        "the number of rows is too small."
+        "the number of rows is too small.",
+        code="labels-separable",
     )
 
 

@@ -44,17 +44,19 @@ def adjust(
     """
     given = np.asarray(p_values, np.float64)
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise UsageError("p-values are a list of numbers from 0 to 1.")
+        raise UsageError("p-values are a list of numbers from 0 to 1.", code="p-values-form")
     n, order = given.size if tests is None else tests, np.argsort(given, kind="stable")
     if n < given.size:
-        raise UsageError("There are at least as many tests as p-values.")
+        raise UsageError(
+            "There are at least as many tests as p-values.", code="tests-fewer-than-p-values"
+        )
     rank = np.arange(given.size)
     if correction == "holm":
         found = np.maximum.accumulate(given[order] * (n - rank))
     elif correction == "benjamini-hochberg":
         found = np.minimum.accumulate((given[order] * n / (rank + 1))[::-1])[::-1]
     else:
-        raise UsageError("correction is holm or benjamini-hochberg.")
+        raise UsageError("correction is holm or benjamini-hochberg.", code="correction-unknown")
     adjusted = np.empty(given.size)
     adjusted[order] = np.minimum(found, 1.0)
     return adjusted

@@ -104,7 +104,10 @@ def sample_size(
     wanted = design.quantile + NormalDist().inv_cdf(power)
     n = wanted**2 * design.variance / design.gap**2 + 1 if wanted > 0 else 2
     if n > MOST_DEVICES:
-        raise UsageError("So small a difference needs more than 1e15 devices in each group.")
+        raise UsageError(
+            "So small a difference needs more than 1e15 devices in each group.",
+            code="difference-too-small",
+        )
     return max(2, ceil(n))
 
 
@@ -138,7 +141,9 @@ def power(
     0.215
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 2:
-        raise UsageError("n must be a whole number of devices, at least 2.")
+        raise UsageError(
+            "n must be a whole number of devices, at least 2.", code="devices-fewer-than-two"
+        )
     return _design(difference, maximum, epsilon, share, alpha, sides).power(int(n))
 
 
@@ -188,13 +193,20 @@ def means(
     shares, variance = [], 0.0
     for ones, n in (first, second):
         if not all(isinstance(one, int | np.integer) for one in (ones, n)):
-            raise UsageError("Bits are counted in whole numbers: those that are 1, and all.")
+            raise UsageError(
+                "Bits are counted in whole numbers: those that are 1, and all.",
+                code="bits-not-whole",
+            )
         if n < 2 or not 0 <= ones <= n:
-            raise UsageError("A group has at least 2 bits, and as many ones at most.")
+            raise UsageError(
+                "A group has at least 2 bits, and as many ones at most.", code="group-too-small"
+            )
         shares.append(int(ones) / int(n))
         variance += shares[-1] * (1 - shares[-1]) / (int(n) - 1)
     if not variance:
-        raise UsageError("All bits of a group are alike, so that their error is unknown.")
+        raise UsageError(
+            "All bits of a group are alike, so that their error is unknown.", code="bits-alike"
+        )
     return Difference.of_error((shares[0] - shares[1]) * scale, sqrt(variance) * scale, question)
 
 
@@ -208,19 +220,27 @@ def _design(
 ) -> _Design:
     require_chance(alpha, "alpha")
     if sides not in (1, 2):
-        raise UsageError("sides is 1 or 2.")
+        raise UsageError("sides is 1 or 2.", code="sides-not-1-or-2")
     contrast, apart = _contrast(epsilon), difference / _maximum(maximum)
     if not 0 < abs(apart) <= 1:
-        raise UsageError("difference must not be 0, nor above maximum in size.")
+        raise UsageError(
+            "difference must not be 0, nor above maximum in size.", code="difference-out-of-range"
+        )
     variance = 0.5
     if share is not None:
         groups = (share, share + apart)
         if not all(0 <= one <= 1 for one in groups):
-            raise UsageError("share must be from 0 to 1, and so it must be with the difference.")
+            raise UsageError(
+                "share must be from 0 to 1, and so it must be with the difference.",
+                code="share-out-of-range",
+            )
         bits = [(1 - contrast) / 2 + contrast * one for one in groups]
         variance = sum(p * (1 - p) for p in bits)
     if not variance:
-        raise UsageError("Bits without noise of groups at 0 and at maximum have no error.")
+        raise UsageError(
+            "Bits without noise of groups at 0 and at maximum have no error.",
+            code="bits-without-error",
+        )
     return _Design(apart * contrast, variance, -NormalDist().inv_cdf(alpha / sides), sides)
 
 
@@ -230,5 +250,5 @@ def _contrast(epsilon: Budget | None) -> float:
 
 def _maximum(value: float) -> float:
     if not (isfinite(value) and value > 0):
-        raise UsageError("maximum must be a finite number above 0.")
+        raise UsageError("maximum must be a finite number above 0.", code="maximum-not-positive")
     return float(value)

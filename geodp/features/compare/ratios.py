@@ -17,21 +17,23 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.interval import LAPLACE_Z, Estimate
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.compare.difference import Hypothesis
 from geodp.features.compare.regions import excess_of, is_same
 from geodp.grid.region import Labels, Region
 from geodp.release.release import Release
 from geodp.typing import FloatArray
 
-NEAR_ZERO = (
+NEAR_ZERO = Rule(
+    "ratio-denominator-near-zero",
     "The denominator is not known to be above 0, so that the ratio can be anything: choose a "
-    "larger one."
+    "larger one.",
 )
 
-CLAMPED = (
+CLAMPED = Rule(
+    "ratio-clamped",
     "A clamp at 0 may have moved people into or out of a part of the ratio, so that its error is "
-    "not known: choose larger regions, or ask for its interval with conservative (--conservative)."
+    "not known: choose larger regions, or ask for its interval with conservative (--conservative).",
 )
 
 
@@ -174,7 +176,9 @@ def estimate_mean(
     0.5
     """
     if not values or not all(np.isfinite(value) for value in values.values()):
-        raise UsageError("A mean needs a finite value for one label or more.")
+        raise UsageError(
+            "A mean needs a finite value for one label or more.", code="mean-of-no-value"
+        )
     parts = []
     for label, value in values.items():
         chosen = {**(labels or {}), attribute: label}

@@ -101,7 +101,8 @@ def compare_regions(
             raise UsageError(
                 "A clamp at 0 may have moved people into or out of a region, so that its error is "
                 "not known: compare larger regions, or ask for its interval with conservative "
-                "(--conservative)."
+                "(--conservative).",
+                code="region-clamped",
             )
         return _conservative(sides, difference, question)
     noises = [_noise_of(side) for side in sides]
@@ -147,7 +148,9 @@ def _sides(
         one, two = (region.key for region in regions)
         keys = [np.setdiff1d(one, two), np.setdiff1d(two, one)]
         if not keys[0].size and not keys[1].size:
-            raise UsageError("The two regions hold the same cells of the same release.")
+            raise UsageError(
+                "The two regions hold the same cells of the same release.", code="regions-same"
+            )
         regions = [Region(here.grid, key) for key in keys]
     found = [
         Side(release, region, release.estimate(region) if region.cells else NOBODY)

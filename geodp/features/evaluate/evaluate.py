@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.evaluate.queries import Polygons, Queries, Rectangles
 from geodp.features.evaluate.result import NOTICE, Evaluation, summary
 from geodp.features.evaluate.trials import Bench, Progress, Run, Task, run_all
@@ -110,21 +110,15 @@ def evaluate(
     True
     """
     if not isinstance(table, CountTable):
-        raise UsageError("evaluate takes a CountTable; CountTable.from_dense makes one.")
+        raise UsageError(
+            "evaluate takes a CountTable; CountTable.from_dense makes one.", code="table-expected"
+        )
     _require_whole("trials", trials, 1)
     _require_whole("processes", processes, 1)
-    request = Request(
-        terms=Terms.of(
-            epsilon=DEFAULT_EPSILON if epsilon is None and rho is None else epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
-        key=key,
-    )
+    if epsilon is None and rho is None:
+        epsilon = DEFAULT_EPSILON
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
+    request = Request(terms=terms, key=key)
     terms = request.terms.bound(bound_contribution(table, contribution))
     runs, refused = _runs(methods, table.grid, terms, request.key_origin)
     asked = _queries(table.grid, rectangles, seed, polygons, queries)
@@ -154,7 +148,9 @@ def evaluate(
 
 def _require_whole(name: str, number: object, least: int) -> None:
     if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-        raise UsageError(f"{name} must be a whole number of at least {least}.")
+        raise UsageError(
+            f"{name} must be a whole number of at least {least}.", code="number-below-least"
+        )
 
 
 def _queries(
@@ -187,7 +183,7 @@ def _runs(
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
     runs = tuple(run for run in runs if run[0].spec not in refused)
     if not runs:
-        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}", code="no-method-runs")
     return runs, refused
 
 
@@ -224,17 +220,19 @@ def choose_methods(
     names = [methods] if isinstance(methods, str | Mechanism) else list(methods)
     listed = [mechanism(name) for n in names for name in (METHODS if n == "all" else [n])]
     if not listed:
-        raise UsageError("Name at least one method to evaluate.")
+        raise UsageError("Name at least one method to evaluate.", code="methods-missing")
     by_spec = {method.spec: method for method in listed}
     reasons = {spec: _reason(method, grid, gaussian) for spec, method in by_spec.items()}
     refused = {spec: reason for spec, reason in reasons.items() if reason is not None}
     if len(refused) == len(by_spec):
-        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}", code="no-method-runs")
     return [method for spec, method in by_spec.items() if spec not in refused], refused
 
 
 def _reason(method: Mechanism, grid: Grid, gaussian: bool) -> str | None:
     """Why a method cannot run; None: it can."""
     if gaussian and not method.gaussian:
-        return f"{method.name} has Laplace noise only: give epsilon alone."
+        return Rule(
+            "method-has-no-gaussian", f"{method.name} has Laplace noise only: give epsilon alone."
+        )
     return method.unsupported(grid)

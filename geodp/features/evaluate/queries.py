@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
@@ -20,7 +20,7 @@ from geodp.kernels import rectangles as kernels
 MOST_AXES = 4
 """Axes of the grids on which rectangles are drawn."""
 
-NO_EARTH = "Polygons need a grid of one map with a place on the Earth."
+NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,10 @@ class Rectangles:
         than four axes.
         """
         if len(grid.shape) > MOST_AXES:
-            raise UsageError(f"Rectangles take a grid of at most {MOST_AXES} axes.")
+            raise UsageError(
+                f"Rectangles take a grid of at most {MOST_AXES} axes.",
+                code="rectangles-of-many-axes",
+            )
         size = np.array(grid.shape, np.int64)[:, None, None]
         corners = np.random.default_rng(seed).integers(0, size, (len(grid.shape), n, 2))
         return cls(corners.min(axis=2), corners.max(axis=2))
@@ -144,16 +147,23 @@ class Polygons:
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError(
                 "Polygons need a grid whose attributes come below its places "
-                "(--attribute-order below)."
+                "(--attribute-order below).",
+                code="polygons-need-attributes-below",
             )
         stride = prod(grid.order.radices[len(grid.order.axes) - under :])
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
-                raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
+                raise UsageError(
+                    f"{name} is no polygon; give polygons in the grid's CRS.",
+                    code="polygon-expected",
+                )
         lying = shapes_on(place, [*shapes.values()])
         boxes = boxes_of_polygons(place, lying)
         if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
-            raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
+            raise UsageError(
+                "The polygons' boxes hold more than 2**26 cells; give smaller.",
+                code="polygons-too-large",
+            )
         members: list[NDArray[np.uint64]] = []
         middles = middles_of(place)
         for shape, box in zip(lying, boxes, strict=True):
@@ -211,7 +221,7 @@ class Queries:
             given = {str(number): one for number, one in enumerate(given, start=1)}
         keys = [Region.of(grid, one).key for one in given.values()]
         if not keys:
-            raise UsageError("Give at least one query.")
+            raise UsageError("Give at least one query.", code="queries-missing")
         number = np.repeat(np.arange(len(keys)), [key.size for key in keys])
         return cls(tuple(map(str, given)), np.concatenate(keys), number.astype(np.int64))
 

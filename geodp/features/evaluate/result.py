@@ -16,6 +16,7 @@ from geodp.features.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, T
 from geodp.features.evaluate.queries import Polygons, Queries
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 NOTICE = (
     "CONFIDENTIAL: these errors were measured against the confidential counts and are not "
@@ -57,6 +58,8 @@ class Evaluation:
     queries : dict
         Of every method, where queries were asked for: released less true, float64[trials, q].
     """
+
+    __repr__ = one_line
 
     terms: Terms
     trials: int
@@ -127,7 +130,9 @@ class Evaluation:
         try:
             import pandas
         except ModuleNotFoundError:
-            raise UsageError("pandas is not installed: pip install pandas, or to_dict().") from None
+            raise UsageError(
+                "pandas is not installed: pip install pandas, or to_dict().", code="library-missing"
+            ) from None
         rows: dict[str, Any]
         frames = []
         for spec, figures in self.methods.items():

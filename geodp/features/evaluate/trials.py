@@ -28,6 +28,7 @@ from geodp.kernels.jit import count_compiled
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
+from geodp.progress import unsaid
 from geodp.release.identity import release_digest
 from geodp.table.counts import CountTable
 
@@ -90,10 +91,12 @@ class Bench:
         task = self.task
         method, event = task.runs[run]
         kernels = count_compiled()
-        released, seconds = _time(method, task.table, event, key)
+        with unsaid():
+            released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING
         if first or count_compiled() != kernels:
-            released, seconds = _time(method, task.table, event, key)
+            with unsaid():
+                released, seconds = _time(method, task.table, event, key)
         self._loaded.add(run)
         figures, keys, error = self.truth.errors(released)
         figures["seconds"] = seconds
@@ -195,7 +198,8 @@ def _apart(
     except BrokenProcessPool:
         raise GeodpError(
             "A process of the evaluation ended early, perhaps for want of memory; "
-            "try fewer processes."
+            "try fewer processes.",
+            code="process-ended-early",
         ) from None
     finally:
         executor.shutdown(cancel_futures=True)

@@ -67,7 +67,8 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     found = document.get("guarantee") if isinstance(document, Mapping) else None
     if not isinstance(found, Mapping):
         raise VerificationError(
-            "The document states no guarantee: geodp audit states one with --epsilon or --delta."
+            "The document states no guarantee: geodp audit states one with --epsilon or --delta.",
+            code="audit-without-guarantee",
         )
     known = {field.name: found.get(field.name) for field in fields(StatedThreshold)}
     said = read_plain(StatedThreshold, known, "guarantee")
@@ -87,7 +88,9 @@ def _tell_promise(page: Writer, said: StatedThreshold, factor: str, unit: str) -
     """Return the guarantee, its measures and what it needs."""
     upper, _, lower = said.rate.partition("/")
     if not 0 < int(upper) < int(lower):
-        raise VerificationError("The rate of an audit lies between 0 and 1.")
+        raise VerificationError(
+            "The rate of an audit lies between 0 and 1.", code="audit-rate-out-of-range"
+        )
     sentences = (
         page.say("suppose_add", unit=unit),
         factor,

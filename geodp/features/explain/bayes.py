@@ -108,7 +108,10 @@ def posterior(
     """
     before = _chance(prior, "The prior")
     if len(counts) != 2:
-        raise UsageError("Give two laws of the count: where the statement is false, and true.")
+        raise UsageError(
+            "Give two laws of the count: where the statement is false, and true.",
+            code="laws-of-two",
+        )
     if isinstance(noise, Mapping):
         errors = _law(noise, "noise")
     else:
@@ -120,14 +123,16 @@ def posterior(
     ]
     weights = (1 - before) * seen[False], before * seen[True]
     if not sum(weights):
-        raise UsageError("No true count gives the observed one with this noise.")
+        raise UsageError(
+            "No true count gives the observed one with this noise.", code="count-impossible"
+        )
     return weights[True] / sum(weights)
 
 
 def _chance(value: float, name: str) -> float:
     """Return a chance as it is; raise UsageError for a number that is none."""
     if not 0 <= value <= 1:
-        raise UsageError(f"{name} must be a chance from 0 to 1.")
+        raise UsageError(f"{name} must be a chance from 0 to 1.", code="chance-not-0-to-1")
     return float(value)
 
 
@@ -136,5 +141,7 @@ def _law(chances: Chances, name: str) -> dict[int, float]:
     pairs = chances.items() if isinstance(chances, Mapping) else enumerate(chances)
     found = {number: _chance(chance, f"Each of the {name}") for number, chance in pairs}
     if abs(sum(found.values()) - 1) > SLACK:
-        raise UsageError(f"The chances of the {name} must add up to 1.")
+        raise UsageError(
+            f"The chances of the {name} must add up to 1.", code="chances-do-not-add-up"
+        )
     return found

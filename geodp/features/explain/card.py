@@ -73,7 +73,9 @@ def write_explanation(
     try:
         sections = tell() if private else tell_nothing(page)
     except (ArithmeticError, ValueError):
-        raise VerificationError("The numbers of the card contradict each other.") from None
+        raise VerificationError(
+            "The numbers of the card contradict each other.", code="card-numbers-contradict"
+        ) from None
     return Explanation(page.language, title, (*sections, page.list_words()), page.figures)
 
 
@@ -108,7 +110,9 @@ def _reach_of(said: StatedGuarantee) -> ReachOf:
         delta = RARE if said.delta is None else float(Fraction(said.delta))
         return partial(reach_of_concentrated, float(Fraction(said.rho)), delta)
     if said.epsilon is None:
-        raise VerificationError("The card states neither epsilon nor rho.")
+        raise VerificationError(
+            "The card states neither epsilon nor rho.", code="card-without-loss"
+        )
     return partial(reach_of_pure, float(Fraction(said.epsilon)))
 
 

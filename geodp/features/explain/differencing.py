@@ -160,7 +160,8 @@ def explain_differencing(epsilon: Budget = 1, language: str = "en") -> Explanati
     exact = rational(epsilon)
     if exact > 100:
         raise UsageError(
-            "epsilon is at most 100 here; answers with more have no noise to speak of."
+            "epsilon is at most 100 here; answers with more have no noise to speak of.",
+            code="epsilon-without-noise",
         )
     page = Writer(language)
     answers = differencing(exact)

@@ -11,6 +11,7 @@ from typing import Any
 
 from geodp.errors import UsageError, printable
 from geodp.features.explain import english, japanese
+from geodp.reprs import one_line
 
 LANGUAGES: Mapping[str, ModuleType] = {"en": english, "ja": japanese}
 
@@ -27,6 +28,8 @@ class Section:
         Of the columns; empty without a table.
     rows : tuple of tuples of str
     """
+
+    __repr__ = one_line
 
     heading: str
     sentences: tuple[str, ...]
@@ -46,6 +49,8 @@ class Explanation:
     figures : mapping
         All figures of the sentences by name, not rounded.
     """
+
+    __repr__ = one_line
 
     language: str
     title: str
@@ -111,7 +116,7 @@ class Writer:
 
     def __post_init__(self) -> None:
         if self.language not in LANGUAGES:
-            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
+            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
 
     @property
     def words(self) -> ModuleType:

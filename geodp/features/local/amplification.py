@@ -39,6 +39,7 @@ from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise.law import exp_interval
+from geodp.reprs import one_line
 
 MOST_REPORTS = 1 << 30
 """More devices count as so many, which is safe."""
@@ -76,6 +77,8 @@ class Shuffled(ApproximateDP):
     shuffler : str
         Who is trusted to mix them.
     """
+
+    __repr__ = one_line
 
     local: PureDP = field(kw_only=True)
     reports: int = field(kw_only=True)
@@ -142,14 +145,18 @@ def amplify_by_shuffling(
     if shuffler is None or not shuffler.strip() or not shuffler.isprintable():
         raise UsageError(
             "Shuffling protects only where somebody shuffles: name who strips and mixes the "
-            'reports, such as shuffler="the statistical office".'
+            'reports, such as shuffler="the statistical office".',
+            code="shuffler-unnamed",
         )
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise UsageError("n must be a whole number of devices, at least 1.")
+        raise UsageError("n must be a whole number of devices, at least 1.", code="devices-below-1")
     if local > LARGEST_EPSILON:
-        raise UsageError(f"epsilon must be at most {LARGEST_EPSILON}; more protects nobody.")
+        raise UsageError(
+            f"epsilon must be at most {LARGEST_EPSILON}; more protects nobody.",
+            code="epsilon-too-large",
+        )
     if not LEAST_DELTA <= chance < 1:
-        raise UsageError("delta must be at least 1e-100 and below 1.")
+        raise UsageError("delta must be at least 1e-100 and below 1.", code="delta-out-of-range")
     amplified = _least_epsilon(local, min(n, MOST_REPORTS), chance)
     name = shuffler.strip()
     return Shuffled(amplified, chance, local=PureDP(local), reports=n, shuffler=name)

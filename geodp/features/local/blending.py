@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import PureDP
+from geodp.reprs import one_line
 
 WEAK = 16
 """An epsilon above protects hardly anybody and has to be asked for."""
@@ -95,6 +96,8 @@ class Blend:
         Probability of the truth, and of each other value.
     """
 
+    __repr__ = one_line
+
     shares: tuple[Fraction, ...]
     epsilons: tuple[Fraction | None, ...]
     values: int
@@ -116,7 +119,8 @@ class Blend:
         if len(finite) < len(self.epsilons):
             raise UsageError(
                 "A label that always tells the truth, or never, has no local epsilon, so nothing "
-                "can be charged for a report; give every label a truth above 0 and below 1."
+                "can be charged for a report; give every label a truth above 0 and below 1.",
+                code="label-without-epsilon",
             )
         return PureDP(max(finite))
 
@@ -156,7 +160,10 @@ class Blend:
         [0.847, 1.609, 2.314]
         """
         if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:
-            raise UsageError(f"reports must be a whole number from 1 to {MOST_REPORTS:,}.")
+            raise UsageError(
+                f"reports must be a whole number from 1 to {MOST_REPORTS:,}.",
+                code="repeated-reports-range",
+            )
         times = np.arange(reports + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.array([self._weights, self.keep, self.lie]))
@@ -206,7 +213,9 @@ class Blend:
         exact = [Fraction(share) for share in shares]
         exact[-1] = 1 - sum(exact[:-1], Fraction())
         if len(exact) != len(self.shares) or min(exact) <= 0:
-            raise UsageError("Give a share above 0 for each label; their sum is 1.")
+            raise UsageError(
+                "Give a share above 0 for each label; their sum is 1.", code="menu-shares"
+            )
         return replace(self, shares=tuple(exact))
 
     def hidden(self, told: int, n: int) -> Share:
@@ -258,7 +267,8 @@ class Blend:
         if estimator not in ESTIMATORS[2:] or not telling.any():
             raise UsageError(
                 f"An estimator of labels that are told is one of {', '.join(ESTIMATORS[1:])}, and "
-                "needs reports of a label that tells something."
+                "needs reports of a label that tells something.",
+                code="estimator-unknown",
             )
         gain, size = gain[telling], size[telling]
         said = np.array(told, float)[telling] / size
@@ -285,7 +295,10 @@ class Blend:
         if estimator == "inverse-variance":
             return self._variance(self._weights * gain, share, n)
         if estimator != "likelihood":
-            raise UsageError(f"There is no closed form of the estimator {estimator}.")
+            raise UsageError(
+                f"There is no closed form of the estimator {estimator}.",
+                code="estimator-without-closed-form",
+            )
         chance = self.lie + gain * share
         noise = chance * (1 - chance)
         certain = noise == 0
@@ -327,7 +340,9 @@ class Blend:
         """
         _require_share(share, n)
         if trials < 100:
-            raise UsageError("A simulation needs at least 100 trials.")
+            raise UsageError(
+                "A simulation needs at least 100 trials.", code="trials-fewer-than-100"
+            )
         ends = np.round(np.cumsum(self._weights) * n).astype(int)
         sizes = np.diff(ends, prepend=0)
         holders = round(share * n)
@@ -377,7 +392,10 @@ class Blend:
         """Raise UsageError where there is not a number of reports for each label."""
         _require_counts(told, n)
         if len(told) != len(self.shares):
-            raise UsageError(f"Give a number for each of the {len(self.shares)} labels.")
+            raise UsageError(
+                f"Give a number for each of the {len(self.shares)} labels.",
+                code="label-number-missing",
+            )
 
     def _variance(self, weight: NDArray[np.float64], share: float, n: int) -> float:
         """Variance of an estimate in which a label's share of named values has this weight.
@@ -464,23 +482,31 @@ def blend(
     [1.0986, 0.4055, 1.3863, 0.4055, 0.8473]
     """
     if isinstance(values, bool) or not isinstance(values, int) or values < 2:
-        raise UsageError("values must be a whole number of at least 2.")
+        raise UsageError(
+            "values must be a whole number of at least 2.", code="values-fewer-than-two"
+        )
     if (epsilons is None) == (truths is None):
-        raise UsageError("Give either epsilons or truths.")
+        raise UsageError("Give either epsilons or truths.", code="epsilons-or-truths")
     given = truths if epsilons is None else epsilons
     assert given is not None
     exact = [rational(share, "share") for share in shares]
     if not 1 <= len(exact) == len(given) <= MOST_LABELS:
-        raise UsageError(f"Give a share for each label, and at most {MOST_LABELS} labels.")
+        raise UsageError(
+            f"Give a share for each label, and at most {MOST_LABELS} labels.", code="menu-size"
+        )
     if sum(exact) != 1:
-        raise UsageError("The shares must add up to 1 exactly; write a third as 1/3.")
+        raise UsageError(
+            "The shares must add up to 1 exactly; write a third as 1/3.",
+            code="shares-do-not-add-up",
+        )
     if epsilons is None:
         keep = [_probability(truth, values) for truth in given]
         lie = [(1 - one) / (values - 1) for one in keep]
         if sum(w * (a - b) for w, a, b in zip(exact, keep, lie, strict=True)) == 0:
             raise UsageError(
                 f"On average the truth is told with probability 1/{values}, so that reports tell "
-                "nothing; change the shares or the probabilities."
+                "nothing; change the shares or the probabilities.",
+                code="menu-tells-nothing",
             )
         amounts = [_epsilon_of(a, b) for a, b in zip(keep, lie, strict=True)]
         table = np.array([[float(one) for one in keep], [float(one) for one in lie]])
@@ -491,12 +517,14 @@ def blend(
     if len({*keep}) < len(keep):
         raise UsageError(
             "Two labels answer alike: merge them and add their shares. Split labels would make the "
-            "indicator small without protecting anybody."
+            "indicator small without protecting anybody.",
+            code="labels-answer-alike",
         )
     if any(amount is not None and amount > WEAK for amount in amounts) and not allow_weak:
         raise UsageError(
             f"A local epsilon above {WEAK} protects hardly anybody; choose a smaller one, or allow "
-            "it with allow_weak (--allow-weak)."
+            "it with allow_weak (--allow-weak).",
+            code="menu-epsilon-weak",
         )
     return Blend(tuple(exact), tuple(amounts), values, *table)
 
@@ -514,7 +542,10 @@ def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[n
 def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
     """Return the probabilities of the truth and of each other value."""
     if epsilon > 700:
-        raise UsageError("A local epsilon above 700 is no protection; choose a smaller one.")
+        raise UsageError(
+            "A local epsilon above 700 is no protection; choose a smaller one.",
+            code="epsilon-no-protection",
+        )
     e = math.exp(epsilon)
     return e / (e + values - 1), 1 / (e + values - 1)
 
@@ -523,7 +554,7 @@ def _probability(value: Budget, values: int) -> Fraction:
     """Return a probability of the truth exactly, from 0 to 1."""
     truth = Fraction(0) if value in (0, "0") else rational(value, "truth")
     if truth > 1:
-        raise UsageError("A truth is a probability from 0 to 1.")
+        raise UsageError("A truth is a probability from 0 to 1.", code="truth-no-chance")
     return truth
 
 
@@ -545,11 +576,17 @@ def _require_counts(told: Sequence[int], n: Sequence[int]) -> None:
     """Raise UsageError for what are no whole numbers of reports, some of them all."""
     whole = len(told) == len(n) and all(isinstance(one, int | np.integer) for one in (*told, *n))
     if not whole or any(a < 0 or a > b for a, b in zip(told, n, strict=True)):
-        raise UsageError("Reports that name a value are whole numbers from 0 to all reports.")
+        raise UsageError(
+            "Reports that name a value are whole numbers from 0 to all reports.",
+            code="ones-out-of-range",
+        )
     if sum(n) < 2:
-        raise UsageError("An estimate needs at least 2 reports.")
+        raise UsageError("An estimate needs at least 2 reports.", code="reports-fewer-than-two")
 
 
 def _require_share(share: float, n: int) -> None:
     if not 0 <= share <= 1 or n < 2:
-        raise UsageError("A variance is that of a share from 0 to 1 of at least 2 devices.")
+        raise UsageError(
+            "A variance is that of a share from 0 to 1 of at least 2 devices.",
+            code="variance-out-of-range",
+        )

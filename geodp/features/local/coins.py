@@ -154,7 +154,7 @@ class Coins:
     def _unit(self) -> int:
         held = self.ahead(1)
         if not held.size:
-            raise UsageError("The fixed bits are used up; give more of them.")
+            raise UsageError("The fixed bits are used up; give more of them.", code="bits-used-up")
         unit = int(held[0])
         self.use(1)
         return unit
@@ -185,7 +185,9 @@ class Coins:
             self.use(used)
             if reached == done:  # one tie after the other, or very many numbers drawn again
                 if unit.size < wanted and digits >= CERTAIN:
-                    raise UsageError("The fixed bits are used up; give more of them.")
+                    raise UsageError(
+                        "The fixed bits are used up; give more of them.", code="bits-used-up"
+                    )
                 digits, units, most = 2 * digits, 2 * units, 2 * most
             done = reached
 

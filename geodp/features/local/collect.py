@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.features.local.coins import Coins
 from geodp.features.local.files.reports import read_reports, row_of
 from geodp.features.local.files.sums import read_sums, write_sums
@@ -26,6 +26,7 @@ from geodp.kernels.pyramid.shares import share
 from geodp.privacy.reports import LocalReports
 from geodp.release.outline import outline
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import IntArray, ReportArray
 
@@ -38,9 +39,10 @@ MOST_SPREAD = 1 << 26
 PIECE = 1 << 20
 """Reports of an array that are added up together."""
 
-OUTSIDE = (
+OUTSIDE = Rule(
+    "device-outside-domain",
     "The cell lies outside the domain of the round; a device there sends nothing, for a report "
-    "from another cell would tell."
+    "from another cell would tell.",
 )
 
 
@@ -58,6 +60,8 @@ class Sums:
         reports in another order or form of file, see :class:`_Content`.
     """
 
+    __repr__ = one_line
+
     round: Round
     state: TreeState
     files: tuple[str, ...] = ()
@@ -70,12 +74,16 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         """Return the sums of both; UsageError for another round or a file that is in both."""
         if self.round.digest != other.round.digest:
-            raise UsageError("Sums of different rounds do not add up; publish each by itself.")
+            raise UsageError(
+                "Sums of different rounds do not add up; publish each by itself.",
+                code="sums-of-other-round",
+            )
         files = sorted([*self.files, *other.files])
         if len(set(files)) < len(files):
             raise UsageError(
                 "Exactly these reports were added up already; give each file or sums once, and put "
-                "files of a few reports, which may agree by chance, together in one."
+                "files of a few reports, which may agree by chance, together in one.",
+                code="reports-added-twice",
             )
         return Sums(self.round, self.state + other.state, tuple(files))
 
@@ -99,13 +107,21 @@ class Sums:
         said, arrays = read_sums(Path(path))
         found, files = Round.from_json(said.get("round"), Path(path).name), said.get("files")
         if not isinstance(files, list) or not all(map(_is_digest, files)):
-            raise InputError("The sums do not say of which files they are.", file=Path(path).name)
+            raise InputError(
+                "The sums do not say of which files they are.",
+                file=Path(path).name,
+                code="sums-without-files",
+            )
         if len(set(files)) < len(files):
-            raise InputError("The sums have a file twice; add it up once.", file=Path(path).name)
+            raise InputError(
+                "The sums have a file twice; add it up once.",
+                file=Path(path).name,
+                code="sums-file-twice",
+            )
         try:
             state = restore_state(found.oracles, arrays)
         except UsageError as error:
-            raise InputError(str(error), file=Path(path).name) from None
+            raise InputError(str(error), file=Path(path).name, code=error.code) from None
         return cls(found, state, tuple(files))
 
 
@@ -165,7 +181,10 @@ def _index_of(round_: Round, cells: Any) -> IntArray:
     if given.dtype.kind in "iu" and given.ndim == 2 and given.shape[0] == 2:
         return given.astype(np.int64)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "UO"):
-        raise UsageError("Cells are given as a list of codes, or as rows and columns: int[2, n].")
+        raise UsageError(
+            "Cells are given as a list of codes, or as rows and columns: int[2, n].",
+            code="cells-form",
+        )
     return np.stack(parse_codes(round_.grid.places[0], given.astype(object)))
 
 
@@ -220,7 +239,7 @@ def aggregate(
             try:
                 found += Sums.read(path) if path.suffix == ".sums" else _read(round_, path)
             except UsageError as error:
-                raise InputError(str(error), file=path.name) from None
+                raise InputError(str(error), file=path.name, code=error.code) from None
         progress.advance()
     return found
 
@@ -306,14 +325,18 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     50000
     """
     if sums.round.digest != round_.digest:
-        raise UsageError("These are the sums of another round; publish them with their own.")
+        raise UsageError(
+            "These are the sums of another round; publish them with their own.",
+            code="sums-of-wrong-round",
+        )
     event = round_.event(sums.reports)
     grid, method = round_.coarse.grid, round_.protocol
     if sums.reports < FEWEST:
         error = outline(grid, method, round_.event(FEWEST), None).standard_error()
         raise UsageError(
             f"A release needs at least {FEWEST:,} reports, and there are {sums.reports:,}: even of "
-            f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them."
+            f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them.",
+            code="reports-too-few",
         )
     table = method.refine(grid, event, sums.state)
     if spread:
@@ -328,7 +351,8 @@ def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> R
     stride = prod(grid.order.radices[round_.depth :])
     if table.key.size * stride > MOST_SPREAD:
         raise UsageError(
-            f"Blocks are spread over at most {MOST_SPREAD:,} cells; publish them as they are."
+            f"Blocks are spread over at most {MOST_SPREAD:,} cells; publish them as they are.",
+            code="spread-too-wide",
         )
     key = np.repeat(table.key * np.uint64(stride), stride)
     key += np.tile(np.arange(stride, dtype=np.uint64), table.key.size)

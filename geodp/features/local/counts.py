@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.local import clamping
 from geodp.features.local.coins import Coins
 from geodp.features.local.kernels import local_tree as kernels
@@ -76,7 +76,7 @@ class Counts(Protocol):
 
     def __post_init__(self) -> None:
         if self.passes not in (1, 2):
-            raise UsageError("counts:passes is 1 or 2.")
+            raise UsageError("counts:passes is 1 or 2.", code="counts-passes")
         steps_of(self.chain, self.name)
 
     def unsupported(self, grid: Grid) -> str | None:
@@ -84,9 +84,10 @@ class Counts(Protocol):
         if (refusal := super().unsupported(grid)) is not None:
             return refusal
         if self.chain and sum(steps_of(self.chain, self.name)) != len(grid.order.radices):
-            return (
+            return Rule(
+                "counts-chain",
                 f"counts:chain must add up to the {len(grid.order.radices)} digits of a key of "
-                "the release."
+                "the release.",
             )
         return None
 
@@ -115,11 +116,17 @@ class Counts(Protocol):
             if self.oracle == "auto":
                 name = choose_oracle(cells, min(epsilon, Fraction(WEAK_EPSILON))).name
             elif (name := self.oracle) not in ORACLES:
-                raise UsageError(f"counts:oracle must be auto or one of: {', '.join(ORACLES)}.")
+                raise UsageError(
+                    f"counts:oracle must be auto or one of: {', '.join(ORACLES)}.",
+                    code="counts-oracle-unknown",
+                )
             found.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon)))
             kind = found[-1].report_type
             if any(kind[field].kind != "u" for field in kind.names or ()):
-                raise UsageError(f"counts:oracle={name} sends no short report; choose another.")
+                raise UsageError(
+                    f"counts:oracle={name} sends no short report; choose another.",
+                    code="counts-oracle-long",
+                )
         return tuple(found)
 
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
@@ -155,7 +162,10 @@ class Counts(Protocol):
     def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
         """Return the state of reports; CodeError where one is none of this tree."""
         if reports.dtype != self.report_type(oracles):
-            raise UsageError("The reports have other fields than those of the round.")
+            raise UsageError(
+                "The reports have other fields than those of the round.",
+                code="report-fields-differ",
+            )
         level = reports["level"]
         known = f"below the {len(oracles)} levels of the round"
         require_fitting(level < len(oracles), oracles[0], "level", known)

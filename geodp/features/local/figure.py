@@ -53,9 +53,13 @@ def plot_menu(
     Raises UsageError where Matplotlib is not installed, or for a menu of one label.
     """
     if len(menu.shares) < 2:
-        raise UsageError("A picture compares labels; give a menu of at least two.")
+        raise UsageError(
+            "A picture compares labels; give a menu of at least two.", code="picture-of-one-label"
+        )
     if not 2 <= devices <= MOST_DEVICES:
-        raise UsageError(f"A picture simulates from 2 to {MOST_DEVICES:,} devices.")
+        raise UsageError(
+            f"A picture simulates from 2 to {MOST_DEVICES:,} devices.", code="picture-devices-range"
+        )
     with draw_figure((11.4, 3.9), file, form) as figure:
         axes = figure.subplots(1, 3)
         figure.subplots_adjust(left=0.05, right=0.985, top=0.78, bottom=0.14, wspace=0.22)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.errors import GeodpError, OutputError, UsageError
+from geodp.errors import GeodpError, OutputError, Rule, UsageError
 from geodp.features.local.round import Round, read_round
 from geodp.io.folder.disk import hold
 from geodp.io.folder.whole import hide, remove_drafts, require_absent, write_whole
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "geodp-round-opening-1"
 
-THERE = "{} exists; a round's file is never replaced, choose a new one."
+THERE = Rule("round-file-exists", "{} exists; a round's file is never replaced, choose a new one.")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ def take_name(
 def _hold(place: Path, path: Path) -> Iterator[None]:
     """Hold the note; UsageError where another run does so, or has just completed its round."""
     busy = UsageError(
-        f"Another run opens a round at {path}; a round's file is never replaced, choose a new one."
+        f"Another run opens a round at {path}; a round's file is never replaced, choose a new one.",
+        code="round-being-opened",
     )
     with ExitStack() as stack:
         try:
@@ -106,7 +107,9 @@ def _hold(place: Path, path: Path) -> Iterator[None]:
         except (BlockingIOError, FileNotFoundError):
             raise busy from None
         except OSError as error:
-            raise OutputError(f"{place} cannot be read ({error.strerror}).") from None
+            raise OutputError(
+                f"{place} cannot be read ({error.strerror}).", code="round-unreadable"
+            ) from None
         if not place.exists():
             raise busy
         yield
@@ -117,7 +120,9 @@ def _remove(place: Path) -> None:
     try:
         place.unlink()
     except OSError as error:
-        raise OutputError(f"{place} cannot be removed ({error.strerror}).") from None
+        raise OutputError(
+            f"{place} cannot be removed ({error.strerror}).", code="round-not-removable"
+        ) from None
 
 
 def _write_note(place: Path, note: Note) -> None:
@@ -136,7 +141,8 @@ def _read_note(place: Path) -> Note:
         pass
     raise UsageError(
         f"{place} cannot be read back, which says what an interrupted run has charged; restore it, "
-        "or remove it to give that round up."
+        "or remove it to give that round up.",
+        code="round-not-read-back",
     )
 
 
@@ -162,7 +168,8 @@ def _require_same(
     if not charged or replace(found, id=note.round.id) != note.round:
         raise UsageError(
             f"An interrupted round, which may have been charged, waits in {place}: repeat its "
-            "command, which then costs nothing, or remove that file to give it up."
+            "command, which then costs nothing, or remove that file to give it up.",
+            code="round-interrupted",
         )
 
 

@@ -71,7 +71,9 @@ def open_round(
     (64, 64)
     """
     if (ledger is None) != (dataset is None):
-        raise UsageError("A ledger and the name of a data set in it go together.")
+        raise UsageError(
+            "A ledger and the name of a data set in it go together.", code="ledger-needs-dataset"
+        )
     found = Round(
         plan.grid,
         plan.depth,
@@ -97,7 +99,8 @@ def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
     if account.unit != spent.unit:
         raise UsageError(
             f"The ledger protects one {account.unit} of {account.name}, and this round one "
-            f"{spent.unit}; budgets of different units do not add up."
+            f"{spent.unit}; budgets of different units do not add up.",
+            code="unit-differs-from-ledger",
         )
     charge: Charge = ledger.charge_round(
         dataset,
@@ -131,7 +134,8 @@ def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path)
             raise
         raise OutputError(
             f"{error} The ledger was charged, and that stays: the same command completes the round "
-            "and costs nothing."
+            "and costs nothing.",
+            code="round-charged-unwritten",
         ) from None
     return charged
 

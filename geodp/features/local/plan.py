@@ -16,7 +16,7 @@ from typing import Any
 
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.resolution import resolution_limit
-from geodp.errors import GeodpError, InputError, UsageError
+from geodp.errors import GeodpError, InputError, Rule, UsageError
 from geodp.features.local.collect import FEWEST
 from geodp.features.local.protocols import protocol as find_protocol
 from geodp.features.local.round import Round
@@ -28,6 +28,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.neighbours import canonical_unit
 from geodp.privacy.reports import LocalReports
+from geodp.reprs import one_line
 from geodp.table.plain import read_plain
 from geodp.table.stated.domain import StatedDomain
 
@@ -70,6 +71,8 @@ class LocalPlan:
     allow_weak : bool
         Take an epsilon above 16.
     """
+
+    __repr__ = one_line
 
     grid: Grid
     depth: int
@@ -239,13 +242,19 @@ def plan(
         found = of_depth(depth, own or _suit(grid, depth))
         found.round  # noqa: B018  what is wrong with it shows here
         return found
-    best, refused = None, "The grid has no coarser squares of cells to ask about; give a depth."
+    best, refused = (
+        None,
+        Rule(
+            "round-needs-depth",
+            "The grid has no coarser squares of cells to ask about; give a depth.",
+        ),
+    )
     for candidate in _depths(grid):
         found = of_depth(candidate, own or _suit(grid, candidate))
         try:
             limit = DENSER * n / found.released.size
         except UsageError as error:  # a chain or weights of another depth
-            refused = str(error)
+            refused = Rule(error.code, str(error))
             continue
         if best is not None and found.errors[-1].standard_error > limit:
             break
@@ -260,7 +269,8 @@ def _require_map(grid: Grid) -> None:
     if grid.plain_map is None or not grid.domain.is_box:
         raise UsageError(
             "A round asks devices about one map, in Morton order or that of official areas: leave "
-            "out mask, attributes, regions and pairs."
+            "out mask, attributes, regions and pairs.",
+            code="round-needs-plain-map",
         )
 
 
@@ -301,7 +311,8 @@ def _devices(devices: object) -> int:
     if not number or not FEWEST <= devices <= MOST_DEVICES or devices % 1:  # type: ignore[operator]
         raise UsageError(
             "devices is how many reports are expected, a whole number: at least "
-            f"{FEWEST:,}, at most 2**40."
+            f"{FEWEST:,}, at most 2**40.",
+            code="devices-out-of-range",
         )
     return int(devices)  # type: ignore[call-overload, no-any-return]
 
@@ -309,7 +320,10 @@ def _devices(devices: object) -> int:
 def _period(period: object) -> str:
     if isinstance(period, str) and period.strip() and period.isprintable() and len(period) <= 200:
         return " ".join(period.split())
-    raise UsageError("period says how long a device waits until its next report: day, week ...")
+    raise UsageError(
+        "period says how long a device waits until its next report: day, week ...",
+        code="period-in-words",
+    )
 
 
 def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
@@ -322,7 +336,10 @@ def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
     """
     file = Path(path)
     require_regular(file)
-    wrong = InputError(f"{file.name} is no plan of a round; geodp local plan writes one.")
+    wrong = InputError(
+        f"{file.name} is no plan of a round; geodp local plan writes one.",
+        code="plan-of-round-expected",
+    )
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
         domain = read_plain(StatedDomain, parse_json(found.pop("domain").encode()), "domain")
@@ -333,10 +350,12 @@ def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
             raise wrong
         return plan(grid_of(domain), **found)
     except OSError as error:
-        raise InputError(f"{file.name} cannot be read ({error.strerror}).") from None
+        raise InputError(
+            f"{file.name} cannot be read ({error.strerror}).", code="plan-of-round-unreadable"
+        ) from None
     except InputError:
         raise
     except GeodpError as error:
-        raise InputError(f"{file.name}: {error}") from None
+        raise InputError(f"{file.name}: {error}", code=error.code) from None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise wrong from None

@@ -19,5 +19,7 @@ def protocol(chosen: str) -> Protocol:
     """
     name, _, settings = str(chosen).partition(":")
     if name not in PROTOCOLS:
-        raise UsageError(f"protocol must be one of: {', '.join(PROTOCOLS)}.")
+        raise UsageError(
+            f"protocol must be one of: {', '.join(PROTOCOLS)}.", code="protocol-unknown"
+        )
     return PROTOCOLS[name].with_settings(settings)

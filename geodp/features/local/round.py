@@ -25,6 +25,7 @@ from geodp.grid.grid import Grid
 from geodp.io.opening import read_json
 from geodp.io.verify.readback import grid_of
 from geodp.privacy.reports import LocalReports
+from geodp.reprs import one_line
 from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import Least, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
@@ -139,6 +140,8 @@ class Round:
         Settings that do not go together.
     """
 
+    __repr__ = one_line
+
     grid: Grid
     depth: int
     protocol: Protocol
@@ -155,10 +158,15 @@ class Round:
         if refusal := self.protocol.unsupported(self.coarse.grid):
             raise UsageError(refusal)
         if self.protocol.spread:
-            raise UsageError("Blocks are spread when they are published, not by a round.")
+            raise UsageError(
+                "Blocks are spread when they are published, not by a round.",
+                code="round-not-spread",
+            )
         self.protocol.levels(self.coarse.grid)  # refuses weights of another depth
         if not self.oracles:
-            raise UsageError("A round asks devices about one level at least.")
+            raise UsageError(
+                "A round asks devices about one level at least.", code="round-without-levels"
+            )
 
     @cached_property
     def coarse(self) -> Coarsening:
@@ -247,12 +255,15 @@ class Round:
             )
             agrees = replace(found.stated, software=said.software) == said
         except (VerificationError, UsageError, ArithmeticError) as error:
-            raise InputError(f"This is no round that geodp can read: {error}", file=where) from None
+            raise InputError(
+                f"This is no round that geodp can read: {error}", file=where, code="round-broken"
+            ) from None
         text = json.dumps(given, sort_keys=True, ensure_ascii=True)
         if digest != hashlib.sha256(text.encode()).hexdigest() or not agrees:
             raise InputError(
                 "The round's file was changed, or is of another version of its protocol.",
                 file=where,
+                code="round-changed",
             )
         found.__dict__["stated"] = said  # with the software that opened it
         return found
@@ -285,5 +296,7 @@ def read_round(path: str | Path) -> Round:
     except InputError:
         raise
     except (OSError, ValueError) as error:
-        raise InputError(f"The file is not readable as JSON: {error}.", file=str(path)) from None
+        raise InputError(
+            f"The file is not readable as JSON: {error}.", file=str(path), code="round-not-json"
+        ) from None
     return Round.from_json(plain, Path(path).name)

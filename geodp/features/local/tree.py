@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.local.coins import Coins
 from geodp.features.local.oracles.base import WEAK_EPSILON, Oracle
 from geodp.features.local.oracles.state import MOST_REPORTS, State, too_many
@@ -89,7 +89,9 @@ class TreeState:
     def __add__(self, other: TreeState) -> TreeState:
         """Return the state of both; UsageError for reports about something else."""
         if len(self.states) != len(other.states):
-            raise UsageError("States of different protocols do not add up.")
+            raise UsageError(
+                "States of different protocols do not add up.", code="states-of-other-protocols"
+            )
         pairs = zip(self.states, other.states, strict=True)
         return TreeState(tuple(one + another for one, another in pairs))
 
@@ -162,12 +164,15 @@ class Protocol(Method[LocalReports]):
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
         if grid.plain_map is None or not grid.order.follows_map:
-            return (
+            return Rule(
+                "round-needs-plain-order",
                 f"{self.name} asks devices about one map without attributes, in Morton order or "
-                "that of official areas; choose such a grid."
+                "that of official areas; choose such a grid.",
             )
         if not 1 <= grid.bits <= MOST_BITS:
-            return f"{self.name} takes 2 to 2**{MOST_BITS} cells; choose another grid."
+            return Rule(
+                "round-cells", f"{self.name} takes 2 to 2**{MOST_BITS} cells; choose another grid."
+            )
         return None
 
     @abstractmethod
@@ -211,7 +216,10 @@ def restore_state(oracles: tuple[Oracle, ...], arrays: Mapping[str, NDArray[Any]
     for name, array in arrays.items():
         number, _, own = name.partition(".")
         if not number.isdecimal() or int(number) >= len(parts):
-            raise UsageError("The state has other parts than this round; aggregate again.")
+            raise UsageError(
+                "The state has other parts than this round; aggregate again.",
+                code="state-parts-differ",
+            )
         parts[int(number)][own] = array
     pairs = zip(oracles, parts, strict=True)
     return TreeState(tuple(State.of_arrays(oracle, part) for oracle, part in pairs))
@@ -229,11 +237,15 @@ def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
     if len(parts) != levels or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise UsageError(
             f"{name}:weights is written as a whole number above 0 for each of the {levels} levels, "
-            "such as 2-1-1."
+            "such as 2-1-1.",
+            code="weights-form",
         )
     weights = tuple(int(part) for part in parts)
     if sum(weights) >= 1 << 32:
-        raise UsageError(f"{name}:weights add up to less than 2**32; choose smaller ones.")
+        raise UsageError(
+            f"{name}:weights add up to less than 2**32; choose smaller ones.",
+            code="weights-too-large",
+        )
     return weights
 
 

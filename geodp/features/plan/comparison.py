@@ -13,6 +13,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class Comparison:
     refused : dict of str to str
         Methods that cannot take the grid or the budget, and why.
     """
+
+    __repr__ = one_line
 
     plans: tuple[Plan, ...]
     refused: dict[str, str]
@@ -66,15 +69,7 @@ def compare(
     >>> {name: round(error, 1) for name, error in found.table()[64].items()}
     {'pyramid': 8.3, 'topdown': 10.6}
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     plans: dict[str, Plan] = {}
     refused = {}
@@ -86,5 +81,7 @@ def compare(
         else:
             plans[one.name] = one
     if not plans:
-        raise UsageError("; ".join(f"{name}: {why}" for name, why in refused.items()))
+        raise UsageError(
+            "; ".join(f"{name}: {why}" for name, why in refused.items()), code="methods-refused"
+        )
     return Comparison(tuple(plans.values()), refused)

@@ -22,6 +22,7 @@ from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
@@ -59,6 +60,8 @@ class Dominance:
     words : str
         What was simulated.
     """
+
+    __repr__ = one_line
 
     plan: Plan
     ratios: dict[int, float]
@@ -162,20 +165,15 @@ def dominate(
     >>> round(found.largest, 2)
     0.79
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     named = isinstance(other, str | Mechanism)
     often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
     if often < 0 or (releases and not named):
-        raise UsageError("Releases are simulated of a method that is named; 0 or more.")
+        raise UsageError(
+            "Releases are simulated of a method that is named; 0 or more.",
+            code="simulated-method-missing",
+        )
     row = _row_of(planner, other)
     found = Dominance(planner.plan("pyramid"), {})
     if row is not None:
@@ -183,7 +181,10 @@ def dominate(
         found = Dominance(chosen, _ratios(chosen, row))
     if not (named and often):
         if row is None:
-            raise UsageError(f"{other} has no closed form on this grid: it must be simulated.")
+            raise UsageError(
+                f"{other} has no closed form on this grid: it must be simulated.",
+                code="no-closed-form-on-grid",
+            )
         return found
     assert isinstance(other, str | Mechanism)
     proxy = Proxy.of(grid, prior, planner.terms.people)
@@ -214,7 +215,10 @@ class Contest:
         groups = [group for one in simulation.families for group in one.groups]
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
         if not enough.any():
-            raise UsageError("The grid is too small to simulate; take more releases, or 0.")
+            raise UsageError(
+                "The grid is too small to simulate; take more releases, or 0.",
+                code="grid-too-small-to-simulate",
+            )
         tried = range(self.releases)
         theirs = simulation.run(self.other.method, self.other.event, tried)
 
@@ -265,12 +269,13 @@ def _row_of(
         return row if theirs.blocks else None
     numbers = np.asarray(other, np.float64)
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise UsageError("A row to dominate is standard errors above 0.")
+        raise UsageError("A row to dominate is standard errors above 0.", code="row-not-positive")
     step = {digits + 1: 1, digits // 2 + 1: 2}.get(numbers.size)
     if step is None:
         raise UsageError(
             f"A row for this grid has {digits + 1} standard errors (blocks of 1, 2, 4 ... "
-            f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
+            f"cells) or {digits // 2 + 1} (1, 4, 16 ...).",
+            code="row-length",
         )
     row[::step] = numbers
     return row

@@ -8,6 +8,7 @@ small ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite, log, pi
@@ -17,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, require_library
+from geodp.errors import Rule, UsageError, require_library
 from geodp.features.plan.areas import nodes_of
 from geodp.features.plan.islands import draw_islands
 from geodp.features.plan.regions import (
@@ -32,6 +33,7 @@ from geodp.features.plan.regions import (
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
+from geodp.reprs import one_line
 from geodp.table.proxy import Proxy
 
 REGIONS = 200
@@ -50,8 +52,8 @@ SEED = 20201001
 
 KM2 = "km2"
 
-FILE, ISLANDS = "file", "islands"
-"""The families of the polygons of a file, and of settlements that stand alone."""
+ISLANDS = "islands"
+"""The family of settlements that stand alone."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class Objective:
     weight : float
         Above 0.
     size : str
-        Of ``polygons``: an area such as ``"10km2"``, or cells such as ``"64"``; of ``file``: a
-        path to polygons. Else empty.
+        Of ``polygons``: an area such as ``"10km2"``, cells such as ``"64"``, or the path of a file
+        of polygons. Else empty.
     """
 
     family: str
@@ -74,16 +76,28 @@ class Objective:
     size: str = ""
 
     def __post_init__(self) -> None:
-        if self.family not in (*FAMILIES, FILE):
-            raise UsageError(f"Families of regions are {', '.join((*FAMILIES, FILE))}.")
+        if self.family not in FAMILIES:
+            raise UsageError(
+                f"Families of regions are {', '.join(FAMILIES)}.", code="region-family-unknown"
+            )
         if not (isfinite(self.weight) and self.weight > 0):
-            raise UsageError(f"The weight of {self.family} is a number above 0.")
-        if bool(self.size) and self.family not in ("polygons", FILE):
-            raise UsageError(f"{self.family} takes no size.")
-        if self.family == FILE and not self.size:
-            raise UsageError("file: names a file of polygons, such as file:districts.geojson=2.")
-        if self.family == "polygons" and self.size:
+            raise UsageError(
+                f"The weight of {self.family} is a number above 0.", code="family-weight"
+            )
+        if self.size and self.family != "polygons":
+            raise UsageError(f"{self.family} takes no size.", code="family-without-size")
+        if self.size and not self.file:
             _size_of(self.size)
+
+    @property
+    def file(self) -> str:
+        """Path of a file of polygons; empty where they are drawn."""
+        return self.size if Path(self.size).suffix and not _is_number(self.size) else ""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its regions are made up where an office has regions of its own."""
+        return self.family in ("municipalities", "polygons") and not self.file
 
     @property
     def name(self) -> str:
@@ -109,32 +123,38 @@ class Objectives:
     [('municipalities', 3.0), ('cells', 1.0), ('polygons:10km2', 1.0)]
     """
 
+    __repr__ = one_line
+
     families: tuple[Objective, ...]
     relative: bool = False
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.families]
         if not names or len(set(names)) < len(names):
-            raise UsageError("Objectives name one family of regions or more, each once.")
+            raise UsageError(
+                "Objectives name one family of regions or more, each once.",
+                code="families-repeated",
+            )
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``FAMILY=WEIGHT`` with commas between, and ``relative`` among them."""
+        """Read ``FAMILY`` or ``FAMILY=WEIGHT`` with commas between, ``relative`` among them."""
         found, relative = [], False
         for part in (piece.strip() for piece in text.split(",")):
             if part == "relative" and not relative:
                 relative = True
                 continue
-            name, equals, weight = part.rpartition("=")
+            name, _, weight = part.partition("=") if "=" in part else (part, "", "1")
             family, _, size = name.partition(":")
             try:
-                number = float(weight) if equals else inf
+                number = float(weight)
             except ValueError:
                 number = inf
             if not isfinite(number):
                 raise UsageError(
-                    "Objectives are written FAMILY=WEIGHT with commas between, such as "
-                    "municipalities=3,cells=1,polygons:10km2=1,relative."
+                    "Objectives are written FAMILY or FAMILY=WEIGHT with commas between, such as "
+                    "municipalities=3,cells,polygons:10km2,relative.",
+                    code="objectives-form",
                 )
             found.append(Objective(family, number, size))
         return cls(tuple(found), relative)
@@ -185,13 +205,16 @@ def draw_families(
     """
     found = []
     for one in objectives.families:
-        if one.family == FILE:
-            polygons = (shapes or {}).get(one.size)
+        if one.file:
+            polygons = (shapes or {}).get(one.file)
             if polygons is None:
-                raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
+                raise UsageError(
+                    f"The polygons of {Path(one.file).name} are not given.",
+                    code="polygons-missing",
+                )
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
-            words = f"{len(regions)} polygons of {Path(one.size).name}"
+            words = f"{len(regions)} polygons of {Path(one.file).name}"
         else:
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
             groups, words = FAMILIES[one.family](one, grid, proxy, random)
@@ -224,7 +247,9 @@ def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator
             Blocks(name, digits) for name, digits in nodes
         ), "published areas, which are levels of the order"
     if not grid.maps.areas:
-        raise UsageError("areas need a grid of a code system, or of regions.")
+        raise UsageError(
+            "areas need a grid of a code system, or of regions.", code="areas-need-codes"
+        )
     place = grid.places[0]
     key, groups = _all_cells(grid, proxy), []
     row, col = grid.decode(key)[:2]
@@ -258,7 +283,9 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
         if one.size.endswith(KM2):
             cells /= _km2_of_cell(grid)
         if cells < 1:
-            raise UsageError(f"Polygons of {one.size} are smaller than a cell.")
+            raise UsageError(
+                f"Polygons of {one.size} are smaller than a cell.", code="polygons-below-cell"
+            )
         ranges = ((cells, cells),)
     groups = []
     for low, high in ranges:
@@ -282,7 +309,9 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
 def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
     _require_map(grid, one)
     if grid.shape[0] * grid.shape[1] > MOST_MAP:
-        raise UsageError("rectangles are drawn on maps of at most 2**25 cells.")
+        raise UsageError(
+            "rectangles are drawn on maps of at most 2**25 cells.", code="rectangles-map-too-large"
+        )
     size = np.array(grid.shape[:2])[:, None, None]
     corner = random.integers(0, size, (2, REGIONS, 2))
     boxes = Boxes(one.name, corner.min(axis=2), corner.max(axis=2) + 1)
@@ -306,7 +335,7 @@ FAMILIES: dict[str, Draw] = {
 
 
 def _require_map(grid: Grid, one: Objective) -> None:
-    grid.require_map(f"{one.family} need a grid of one map.")
+    grid.require_map(Rule("families-need-one-map", f"{one.family} need a grid of one map."))
 
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
@@ -324,7 +353,10 @@ def _people_of_map(grid: Grid, proxy: Proxy) -> tuple[NDArray[np.int64], NDArray
     row, col = grid.decode(proxy.table.key)[:2]
     number, inverse = np.unique(row * grid.shape[1] + col, return_inverse=True)
     if not number.size:
-        raise UsageError("There is nobody on the public map, so no place to draw regions at.")
+        raise UsageError(
+            "There is nobody on the public map, so no place to draw regions at.",
+            code="public-map-empty",
+        )
     people = np.bincount(inverse.reshape(-1), proxy.table.count).astype(np.float64)
     return np.array(np.divmod(number, grid.shape[1])), people
 
@@ -359,14 +391,25 @@ def _size_of(text: str) -> float:
     except ValueError:
         number = 0.0
     if not (isfinite(number) and number > 0):
-        raise UsageError("Polygons are of an area such as 10km2, or of cells such as 64.")
+        raise UsageError(
+            "Polygons are of an area such as 10km2, of cells such as 64, or of a file such as "
+            "districts.geojson.",
+            code="polygons-size-form",
+        )
     return number
+
+
+def _is_number(text: str) -> bool:
+    """Whether a size is a number of cells or of square kilometres."""
+    return re.fullmatch(r"[-+.0-9e]+", text.removesuffix(KM2)) is not None
 
 
 def _km2_of_cell(grid: Grid) -> float:
     """Return the area of a cell in the middle of the map."""
     place = grid.places[0]
     if place.transform is None or place.crs is None:
-        raise UsageError("Polygons in km2 need a grid with a place on the Earth.")
+        raise UsageError(
+            "Polygons in km2 need a grid with a place on the Earth.", code="polygons-km2-need-earth"
+        )
     wide, high = cell_size(place)
     return float(wide * high)

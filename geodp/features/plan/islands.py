@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import Rule
 from geodp.features.plan.regions import CellSets, Settlements
 from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.counts import CountTable
@@ -39,7 +40,9 @@ def draw_islands(
         A grid with attributes or of several maps.
     """
     grid = towns.grid
-    grid.require_plain_map("islands need a grid of one map without attributes.")
+    grid.require_plain_map(
+        Rule("islands-need-plain-map", "islands need a grid of one map without attributes.")
+    )
     nobody = CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
     groups: list[Settlements] = []
     for others, where in ((towns, ""), (nobody, " and nobody else")):

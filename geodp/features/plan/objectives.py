@@ -71,16 +71,8 @@ def optimise(
     [5.5, 5.5]
     """
     if bool(weights) == bool(targets):
-        raise UsageError("Give either weights or targets.")
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+        raise UsageError("Give either weights or targets.", code="weights-or-targets")
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     width = planner.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
@@ -113,7 +105,9 @@ def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
     found = np.full(len(cells), inf)
     for wish, value in wishes.items():
         if not (isfinite(value) and value > 0):
-            raise UsageError("Weights and margins are numbers above 0.")
+            raise UsageError(
+                "Weights and margins are numbers above 0.", code="weights-not-positive"
+            )
         if wish in nodes:
             found[nodes[str(wish)]] = value
         elif wish in cells:
@@ -122,6 +116,7 @@ def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
             named = f", or {', '.join(name for name in nodes if ':' in name)}" if nodes else ""
             raise UsageError(
                 f"The tree of this grid has no node called {wish}: give a block of "
-                f"{', '.join(map(str, cells[:-6:-1]))} ... cells{named}."
+                f"{', '.join(map(str, cells[:-6:-1]))} ... cells{named}.",
+                code="tree-without-node",
             )
     return found

@@ -41,6 +41,9 @@ MOST_KEYS = 1 << 20
 WIDE = 256
 """Children of a node above which clamping was measured to add to the errors of parts of it."""
 
+LIVED_IN = 1 / 5
+"""Share of the cells that people live on at least, on a census mesh of land."""
+
 NODE, CELL = 3e-7, 1e-7
 """Seconds for a visited node of a sparse method, and for a cell of one that visits all."""
 
@@ -70,6 +73,9 @@ class Plan:
     event: Measurement
     wanted: Mapping[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Plan({self.name}, {self.event.loss}, {self.grid!r})"
 
     @property
     def name(self) -> str:
@@ -180,19 +186,22 @@ class Plan:
     def smallest(self, population: float, percent: float) -> Planned | None:
         """Find the smallest block or area whose 95 % margin is within so many % of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
-            raise UsageError("A population and a percentage are numbers above 0.")
+            raise UsageError(
+                "A population and a percentage are numbers above 0.", code="population-not-positive"
+            )
         most = population * percent / 100 / Z
         fine = [area for area in (*self.areas, *self.blocks) if area.at_most(most)]
         return min(fine, key=lambda area: area.cells, default=None)
 
     @property
     def output_cells(self) -> tuple[int, int] | None:
-        """Fewest and most cells of the output, roughly, if people live as censuses tell or evenly.
+        """Fewest and most cells of the output, if people live on a fifth of the cells, or evenly.
 
         A method that visits every cell publishes them all. A sparse one prunes what lies below
-        the noise. Of people who live in few cells it leaves about one cell for every ten noise
-        scales; of people who are spread below the noise one for every two scales by the number of
-        levels that share them out. None without a guess of the people.
+        the noise. Of people who live in few cells it leaves at least one cell for every ten noise
+        scales, as long as these are few beside the cells that are lived in; of people who are
+        spread below the noise at most one for every two scales by the number of levels that share
+        them out. None without a guess of the people.
         """
         n = self.grid.size
         if not self._sparse:
@@ -202,7 +211,8 @@ class Plan:
         error = self.blocks[0].standard_error if self.blocks else None
         scale = max(1.0, self.event.width() if error is None else error / sqrt(2))
         depth = 1 if self._tree is None else len(self._tree.fanouts)
-        few, many = (self.people / scale * part for part in (1 / 10, depth / 2))
+        scales = self.people / scale
+        few, many = scales / (10 + scales / (LIVED_IN * n)), scales * depth / 2
         return min(n, 1 + int(few)), min(n, 1 + int(many))
 
     @property
@@ -362,15 +372,7 @@ def plan(
     >>> found.smallest(5000, 1.3).cells
     1
     """
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     return Planner(grid, terms, regions).plan(method)
 
 

@@ -79,7 +79,10 @@ class Purpose:
         every = [group.squares(grid) for group in groups]
         some = [i for i, squares in enumerate(every) if squares is not None]
         if not some:
-            raise UsageError("None of these families has a closed form on this grid.")
+            raise UsageError(
+                "None of these families has a closed form on this grid.",
+                code="families-without-closed-form",
+            )
         weights = weights_of(self.families)[some]
         squares = np.array([every[i] for i in some])
         radices = grid.order.radices
@@ -224,21 +227,15 @@ def serve(
     True
     """
     if releases < 0:
-        raise UsageError("The number of releases is 0 or more.")
+        raise UsageError("The number of releases is 0 or more.", code="releases-negative")
     asked = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
     if not releases and any(one.family == ISLANDS for one in asked.families):
         raise UsageError(
-            "What islands lose is known by simulation only: ask for 1 release or more (--releases)."
+            "What islands lose is known by simulation only: ask for 1 release or more "
+            "(--releases).",
+            code="islands-need-simulation",
         )
-    terms = Terms.of(
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
-    )
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))

@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geodp.accuracy.variance import TreeVariance, from_below
+from geodp.accuracy.variance import from_below
 from geodp.errors import require_library
 from geodp.typing import FloatArray
 
@@ -71,37 +71,6 @@ class LevelShares:
         """As ``publish`` takes it."""
         chain, shares = ("-".join(map(str, part)) for part in (self.steps, self.parts))
         return f"pyramid:chain={chain},shares={shares}"
-
-
-def block_variances(
-    steps: Sequence[int], shares: ArrayLike, *, gaussian: bool = False
-) -> FloatArray:
-    """Variance of aligned blocks of ``2**(bits - i)`` keys at index i, for a budget of 1.
-
-    Multiply by the square of the noise scale that the whole budget would give one count: Laplace
-    noise of scale ``1 / share`` has the variance ``2 / share**2``, Gaussian noise of a share of
-    rho ``1 / share`` (times sigma squared).
-
-    Parameters
-    ----------
-    steps : sequence of int
-    shares : float64[levels] or float64[levels, n]
-        The root's first; n alternatives at once.
-    gaussian : bool
-
-    Returns
-    -------
-    float64[bits + 1] or float64[bits + 1, n]
-
-    Examples
-    --------
-    >>> block_variances([1], [0.5, 0.5]).round(3).tolist()
-    [5.333, 5.333]
-    """
-    part = np.asarray(shares, np.float64)
-    own = 1 / part if gaussian else 2 / part**2
-    fanouts = tuple(1 << step for step in steps)
-    return TreeVariance(fanouts, from_below(fanouts, tuple(own))).blocks()
 
 
 def least_sum(

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from geodp import progress
 from geodp.features.plan.families import Family
 from geodp.features.plan.regions import MapDifference, RegionGroup, Settlements, Sums
 from geodp.mechanisms import Mechanism
@@ -100,10 +101,11 @@ class PlanSimulation:
         rows = []
         for trial in trials:
             key = public_key(trial)
-            found = {
-                at: MapDifference.of(table, method.release(table, event, key))
-                for at, table in tables.items()
-            }
+            with progress.unsaid():
+                found = {
+                    at: MapDifference.of(table, method.release(table, event, key))
+                    for at, table in tables.items()
+                }
             sums = [self._sums(group, found) for group in groups]
             rows.append([_figures(*both, n) for both, n in zip(sums, counts, strict=True)])
         names = tuple(group.name for group in groups)

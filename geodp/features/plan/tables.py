@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodp.cli.translation import translate_message
+
 if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison, Dominance
     from geodp.features.plan.areas import Planned
@@ -49,10 +51,10 @@ def show(every: Comparison, found: Dominance | None, smallest: tuple[float, floa
     click.echo()
     for one in every.plans:
         for words in _say(one, smallest):
-            click.echo(f"{one.name}: {words}")
+            click.echo(f"{one.name}: {translate_message(words)}")
     for name, why in every.refused.items():
-        click.echo(f"not planned: {name}: {why}")
-    click.echo("\n".join([*main.reasons, *main.notes]))
+        click.echo(translate_message(f"not planned: {name}: {why}"))
+    click.echo("\n".join(map(translate_message, [*main.reasons, *main.notes])))
 
 
 def _show_parts(main: Plan) -> None:
@@ -88,12 +90,11 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
     if not rows:
         return
-    table = Table(
-        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False
-    )
+    heading = f"\n{translate_message(title)}"
+    table = Table(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for name in columns:
-        left = name == "area"
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+        title, left = translate_message(name), name == "area"
+        table.add_column(title, justify="left" if left else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
@@ -104,14 +105,18 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
     found = []
     if one.output_cells is not None and one.seconds is not None:
-        cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)
-        seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
-        found.append(
-            f"roughly {' to '.join(cells)} cells of output in {' to '.join(seconds)} s without "
-            "reading and writing."
+        few, many = one.output_cells
+        size = (
+            f"{many:,} cells of output at most, where people live evenly; roughly {few:,} at "
+            "least, where they live on a fifth of the cells; fewer on less."
         )
+        seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
+        time = "\N{EN DASH}".join(seconds)
+        found.append(f"{many:,} cells of output." if few == many else size)
+        found.append(f"{time} s without reading and writing.")
     if one.floor is not None:
-        found.append(f"resolution floor {one.floor:,} cell{'s' * (one.floor > 1)}.")
+        several = f"resolution floor {one.floor:,} cells."
+        found.append("resolution floor 1 cell." if one.floor == 1 else several)
     if smallest is not None:
         area = one.smallest(*smallest)
         what = "none" if area is None else area.title

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption, name_layout
+from geodp.reprs import one_line
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
@@ -149,6 +150,8 @@ class SelectionCard:
     release_id : str
         16 hexadecimal digits over all of the above.
     """
+
+    __repr__ = one_line
 
     schema: Literal["geodp-selection-1"]
     software: Software

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from geodp.features.select.card import SelectionCard
-from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
+    list_written,
     make_restricted,
     write_restricted,
 )
@@ -41,14 +40,7 @@ class StagedSelection:
         """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
         _write_card(card, self.folder / "public")
         write_restricted(self.folder / "restricted", RUN, restricted)
-        return {
-            part: [
-                str(self.target / part / name)
-                for name in sorted(os.listdir(self.folder / part))
-                if name != KEPT.name
-            ]
-            for part in ("public", "restricted")
-        }
+        return list_written(self.folder, self.target)
 
 
 @contextmanager

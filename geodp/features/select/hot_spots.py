@@ -13,7 +13,7 @@ from geodp.errors import UsageError
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.questions import Counted, draw_top
 from geodp.features.select.question import Answer, Question, find_places
-from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.features.select.selected import DEFAULT, Selected, choose
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget
@@ -22,7 +22,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
-from geodp.release.request import Request
 from geodp.table.counts import CountTable
 
 MOST_CHOSEN = 1 << 16
@@ -78,7 +77,8 @@ class Top(Question):
         if not whole or not 1 <= self.k <= min(size, MOST_CHOSEN):
             raise UsageError(
                 f"k is a whole number from 1 to {min(size, MOST_CHOSEN):,} here: there are "
-                f"{size:,} candidates, and at most {MOST_CHOSEN:,} are named."
+                f"{size:,} candidates, and at most {MOST_CHOSEN:,} are named.",
+                code="k-out-of-range",
             )
         return size
 
@@ -168,14 +168,5 @@ def top_cells(
     ({'code': '7_9'},)
     """
     question = Top(k, None if level is None else str(level))
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, question, request, mechanism).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geodp.features.explain.page import Explanation
 
 
-class Selection(Kind):
+class SelectionKind(Kind):
     """What ``geodp select`` writes."""
 
     name: ClassVar[str] = "selection"
@@ -49,8 +49,9 @@ class Selection(Kind):
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError: a selection shows no counts."""
         raise VerificationError(
-            "This is a selection, which has no table; geodp verify and geodp explain read it."
+            "This is a selection, which has no table; geodp verify and geodp explain read it.",
+            code="selection-has-no-table",
         )
 
 
-KINDS = (Selection(),)
+KINDS = (SelectionKind(),)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.select.card import Code
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import STREAMS
 from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.question import Answer, Question
-from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.features.select.selected import DEFAULT, Selected, choose
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
@@ -24,7 +24,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
-from geodp.release.request import Request
 from geodp.table.counts import CountTable, coalesce
 
 MOST_POSITIONS = 1 << 24
@@ -68,11 +67,13 @@ class Quantile(Question):
     def candidates(self, grid: Grid) -> int:
         """All positions along the axis."""
         if not 0 < self.q < 1:
-            raise UsageError("A quantile is above 0 and below 1.")
+            raise UsageError("A quantile is above 0 and below 1.", code="quantile-out-of-range")
         if self.axis not in grid.axis_names:
-            raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.")
+            raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.", code="axis-unknown")
         if self.axis in grid.maps.axes:
-            grid.names.require_map("Units lie along no axis: name an attribute.")
+            grid.names.require_map(
+                Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")
+            )
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
@@ -131,8 +132,15 @@ class MedianCentre(Question):
 
     def candidates(self, grid: Grid) -> int:
         """All cells of the map's rectangle."""
-        place = grid.require_map("A median centre is that of one map.")
-        grid.names.require_map("A median centre is that of a map, and areal units have none.")
+        place = grid.require_map(
+            Rule("median-needs-one-map", "A median centre is that of one map.")
+        )
+        grid.names.require_map(
+            Rule(
+                "median-needs-places",
+                "A median centre is that of a map, and areal units have none.",
+            )
+        )
         return _require_few(place.rows) * _require_few(place.cols)
 
     def measure(self, table: CountTable, event: Selection) -> list[NDArray[np.int64]]:
@@ -173,7 +181,8 @@ def _require_few(positions: int) -> int:
     if positions > MOST_POSITIONS:
         raise UsageError(
             f"An axis of {positions:,} positions is too long: at most {MOST_POSITIONS:,} are drawn "
-            "one by one; choose coarser cells."
+            "one by one; choose coarser cells.",
+            code="axis-too-long",
         )
     return positions
 
@@ -217,17 +226,9 @@ def quantile(
     >>> geodp.select.quantile(table, "0.5", axis="row", epsilon=9, contribution=1).chosen
     ({'axis': 'row', 'index': 32},)
     """
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, Quantile(rational(q, "q"), axis), request, mechanism).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    question = Quantile(rational(q, "q"), axis)
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)
 
 
 def median_centre(
@@ -263,14 +264,6 @@ def median_centre(
     >>> geodp.select.median_centre(table, epsilon=9, contribution=1).chosen
     ({'code': '32_32', 'row': 32, 'col': 32},)
     """
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, MedianCentre(), request, mechanism).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    question = MedianCentre()
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

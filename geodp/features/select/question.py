@@ -188,13 +188,18 @@ class RegionPlaces(Places):
         (hierarchy,) = grid.areas.tables
         if level not in hierarchy.levels:
             names = ", ".join([*hierarchy.levels, CELL])
-            raise UsageError(f"The levels of these regions are: {names}.")
+            raise UsageError(
+                f"The levels of these regions are: {names}.", code="region-level-unknown"
+            )
         self._hierarchy, self._number = hierarchy, hierarchy.levels.index(level)
         self._prefixes = grid.maps.prefixes
         self._regions = len(hierarchy.codes[self._number])
         self.size = self._regions ** len(self._prefixes)
         if self.size > LIMIT:
-            raise UsageError(f"A selection takes at most 2**62 pairs; here are {self.size:,}.")
+            raise UsageError(
+                f"A selection takes at most 2**62 pairs; here are {self.size:,}.",
+                code="candidates-too-many",
+            )
 
     def count(self, table: CountTable) -> Counted:
         """Return the regions that have a count, by their place in the table, and the counts."""

@@ -13,7 +13,7 @@ from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import Candidates
 from geodp.features.select.mechanisms.questions import split_error
 from geodp.features.select.question import Answer, Question, find_places
-from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.features.select.selected import DEFAULT, Selected, choose
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
@@ -22,7 +22,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
-from geodp.release.request import Request
 from geodp.table.counts import CountTable
 
 
@@ -102,7 +101,7 @@ def list_levels(grid: Grid) -> list[str]:
     if grid.areas.levels:
         return [*grid.areas.levels]
     if not grid.places:
-        raise UsageError("A level is chosen for a map; this grid has none.")
+        raise UsageError("A level is chosen for a map; this grid has none.", code="level-needs-map")
     place = grid.places[0]
     if place.system is not None:
         return [name for name, _ in place.system.areas]
@@ -146,16 +145,6 @@ def level(
     >>> len(geodp.select.level(table, next_epsilon=1, epsilon=1, contribution=1).chosen)
     1
     """
-    request = Request(
-        terms=Terms.of(
-            epsilon=epsilon, neighbours=neighbours, contribution=contribution, unit=unit
-        ),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(
-        table, Level(rational(next_epsilon, "next_epsilon")), request, mechanism
-    ).release()
+    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    question = Level(rational(next_epsilon, "next_epsilon"))
+    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

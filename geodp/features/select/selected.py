@@ -21,14 +21,16 @@ from geodp.features.select.mechanisms import Selector, find_selector
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
-from geodp.privacy.key import NOISE_FORMAT, digest
-from geodp.privacy.ledger import Charge
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
+from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, ground, release_key, spent
 from geodp.release.request import Request
+from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
@@ -67,6 +69,8 @@ class Selected:
         What a refusal would have told, so that the card says it is not protected.
     """
 
+    __repr__ = one_line
+
     grid: Grid
     question: Question
     selector: Selector
@@ -87,9 +91,7 @@ class Selected:
             software=Software("geodp", __version__),
             private=self.event.is_private,
             guarantee=self._promise(),
-            budget=None
-            if self.charge is None
-            else read_plain(StatedCharge, self.charge.describe(), "budget"),
+            budget=None if self.charge is None else StatedCharge.of(self.charge),
             domain=StatedDomain.of(self.grid),
             question=self._question(),
             mechanism=StatedSelector(
@@ -224,6 +226,29 @@ class PreparedSelection:
         return replace(selected, charge=charge)
 
 
+def choose(
+    table: CountTable,
+    question: Question,
+    mechanism: str | Selector,
+    terms: Terms,
+    allow_empty: bool,
+    key: NoiseKey | None,
+    ledger: Ledger | None,
+    dataset: str | None,
+    records: str | None,
+) -> Selected:
+    """Answer a question about a table, as the front doors of selections are asked."""
+    request = Request(
+        terms=terms,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return prepare(table, question, request, mechanism).release()
+
+
 def prepare(
     table: CountTable, question: Question, request: Request, mechanism: str | Selector = DEFAULT
 ) -> PreparedSelection:
@@ -236,7 +261,10 @@ def prepare(
         where geodp has not bounded it, a table that counts nothing.
     """
     if not isinstance(table, CountTable):
-        raise UsageError("A selection takes a CountTable; CountTable.from_dense makes one.")
+        raise UsageError(
+            "A selection takes a CountTable; CountTable.from_dense makes one.",
+            code="table-expected",
+        )
     selector, terms = find_selector(mechanism), request.terms
     question.candidates(table.grid)
     event = Selection.of(

@@ -124,6 +124,10 @@ class SeriesCard:
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
+    def __repr__(self) -> str:
+        size = f"{len(self.snapshots)} {self.step}s"
+        return f"SeriesCard({self.name!r}, {size}, {self.guarantee.spends})"
+
     def to_json(self) -> dict[str, Any]:
         """Return the index as plain values."""
         plain: dict[str, Any] = write_plain(self)

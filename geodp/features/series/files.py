@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,12 +13,13 @@ from geodp.features.series.card import INDEX, SeriesCard, StatedSnapshot
 from geodp.features.series.formats import netcdf, sheet
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
-from geodp.io.folder.kept import KEPT, discard_draft, reserve
+from geodp.io.folder.kept import discard_draft, reserve
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
+    list_written,
     make_restricted,
     write_public,
     write_restricted,
@@ -75,12 +75,12 @@ class StagedSeries:
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write the snapshots, what shows all of them, and the index; return their paths."""
-        public, hidden = self.folder / "public", self.folder / "restricted"
+        public = self.folder / "public"
         discard_draft(self.folder)
         public.mkdir()
         snapshots, shown = [], []
         for time, one in zip(periods.names, released, strict=True):
-            progress.begin(f"Writing {time}")
+            progress.begin(f"Writing {time}", public=True)
             (public / time).mkdir()
             named = replace(one, card=replace(one.card, name=self.name))
             write_public(named, public / time)
@@ -89,12 +89,8 @@ class StagedSeries:
         card = replace(card, snapshots=tuple(snapshots))
         files, left_out = _write_beside(public, periods, shown, card)
         write_index(public, replace(card, files=files, left_out=left_out))
-        write_restricted(hidden, RUN, restricted)
-        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
-        return {
-            part: [str(Path(self.target, part, name)) for name in names if name != KEPT.name]
-            for part, names in written.items()
-        }
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return list_written(self.folder, self.target)
 
 
 def _state(folder: Path, time: str) -> StatedSnapshot:

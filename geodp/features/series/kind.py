@@ -44,7 +44,8 @@ class SeriesOfReleases(Kind):
         """Raise VerificationError: each snapshot has a table, and the series has none."""
         raise VerificationError(
             "This is a series of releases; name the folder of one of its snapshots, which lies in "
-            "its public folder."
+            "its public folder.",
+            code="series-is-no-release",
         )
 
 

@@ -47,6 +47,9 @@ class Periods:
     names: tuple[str, ...]
     step: Step
 
+    def __repr__(self) -> str:
+        return f"Periods({self.names[0]} to {self.names[-1]}, {len(self.names)} {self.step}s)"
+
     @classmethod
     def of(cls, names: Sequence[str]) -> Self:
         """Check times, in their order.
@@ -64,21 +67,31 @@ class Periods:
         """
         given = tuple(names)
         if len(given) < 2:
-            raise UsageError("A series has two snapshots at least; publish releases a single one.")
+            raise UsageError(
+                "A series has two snapshots at least; publish releases a single one.",
+                code="snapshots-fewer-than-two",
+            )
         step = _step_of(given)
         found = _read(given, step)
         gaps = np.diff(found).astype(np.int64)
         if len({*given}) < len(given):
             twice = next(name for name in given if given.count(name) > 1)
-            raise UsageError(f"Two snapshots have the time {twice}; a series has every time once.")
+            raise UsageError(
+                f"Two snapshots have the time {twice}; a series has every time once.",
+                code="snapshot-twice",
+            )
         if int(gaps.min()) < 0:
             late = given[int(np.argmax(gaps < 0)) + 1]
-            raise UsageError(f"The snapshots are not in the order of time: {late} comes too late.")
+            raise UsageError(
+                f"The snapshots are not in the order of time: {late} comes too late.",
+                code="snapshots-out-of-order",
+            )
         if (wide := gaps != gaps.min()).any():
             missing = found[int(np.argmax(wide))] + gaps.min()
             raise UsageError(
                 f"The snapshot of {missing} is missing; a series has one for every {step}, or for "
-                "every second, every fifth and so on."
+                "every second, every fifth and so on.",
+                code="snapshot-missing",
             )
         return cls(given, step)
 
@@ -116,12 +129,16 @@ def _step_of(names: tuple[str, ...]) -> Step:
                 _refuse_clock(name)
                 raise UsageError(
                     f"The times are {step}s, as the first is, and {_quote(name)} not; a {step} is "
-                    f"written {example}."
+                    f"written {example}.",
+                    code="snapshot-step-differs",
                 )
         return step
     _refuse_clock(names[0])
     examples = ", ".join(example for _, _, example in _FORMS.values())
-    raise UsageError(f"{_quote(names[0])} is no time of a snapshot, which is written {examples}.")
+    raise UsageError(
+        f"{_quote(names[0])} is no time of a snapshot, which is written {examples}.",
+        code="snapshot-time-form",
+    )
 
 
 def _refuse_clock(name: str) -> None:
@@ -129,14 +146,18 @@ def _refuse_clock(name: str) -> None:
     if not (found := _CLOCK.fullmatch(name)):
         return
     if found[2] is None:
-        raise UsageError(f"{_quote(name)} has minutes; a snapshot lasts an hour or more.")
+        raise UsageError(
+            f"{_quote(name)} has minutes; a snapshot lasts an hour or more.",
+            code="snapshot-has-minutes",
+        )
     hour = ""
     with suppress(ValueError):
         moment = datetime.fromisoformat(f"{found[1]}:00{found[2]}").astimezone(UTC)
         hour = "" if moment.minute else f": {moment:%Y-%m-%dT%H}"
     raise UsageError(
         f"{_quote(name)} has an offset. Write all hours in universal time, where none is there "
-        f"twice at the end of summer time{hour}."
+        f"twice at the end of summer time{hour}.",
+        code="snapshot-has-offset",
     )
 
 
@@ -147,7 +168,10 @@ def _read(names: tuple[str, ...], step: Step) -> NDArray[np.datetime64]:
             found.append(np.datetime64(name, cast(Literal["h"], _FORMS[step][1])))
         except ValueError:
             late = "; 24 is hour 00 of the next day" if name.endswith("T24") else ""
-            raise UsageError(f"{_quote(name)} is no {step} of the calendar{late}.") from None
+            raise UsageError(
+                f"{_quote(name)} is no {step} of the calendar{late}.",
+                code="snapshot-not-in-calendar",
+            ) from None
     return np.array(found)
 
 

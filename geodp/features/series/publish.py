@@ -149,15 +149,7 @@ def publish_series(
     (2, '1/2')
     """
     request = Request(
-        terms=Terms.of(
-            epsilon=epsilon,
-            rho=rho,
-            delta=delta,
-            neighbours=neighbours,
-            contribution=contribution,
-            unit=unit,
-            people=people,
-        ),
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
         method=method,
         metadata=require_alike(state_metadata(metadata or {})),
         allow_empty=allow_empty,
@@ -329,17 +321,22 @@ def _outline(
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
     """Return the one grid of all tables; UsageError where they have not one, or not one a time."""
     if not all(isinstance(table, CountTable) for table in tables):
-        raise UsageError("publish_series takes CountTables; CountTable.from_dense makes one.")
+        raise UsageError(
+            "publish_series takes CountTables; CountTable.from_dense makes one.",
+            code="table-expected",
+        )
     if len(tables) != len(periods.names):
         raise UsageError(
-            f"There are {len(tables)} tables and {len(periods.names)} times; give one of each."
+            f"There are {len(tables)} tables and {len(periods.names)} times; give one of each.",
+            code="snapshots-and-times-differ",
         )
     grid: Grid = tables[0].grid
     for table, time in zip(tables, periods.names, strict=True):
         if table.grid != grid:
             raise UsageError(
                 f"The snapshot of {time} has another grid than that of {periods.names[0]}; read "
-                "all of them on one public grid."
+                "all of them on one public grid.",
+                code="snapshot-grid-differs",
             )
     return grid
 

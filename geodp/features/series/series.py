@@ -16,7 +16,6 @@ from geodp.io.write.format import Released
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import read_plain
 from geodp.table.stated.release import Software
 
 
@@ -48,6 +47,9 @@ class Series(list[Release]):
         self.smoothing = smoothing
         self.whole = whole
 
+    def __repr__(self) -> str:
+        return f"Series({self.periods!r}, {self.whole.loss})"
+
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index without snapshots and files."""
         whole, charge = self.whole, self[0].charge
@@ -71,9 +73,7 @@ class Series(list[Release]):
             name=name,
             step=self.periods.step,
             guarantee=promise,
-            budget=None
-            if charge is None
-            else read_plain(StatedCharge, charge.describe(), "budget"),
+            budget=None if charge is None else StatedCharge.of(charge),
             smoothing=self.smoothing.mode,
             cycles=self.smoothing.cycles,
         )

@@ -28,6 +28,7 @@ from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
+from geodp.reprs import one_line
 
 Person = Literal["all", "one"]
 Noise = Literal["best", "laplace", "gaussian"]
@@ -68,6 +69,8 @@ class Sharing:
         Closed forms of a snapshot by the kind of noise; None where it depends on the data, empty
         where the noise would be too wide to be drawn.
     """
+
+    __repr__ = one_line
 
     snapshots: int
     person: Person
@@ -123,7 +126,10 @@ def share_budget(
     """
     _require_declared(person, noise, terms.unit)
     if isinstance(snapshots, bool) or not isinstance(snapshots, int) or snapshots < 2:
-        raise UsageError("A series has two snapshots at least; publish releases a single one.")
+        raise UsageError(
+            "A series has two snapshots at least; publish releases a single one.",
+            code="snapshots-fewer-than-two",
+        )
     changed = snapshots
     if person == "one":
         changed = 2 if terms.neighbours == REPLACE else 1
@@ -181,14 +187,18 @@ def _require_declared(person: str, noise: str, unit: str) -> None:
     if person not in PERSONS:
         raise UsageError(
             "Say in how many snapshots one person is: person is all (every one has a part of the "
-            "budget) or one (each has all of it)."
+            "budget) or one (each has all of it).",
+            code="person-in-missing",
         )
     if noise not in NOISES:
-        raise UsageError(f"noise is {', '.join(NOISES[:-1])} or {NOISES[-1]}.")
+        raise UsageError(
+            f"noise is {', '.join(NOISES[:-1])} or {NOISES[-1]}.", code="noise-unknown"
+        )
     if person == "all" and re.search(r"\b(hour|day|week|month|year)$", unit):
         raise UsageError(
             f"One {unit} is in one snapshot and not in all; protect a person in all of them, or "
-            "declare person one."
+            "declare person one.",
+            code="snapshots-need-person-one",
         )
 
 
@@ -199,7 +209,9 @@ def _choose(
     amounts = amounts_of(terms.loss)
     by_rho = terms.by_rho or amounts["epsilon"] is None
     if by_rho and noise == "laplace":
-        raise UsageError("rho is of Gaussian noise; give epsilon for Laplace noise.")
+        raise UsageError(
+            "rho is of Gaussian noise; give epsilon for Laplace noise.", code="rho-needs-gaussian"
+        )
     if noise != "best":
         gaussian, why = noise == "gaussian", "chosen by who publishes"
     elif by_rho:
@@ -210,17 +222,22 @@ def _choose(
         gaussian = changed * levels >= CROSSING
         why = f"as that is {CROSSING} or more" if gaussian else f"as that is below {CROSSING}"
     if gaussian and not method.gaussian:
-        raise UsageError(f"{method.name} has no Gaussian noise; leave the choice to the rule.")
+        raise UsageError(
+            f"{method.name} has no Gaussian noise; leave the choice to the rule.",
+            code="method-has-no-gaussian",
+        )
     if gaussian and not by_rho and amounts["delta"] is None:
         raise UsageError(
             f"Gaussian noise is less for this series (a person is measured {changed} x {levels} "
-            "times) and needs a delta, below 1 / people; give one, or ask for noise laplace."
+            "times) and needs a delta, below 1 / people; give one, or ask for noise laplace.",
+            code="gaussian-needs-delta",
         )
     delta = amounts["delta"]
     if gaussian and delta is not None and terms.people and delta * Fraction(terms.people) > 1:
         raise UsageError(
             "delta is above 1 / people, so that somebody could be shown outright; the inverse of "
-            "ten times the people is usual."
+            "ten times the people is usual.",
+            code="delta-above-inverse-people",
         )
     name = "Gaussian" if gaussian else "Laplace"
     return gaussian, f"{name} noise, {why}."

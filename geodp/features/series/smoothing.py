@@ -34,6 +34,7 @@ from geodp.mechanisms.trees.layer import Known
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
+from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -62,6 +63,8 @@ class Smoothing:
         Steps after which the like comes again, beside the step before.
     """
 
+    __repr__ = one_line
+
     mode: Literal["both", "forward", "none"]
     cycles: tuple[int, ...] = ()
 
@@ -72,21 +75,28 @@ class Smoothing:
         Raises UsageError for another mode, a method that cannot, or cycles that are none.
         """
         if mode not in MODES:
-            raise UsageError(f"smooth is {', '.join(MODES[:-1])} or {MODES[-1]}.")
+            raise UsageError(
+                f"smooth is {', '.join(MODES[:-1])} or {MODES[-1]}.", code="smooth-unknown"
+            )
         able = type(method) is Pyramid and method.passes == 2
         if mode in ("both", "forward") and not able:
-            raise UsageError(f"{method.name} cannot be smoothed; leave it out, or use the pyramid.")
+            raise UsageError(
+                f"{method.name} cannot be smoothed; leave it out, or use the pyramid.",
+                code="method-not-smoothed",
+            )
         steps = tuple(cycles)
         for step in steps:
             if isinstance(step, bool) or not isinstance(step, int) or not 1 < step < snapshots:
                 raise UsageError(
-                    "A cycle is a number of snapshots, above 1 and below their number: 24 of hours."
+                    "A cycle is a number of snapshots, above 1 and below their number: 24 of "
+                    "hours.",
+                    code="cycle-out-of-range",
                 )
         if len({*steps}) < len(steps):
-            raise UsageError("A cycle is there twice; give each once.")
+            raise UsageError("A cycle is there twice; give each once.", code="cycle-twice")
         settled = mode if mode != "best" else ("both" if able else "none")
         if settled == "none" and steps:
-            raise UsageError("Cycles go with smoothing only.")
+            raise UsageError("Cycles go with smoothing only.", code="cycles-need-smoothing")
         return cls(settled, steps)
 
     @property
@@ -107,10 +117,6 @@ class Smoothing:
         """Return the release of nobody with that, and with margins that do not rely on it."""
         margins = UNKNOWN if self.words else nobody.margins
         return replace(nobody, postprocessing=self.words, margins=margins)
-
-
-NONE = Smoothing("none")
-"""Every snapshot alone."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from geodp.errors import Rule
 from geodp.features.series.card import INDEX, SeriesCard
 from geodp.features.series.periods import Periods
 from geodp.io.folder.kinds import CARD, Check
@@ -35,7 +36,10 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
         Those of the index, and one of every snapshot, which names what failed there.
     """
     try:
-        require(strange_entry(folder) is None, "There is a link or a device in the folder.")
+        require(
+            strange_entry(folder) is None,
+            Rule("folder-has-link", "There is a link or a device in the folder."),
+        )
         card = SeriesCard.from_json(read_json(folder / INDEX))
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]
@@ -55,21 +59,35 @@ def _verify_snapshot(folder: Path, errors: ErrorsOf | None) -> Check:
 def _ask_checksums(folder: Path, card: SeriesCard) -> str:
     sums = read_sums(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(there - {SUMS} == {*sums}, f"{SUMS} lists other files than there are.")
+    require(
+        there - {SUMS} == {*sums},
+        Rule("series-files-unlisted", f"{SUMS} lists other files than there are."),
+    )
     for name, digest in sums.items():
-        require(sha256(folder / name) == digest, f"{name} was changed: its SHA-256 differs.")
+        require(
+            sha256(folder / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
     for file in card.files:
-        require(sums.get(file.name) == file.sha256, f"The index has another {file.name}.")
+        require(
+            sums.get(file.name) == file.sha256,
+            Rule("series-index-differs", f"The index has another {file.name}."),
+        )
     own = {INDEX, SUMS, *(file.name for file in card.files)}
     times = {one.time for one in card.snapshots}
     beside = {path.name for path in folder.iterdir()} - own - times
-    require(not beside, "The folder holds what the index does not list.")
+    require(
+        not beside, Rule("series-folder-unlisted", "The folder holds what the index does not list.")
+    )
     return f"all {len(sums)} files have the listed SHA-256"
 
 
 def _ask_times(folder: Path, card: SeriesCard) -> str:
     periods = Periods.of([one.time for one in card.snapshots])
-    require(periods.step == card.step, "The snapshots last for another time than the index says.")
+    require(
+        periods.step == card.step,
+        Rule("series-step-differs", "The snapshots last for another time than the index says."),
+    )
     return f"{len(periods.names)} {periods.step}s, none missing"
 
 
@@ -77,18 +95,33 @@ def _ask_snapshots(folder: Path, card: SeriesCard) -> str:
     """Check that every snapshot is the one that the index names, on one grid, at one part."""
     domains = []
     for one in card.snapshots:
-        require(sha256(folder / one.time / CARD) == one.card_sha256, "A card is another.")
+        require(
+            sha256(folder / one.time / CARD) == one.card_sha256,
+            Rule("series-card-differs", "A card is another."),
+        )
         found = read_table_card(folder / one.time)
-        require(found.release_id == one.release_id, "A release is another.")
+        require(
+            found.release_id == one.release_id,
+            Rule("series-release-differs", "A release is another."),
+        )
         same = found.name == card.name and found.private is card.private
-        require(same and found.budget == card.budget, "A snapshot was charged or named otherwise.")
+        require(
+            same and found.budget == card.budget,
+            Rule("series-snapshot-charged-otherwise", "A snapshot was charged or named otherwise."),
+        )
         said = found.guarantee
         mine = (said.spends, said.mechanism, said.unit, said.neighbours, said.contribution)
         promise = card.guarantee
         whole = (promise.mechanism, promise.unit, promise.neighbours, promise.contribution)
-        require(mine == (promise.each_spends, *whole), "A snapshot promises something else.")
+        require(
+            mine == (promise.each_spends, *whole),
+            Rule("series-snapshot-promises-otherwise", "A snapshot promises something else."),
+        )
         domains.append(found.domain)
-    require(all(one == domains[0] for one in domains), "The snapshots are not of one grid.")
+    require(
+        all(one == domains[0] for one in domains),
+        Rule("series-grids-differ", "The snapshots are not of one grid."),
+    )
     return "cards, ids and guarantees are those of the index; one grid"
 
 
@@ -98,13 +131,19 @@ def _ask_sharing(folder: Path, card: SeriesCard) -> str:
     expected = len(card.snapshots) if promise.sharing.person == "all" else 1
     if promise.sharing.person == "one" and promise.neighbours == "replace-one":
         expected = 2
-    require(changed == expected, "Another number of snapshots changes with one person.")
+    require(
+        changed == expected,
+        Rule("series-changes-differ", "Another number of snapshots changes with one person."),
+    )
     said = read_table_card(folder / card.snapshots[0].time).guarantee
     name = "epsilon" if promise.rho is None else "rho"
     each: Any = getattr(said, name)
     total: Any = getattr(promise, name)
-    require(None not in (each, total), "It names no budget.")
-    require(Fraction(each) * changed == Fraction(total), "The parts do not add up to the whole.")
+    require(None not in (each, total), Rule("series-without-budget", "It names no budget."))
+    require(
+        Fraction(each) * changed == Fraction(total),
+        Rule("series-parts-differ", "The parts do not add up to the whole."),
+    )
     return f"{changed} x {name} {each} = {total}"
 
 

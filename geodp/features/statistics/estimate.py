@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import Z
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.features.statistics.figures import CLASSES, INHABITED, Figure, list_figures
 from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, invert
@@ -157,8 +157,12 @@ def estimate_statistics(
     every = list_figures(board.inside if grid.names.on_map else None, km2, classes)
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
-        raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
-    progress.begin("Simulating releases", 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES)
+        raise UsageError(
+            f"{unknown[0]} is no statistic of this map: {', '.join(every)}.",
+            code="statistic-unknown",
+        )
+    trials = 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES
+    progress.begin("Simulating releases", trials, public=True)
     taken = release.measurements
     found = None if taken is None else deconvolve(grid, taken, classes)
     evidence = _Evidence.of(board, list(every.values()), prior, found)
@@ -366,12 +370,21 @@ def board_of(release: Release, classes: Sequence[int]) -> Board:
     """Return the map's cells; UsageError for what cannot be simulated."""
     method, event, grid = release.method, release.event, release.grid
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
-        raise UsageError("Reports of devices are not simulated, so their map has no statistics.")
-    grid.require_plain_map("Statistics are those of one map without attributes.")
+        raise UsageError(
+            "Reports of devices are not simulated, so their map has no statistics.",
+            code="devices-have-no-statistics",
+        )
+    grid.require_plain_map(
+        Rule("statistics-need-plain-map", "Statistics are those of one map without attributes.")
+    )
     if grid.size > MOST_CELLS or int(np.prod(grid.shape)) > 4 * MOST_CELLS:
-        raise UsageError("Statistics are found on maps of at most 2**22 cells.")
+        raise UsageError(
+            "Statistics are found on maps of at most 2**22 cells.", code="statistics-map-too-large"
+        )
     if release.totals is not None:
-        raise UsageError("Releases with public totals are not simulated.")
+        raise UsageError(
+            "Releases with public totals are not simulated.", code="totals-not-simulated"
+        )
     return Board.of(release.table, method, event, float(release.standard_error(1)), classes)
 
 
@@ -391,10 +404,12 @@ def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> IntArra
         people = max(1.0, float(board.take(board.table).sum()))
         return np.asarray(Proxy.make_up(grid, people).table.to_dense()[board.inside], np.int64)
     if len(prior.grid.shape) != 2:
-        raise UsageError("The prior map is one without attributes.")
+        raise UsageError(
+            "The prior map is one without attributes.", code="prior-map-has-attributes"
+        )
     dense = np.maximum(np.rint(np.asarray(prior.to_dense(), np.float64)), 0).astype(np.int64)
     if not dense.any():
-        raise UsageError("The prior map has no people.")
+        raise UsageError("The prior map has no people.", code="prior-map-empty")
     often = [-(-n // m) for n, m in zip(grid.shape, dense.shape, strict=True)]
     rows, cols = grid.shape
     return np.asarray(np.tile(dense, often)[:rows, :cols][board.inside], np.int64)

@@ -81,7 +81,10 @@ def list_figures(
     """
     ends = [*classes]
     if not ends or ends[0] < 1 or any(b <= a for a, b in pairwise(ends)):
-        raise UsageError("Size classes are whole numbers of people, increasing from 1 or more on.")
+        raise UsageError(
+            "Size classes are whole numbers of people, increasing from 1 or more on.",
+            code="classes-not-increasing",
+        )
     few = ends[1] if len(ends) > 1 else None
     found = [Figure(INHABITED, partial(count_cells, low=1, high=None), least=1, below=few)]
     for low, high in zip(ends, [*ends[1:], None], strict=True):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.codes.arrays import require
 from geodp.typing import FloatArray, IntArray, KeyArray
@@ -33,7 +33,7 @@ Box = tuple[float, float, float, float]
 """West, south, east, north in degrees of WGS 84; a west above the east is across 180 degrees."""
 
 
-class Region(ABC):
+class PublicArea(ABC):
     """A public area of the Earth, which says for cells whether they belong to it."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Region(ABC):
 
 
 @dataclass(frozen=True)
-class Bounds(Region):
+class Bounds(PublicArea):
     """Cells whose centres lie in a box, its edges included."""
 
     box: Box
@@ -91,7 +91,7 @@ class Bounds(Region):
 
 
 @dataclass(frozen=True)
-class Outlines(Region):
+class Outlines(PublicArea):
     """Cells that shapes in degrees touch, or that lie within a distance of them.
 
     Attributes
@@ -175,7 +175,7 @@ class Outlines(Region):
 def select_cells(
     system: CellSystem,
     level: int,
-    regions: Sequence[Region],
+    regions: Sequence[PublicArea],
     start: Mapping[int, KeyArray] | None = None,
 ) -> KeyArray:
     """Return the cells of a level that belong to all regions, in the order of their numbers.
@@ -184,7 +184,7 @@ def select_cells(
     ----------
     system : CellSystem
     level : int
-    regions : sequence of Region
+    regions : sequence of PublicArea
     start : mapping of int to uint64[n], optional
         Cells by level, none finer than the last, whose descendants alone are looked at. Default:
         the whole Earth.
@@ -203,7 +203,8 @@ def select_cells(
             raise UsageError(
                 f"The public area holds more than {MOST_CELLS:,} cells of {system.spec(level)}: "
                 f"choose a smaller one (--bounds, --mask; bounds=, mask=) or a coarser "
-                f"{system.word} (--grid {system.spec(max(level - 1, 0))})."
+                f"{system.word} (--grid {system.spec(max(level - 1, 0))}).",
+                code="area-has-too-many-cells",
             )
         kept.append(system.children(edge[whole], level))
         edge = system.children(edge[near & ~whole], depth + 1) if depth < level else edge[:0]
@@ -211,7 +212,7 @@ def select_cells(
 
 
 def _judge(
-    system: CellSystem, regions: Sequence[Region], cells: KeyArray, last: bool
+    system: CellSystem, regions: Sequence[PublicArea], cells: KeyArray, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which cells belong to all regions with all below them, and which may: bool[n] each."""
     whole, near = np.ones(cells.size, np.bool_), np.ones(cells.size, np.bool_)
@@ -270,7 +271,7 @@ def _refine(corners: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Mask:
+class CellMask:
     """A public mask of cells: a region, or codes of the cells in it.
 
     Attributes
@@ -278,28 +279,33 @@ class Mask:
     source : str
         Where it comes from, in words; published with every release. By naming it you vouch that
         it is public and was not made from the data.
-    region : Region, optional
+    region : PublicArea, optional
     start : mapping of int to uint64[n], optional
         Cells by level, whose descendants it holds.
     """
 
     source: str
-    region: Region | None = None
+    region: PublicArea | None = None
     start: Mapping[int, KeyArray] | None = None
 
     @classmethod
     def of_codes(
         cls, system: CellSystem, level: int, codes: Sequence[str] | NDArray[Any], source: str
-    ) -> Mask:
+    ) -> CellMask:
         """Return the mask of the cells that codes name, of a level or coarser.
 
         Raises CodeError at the first that is no such cell.
         """
         cells, good = system.read(codes)
         levels = system.levels_of(cells)
-        rule = f"the code of the mask is no cell of {system.title}: codes are {system.codes}."
+        rule = Rule(
+            "mask-code-no-cell",
+            f"the code of the mask is no cell of {system.title}: codes are {system.codes}.",
+        )
         require(good, lambda _: rule)
-        finer = f"the code of the mask is finer than {system.spec(level)}."
+        finer = Rule(
+            "mask-code-too-fine", f"the code of the mask is finer than {system.spec(level)}."
+        )
         require(levels <= level, lambda _: finer)
         start = {each: cells[levels == each] for each in np.unique(levels).tolist()}
         return cls(source, start=start)
@@ -309,16 +315,20 @@ def read_box(bounds: Sequence[float], system: CellSystem) -> Box:
     """Return west, south, east, north; UsageError for what is no box in degrees."""
     box = [float(edge) for edge in bounds]
     if len(box) != 4 or not np.isfinite(box).all():
-        raise UsageError("Bounds are four finite numbers: west, south, east, north.")
+        raise UsageError(
+            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
+        )
     west, south, east, north = box
     if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
         raise UsageError(
             f"Bounds of cells of {system.title} are west, south, east, north in degrees: "
-            "longitudes -180 to 180, latitudes -90 to 90, the south below the north."
+            "longitudes -180 to 180, latitudes -90 to 90, the south below the north.",
+            code="bounds-not-degrees",
         )
     if west == east:
         raise UsageError(
             f"The west and the east of bounds of cells of {system.title} must differ; a west above "
-            "the east is a box across 180 degrees."
+            "the east is a box across 180 degrees.",
+            code="bounds-without-width",
         )
     return west, south, east, north

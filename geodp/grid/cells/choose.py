@@ -26,7 +26,10 @@ def find_cells(spec: str) -> tuple[CellSystem, int]:
     """
     name, _, level = spec.partition(":")
     if name not in SYSTEMS:
-        raise UsageError(f"Cells of the whole Earth are {', '.join(SYSTEMS)}, such as h3:7.")
+        raise UsageError(
+            f"Cells of the whole Earth are {', '.join(SYSTEMS)}, such as h3:7.",
+            code="cell-system-unknown",
+        )
     known = re.fullmatch("0|[1-9][0-9]?", level)
     SYSTEMS[name].require_level(int(level) if known else -1)
     return SYSTEMS[name], int(level)

@@ -11,8 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geodp.errors import UsageError
-from geodp.grid.cells.area import MOST_CELLS, Bounds, Box, Mask, Region, read_box, select_cells
+from geodp.errors import Rule, UsageError
+from geodp.grid.cells.area import (
+    MOST_CELLS,
+    Bounds,
+    Box,
+    CellMask,
+    PublicArea,
+    read_box,
+    select_cells,
+)
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
@@ -29,7 +37,7 @@ def grid_of_cells(
     spec: str,
     bounds: Sequence[float] | None = None,
     *,
-    mask: Mask | None = None,
+    mask: CellMask | None = None,
     other: str | None = None,
 ) -> Grid:
     """Return the grid whose cells are all those of a level of H3 or S2 in a public area.
@@ -44,7 +52,7 @@ def grid_of_cells(
     bounds : sequence of float, optional
         West, south, east, north, public, in degrees of WGS 84: cells whose centres lie there. A
         west above the east is a box across 180 degrees.
-    mask : Mask, optional
+    mask : CellMask, optional
         Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
     other : str, optional
         Name of a unit that is added on every level, for codes that are no cell in the area.
@@ -59,13 +67,14 @@ def grid_of_cells(
     library = system.require_library()
     if box is not None and mask is None:
         _require_few(system, level, box)
-    regions: list[Region] = [] if box is None else [Bounds(box)]
+    regions: list[PublicArea] = [] if box is None else [Bounds(box)]
     regions += [] if mask is None or mask.region is None else [mask.region]
     cells = select_cells(system, level, regions, None if mask is None else mask.start)
     if not cells.size:
         raise UsageError(
             f"The public area holds {'the centre of ' if mask is None else ''}no cell of {spec}; "
-            f"choose a wider one (--bounds, --mask; bounds=, mask=) or a finer {system.word}."
+            f"choose a wider one (--bounds, --mask; bounds=, mask=) or a finer {system.word}.",
+            code="area-without-cell",
         )
     levels, number, coarser = {f"{system.name}_{level}": system.format(cells)}, None, cells
     for above in range(level - 1, -1, -1):
@@ -81,7 +90,7 @@ def grid_of_cells(
 
 
 def _describe(
-    system: CellSystem, level: int, box: Box | None, mask: Mask | None, library: str
+    system: CellSystem, level: int, box: Box | None, mask: CellMask | None, library: str
 ) -> str:
     """Return the source of a table of cells, which is published."""
     words = f"{system.title} cells of {system.word} {level}"
@@ -102,12 +111,14 @@ def _require_few(system: CellSystem, level: int, box: Box) -> None:
         raise UsageError(
             f"The bounds hold about {about:,.0f} cells of {system.spec(level)}, more than "
             f"{MOST_CELLS:,}; choose smaller bounds (--bounds, bounds=) or a coarser "
-            f"{system.word} (--grid {system.spec(max(fitting, default=0))})."
+            f"{system.word} (--grid {system.spec(max(fitting, default=0))}).",
+            code="bounds-have-too-many-cells",
         )
 
 
-NO_AREA = (
+NO_AREA = Rule(
+    "cells-need-area",
     "Cells of {} need their public area: bounds in degrees (--bounds WEST SOUTH EAST NORTH, "
     "bounds=), a public area by name (--bounds japan), or a mask (--mask FILE with --mask-source, "
-    "--mask land:japan; mask=)."
+    "--mask land:japan; mask=).",
 )

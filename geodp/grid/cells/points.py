@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geodp.errors import CodeError
+from geodp.errors import CodeError, Rule
 from geodp.grid.cells.area import box_around, radii
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
@@ -17,9 +17,10 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
 from geodp.typing import IntArray, KeyArray
 
-OUTSIDE = (
+OUTSIDE = Rule(
+    "point-outside-area",
     "the point lies in no cell of the grid's public area; give wider bounds or another mask "
-    "(--bounds, --mask; bounds=, mask=), or leave such rows out (--outside drop, outside=)."
+    "(--bounds, --mask; bounds=, mask=), or leave such rows out (--outside drop, outside=).",
 )
 
 

@@ -50,7 +50,8 @@ class S2(CellSystem):
         except ImportError:
             raise UsageError(
                 f"{self.missing_library('s2geometry')} It has packages for Linux on x86-64 and for "
-                "macOS; elsewhere give the cells as a table of units (--grid units:TABLE)."
+                "macOS; elsewhere give the cells as a table of units (--grid units:TABLE).",
+                code="library-missing",
             ) from None
         return f"s2geometry {version('s2geometry')}"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.codes.arrays import BLANK, MISSING, as_array, text_at
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -23,9 +23,10 @@ BITS = 64
 DECIMAL = re.compile(r"-?[0-9]{17,20}")
 """An id as a whole number in a text; a text with fewer digits is hexadecimal."""
 
-NO_DEGREES = (
+NO_DEGREES = Rule(
+    "coordinate-not-degrees",
     "a coordinate is no longitude and latitude in degrees (-180 to 180, -90 to 90): name the CRS "
-    "of the records (--points-crs, crs=), or check whether x and y are swapped."
+    "of the records (--points-crs, crs=), or check whether x and y are swapped.",
 )
 
 
@@ -162,7 +163,8 @@ class CellSystem(ABC):
         if isinstance(level, bool) or level not in range(self.finest + 1):
             raise UsageError(
                 f"Cells of {self.title} are {self.pattern}, from {self.spec(0)} to "
-                f"{self.spec(self.finest)}."
+                f"{self.spec(self.finest)}.",
+                code="cell-level-unknown",
             )
 
     def locate(self, longitude: ArrayLike, latitude: ArrayLike, level: int) -> KeyArray:
@@ -181,7 +183,8 @@ class CellSystem(ABC):
         """Return what is said where the library is not installed."""
         return UsageError(
             f"Cells of {self.title} need {library}, which is not installed: "
-            f"pip install 'geodp[{self.extra}]'."
+            f"pip install 'geodp[{self.extra}]'.",
+            code="library-missing",
         )
 
 

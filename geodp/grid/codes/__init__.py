@@ -74,7 +74,9 @@ def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeS
     if definition is not None:
         found = GridDescription.of(definition, "The definition of the grid")
         if found.name != name:
-            raise UsageError("The definition of the grid is of another grid.")
+            raise UsageError(
+                "The definition of the grid is of another grid.", code="definition-of-other-grid"
+            )
     if found is None and (whole := find_description(spec)) is not None:
         return _of_size(whole, "")
     if found is not None:
@@ -86,7 +88,8 @@ def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeS
         f"{', '.join(LEVELS)}; quadkey:<zoom>; geohash:<length>; <name>:<size>, such as "
         "inspire:1km or inspire:10km, name one of "
         f"{', '.join(known)}; national:<epsg>:<size>, epsg one of {', '.join(numbers)}; and "
-        "file:<path> of a description of your own (TOML)"
+        "file:<path> of a description of your own (TOML)",
+        code="code-system-unknown",
     )
 
 
@@ -103,7 +106,9 @@ def _of_size(description: GridDescription, size: str) -> PatternGrid:
     label = description.label_of(size)
     if label is None:
         names = [f"{description.name}:{label.lower()}" for label, _ in description.sizes]
-        raise UsageError(f"grids of {description.name} are {', '.join(names)}")
+        raise UsageError(
+            f"grids of {description.name} are {', '.join(names)}", code="grid-size-unknown"
+        )
     return PatternGrid(description, label)
 
 
@@ -113,7 +118,8 @@ def _of_file(text: str) -> PatternGrid:
     if found is None:
         raise UsageError(
             "a grid of your own is file:<path> or file:<path>:<size>, of a TOML file whose name "
-            "ends in .toml"
+            "ends in .toml",
+            code="own-grid-form",
         )
     path = Path(found["path"])
     description = read_description(path)
@@ -121,10 +127,12 @@ def _of_file(text: str) -> PatternGrid:
         check_examples(description, str(path))
     except UsageError as error:
         own = f"The description of {description.name}"
-        raise UsageError(str(error).replace(own, str(path), 1)) from None
+        raise UsageError(str(error).replace(own, str(path), 1), code=error.code) from None
     if found["size"] is not None:
         return _of_size(description, found["size"])
     if len(description.sizes) > 1:
         labels = ", ".join(f"file:{path}:{label}" for label, _ in description.sizes)
-        raise UsageError(f"{path} has cells of several sizes; name one: {labels}")
+        raise UsageError(
+            f"{path} has cells of several sizes; name one: {labels}", code="own-grid-size-missing"
+        )
     return PatternGrid(description, description.sizes[0][0])

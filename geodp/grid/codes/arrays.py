@@ -9,24 +9,28 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, InputError
+from geodp.errors import CodeError, InputError, Rule
 from geodp.typing import FloatArray, IntArray
 
 Pair: TypeAlias = tuple[Fraction, Fraction]
 
 SNAP = 1e-5  # of a 125 m cell (1 mm; 8 printed decimals are off by 5e-6), and of a metre
 BLANK = ("", "None", "nan", "NaN", "NaT", "<NA>")
-MISSING = "a code is missing or blank: drop the rows without a code"
+MISSING = Rule("code-missing", "a code is missing or blank: drop the rows without a code")
 
 
-DECIMAL = "codes are never decimals: drop the blanks and read the column as text"
-ROUNDED = (
-    "a code this large may have lost digits as a floating-point number: read the column as text "
-    "(dtype=str) or as whole numbers"
+DECIMAL = Rule(
+    "code-decimal", "codes are never decimals: drop the blanks and read the column as text"
 )
-LOST_ZEROS = (
+ROUNDED = Rule(
+    "code-rounded",
+    "a code this large may have lost digits as a floating-point number: read the column as text "
+    "(dtype=str) or as whole numbers",
+)
+LOST_ZEROS = Rule(
+    "zeros-lost",
     "codes of {} may begin with 0, and a number has lost the zeros in front of it: write the "
-    "column as text, from the original file"
+    "column as text, from the original file",
 )
 
 
@@ -53,7 +57,9 @@ def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:
     try:
         strings = array.reshape(-1).astype(f"U{width}")
     except UnicodeDecodeError:
-        raise InputError("codes are ASCII text: decode the column of bytes first") from None
+        raise InputError(
+            "codes are ASCII text: decode the column of bytes first", code="codes-are-bytes"
+        ) from None
     characters: NDArray[np.uint32] = strings.view(np.uint32).reshape(-1, width)
     return characters
 

@@ -101,32 +101,27 @@ class GridDescription:
     @classmethod
     def of(cls, said: Mapping[str, Any], where: str) -> GridDescription:
         """Check what a TOML or JSON document says; UsageError, which names `where` and the key."""
-        for key, value in said.items():
-            if key not in KINDS:
-                raise UsageError(
-                    f"{where}: {printable(key)} is no key; keys are {', '.join(KINDS)}."
-                )
-            if not isinstance(value, KINDS[key]):
-                allowed = " or ".join(WRITTEN[kind] for kind in KINDS[key])
-                raise UsageError(f"{where}: {key} must be {allowed}.")
-            if len(said[key]) > (MOST_TEXT if isinstance(value, str) else MOST_ENTRIES):
-                raise UsageError(
-                    f"{where}: {key} is too long; lists and tables have at most {MOST_ENTRIES} "
-                    "entries."
-                )
-        if missing := [key for key in NEEDED if key not in said]:
-            raise UsageError(f"{where}: {missing[0]} is missing; a grid needs {', '.join(NEEDED)}.")
+        _require_keys(said, where)
         if not re.fullmatch(NAME, said["name"]):
-            raise UsageError(f"{where}: name must be of small letters, digits and hyphens.")
+            raise UsageError(
+                f"{where}: name must be of small letters, digits and hyphens.",
+                code="description-name",
+            )
         sizes = _sizes(said["sizes"], where)
         west, south, east, north = _numbers(said["extent"], 4, "extent", where)
         if not (west < east and south < north):
-            raise UsageError(f"{where}: extent must be west, south, east, north, in this order.")
+            raise UsageError(
+                f"{where}: extent must be west, south, east, north, in this order.",
+                code="description-extent",
+            )
         x, y = _numbers(said.get("origin", [0, 0]), 2, "origin", where)
         labels = [label for label, _ in sizes]
         areas = tuple(_texts(said.get("areas", []), "areas", where))
         if unknown := [area for area in areas if area not in labels]:
-            raise UsageError(f"{where}: areas has {printable(unknown[0])}, which is none of sizes.")
+            raise UsageError(
+                f"{where}: areas has {printable(unknown[0])}, which is none of sizes.",
+                code="description-areas",
+            )
         examples = tuple(
             (code, tuple(_numbers(corner, 2, "examples", where)))
             for code, corner in said.get("examples", {}).items()
@@ -186,7 +181,9 @@ class GridDescription:
             try:
                 parts.append(read_pattern(pattern, words, dict(self.letters)))
             except UsageError as error:
-                raise UsageError(f"codes {printable(pattern)!r} {error}.") from None
+                raise UsageError(
+                    f"codes {printable(pattern)!r} {error}.", code=error.code
+                ) from None
         return tuple(parts)
 
     def label_of(self, text: str) -> str | None:
@@ -199,7 +196,10 @@ class GridDescription:
 
 def _texts(values: list[Any], key: str, where: str) -> list[str]:
     if not all(isinstance(value, str) for value in values):
-        raise UsageError(f"{where}: every entry of {key} must be a text; quote it.")
+        raise UsageError(
+            f"{where}: every entry of {key} must be a text; quote it.",
+            code="description-entry-not-text",
+        )
     return values
 
 
@@ -208,7 +208,8 @@ def _numbers(values: Any, count: int, key: str, where: str) -> list[Fraction]:
     found = [_number(value) for value in values] if isinstance(values, list) else []
     if len(found) != count or None in found:
         raise UsageError(
-            f'{where}: {key} must be {count} numbers, whole, decimal, or fractions as "1/120".'
+            f'{where}: {key} must be {count} numbers, whole, decimal, or fractions as "1/120".',
+            code="description-numbers",
         )
     return [number for number in found if number is not None]
 
@@ -234,12 +235,14 @@ def _sizes(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Fraction], .
     if not sizes or sizes.keys() != found.keys():
         raise UsageError(
             f"{where}: sizes must name the sides of cells in units of the CRS, such as "
-            '{ "1km" = 1000 }.'
+            '{ "1km" = 1000 }.',
+            code="description-sizes",
         )
     labels = {label.lower() for label in sizes}
     if not all(re.fullmatch(LABEL, label) for label in sizes) or len(labels) < len(sizes):
         raise UsageError(
-            f"{where}: labels of sizes have letters and digits, and are all different."
+            f"{where}: labels of sizes have letters and digits, and are all different.",
+            code="description-size-labels",
         )
     return tuple(sorted(sizes.items(), key=lambda one: one[1]))
 
@@ -248,17 +251,24 @@ def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[s
     """Return spellings by size."""
     by_size = said if isinstance(said, dict) else dict.fromkeys(labels, said)
     if by_size.keys() != {*labels}:
-        raise UsageError(f"{where}: codes has an entry for each of sizes: {', '.join(labels)}.")
+        raise UsageError(
+            f"{where}: codes has an entry for each of sizes: {', '.join(labels)}.",
+            code="description-codes-missing",
+        )
     found = []
     for label in labels:
         spellings = by_size[label]
         several = [spellings] if isinstance(spellings, str) else spellings
         if not isinstance(several, list) or not several or not all(several):
-            raise UsageError(f'{where}: codes must be spellings, such as "{{east:7}}{{north:7}}".')
+            raise UsageError(
+                f'{where}: codes must be spellings, such as "{{east:7}}{{north:7}}".',
+                code="description-codes-not-spellings",
+            )
         texts = _texts(several, "codes", where)
         if len(texts) > MOST_ENTRIES or max(map(len, texts)) > MOST_SPELLING:
             raise UsageError(
-                f"{where}: a spelling of codes has at most {MOST_SPELLING} characters."
+                f"{where}: a spelling of codes has at most {MOST_SPELLING} characters.",
+                code="description-spelling-too-long",
             )
         found.append((label, tuple(texts)))
     return tuple(found)
@@ -270,14 +280,16 @@ def _letters(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Square], .
     for name, table in said.items():
         if not re.fullmatch("[a-z]{1,20}", name) or name in RESERVED:
             raise UsageError(
-                f"{where}: letters are named by small letters, and not as another field is."
+                f"{where}: letters are named by small letters, and not as another field is.",
+                code="description-letters-name",
             )
         known = table if isinstance(table, dict) and {*table} == {"side", "rows"} else {}
         side, rows = _number(known.get("side")), known.get("rows", [])
         if side is None or side <= 0 or not _is_table(rows):
             raise UsageError(
                 f"{where}: letters.{name} must have the side of a square, and rows of letters from "
-                'the north, all different: { side = 100000, rows = ["AB", "CD"] }.'
+                'the north, all different: { side = 100000, rows = ["AB", "CD"] }.',
+                code="description-letters-square",
             )
         found.append((name, Square(side, tuple(rows))))
     return tuple(found)
@@ -295,6 +307,30 @@ def _is_table(rows: Any) -> bool:
     )
 
 
+def _require_keys(said: Mapping[str, Any], where: str) -> None:
+    """Raise UsageError for a key that is unknown, of a wrong kind, too long or missing."""
+    for key, value in said.items():
+        if key not in KINDS:
+            raise UsageError(
+                f"{where}: {printable(key)} is no key; keys are {', '.join(KINDS)}.",
+                code="description-key-unknown",
+            )
+        if not isinstance(value, KINDS[key]):
+            allowed = " or ".join(WRITTEN[kind] for kind in KINDS[key])
+            raise UsageError(f"{where}: {key} must be {allowed}.", code="description-value-wrong")
+        if len(said[key]) > (MOST_TEXT if isinstance(value, str) else MOST_ENTRIES):
+            raise UsageError(
+                f"{where}: {key} is too long; lists and tables have at most {MOST_ENTRIES} "
+                "entries.",
+                code="description-too-long",
+            )
+    if missing := [key for key in NEEDED if key not in said]:
+        raise UsageError(
+            f"{where}: {missing[0]} is missing; a grid needs {', '.join(NEEDED)}.",
+            code="description-key-missing",
+        )
+
+
 def _crs(text: str, where: str, *, known: bool = False) -> str:
     """Return the text of a CRS; UsageError for one that PROJ does not know.
 
@@ -306,7 +342,7 @@ def _crs(text: str, where: str, *, known: bool = False) -> str:
     try:
         return str(normalise_crs(text))
     except UsageError as error:
-        raise UsageError(f"{where}: crs: {error}") from None
+        raise UsageError(f"{where}: crs: {error}", code="description-crs") from None
 
 
 @cache
@@ -335,15 +371,22 @@ def read_description(path: Path) -> GridDescription:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} is no file of a grid's description (TOML).")
+            raise InputError(
+                f"{path} is no file of a grid's description (TOML).",
+                code="description-not-toml-file",
+            )
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path} cannot be read as a TOML file (--grid file:NAME.toml).") from None
+        raise InputError(
+            f"{path} cannot be read as a TOML file (--grid file:NAME.toml).",
+            code="description-unreadable",
+        ) from None
     found = parse_description(text, str(path))
     _crs(found.crs, str(path), known=True)
     if found.name in (*described_names(), *CODE_FAMILIES):
         raise UsageError(
-            f"{path}: name is {found.name}, which is a grid of geodp; give yours another name."
+            f"{path}: name is {found.name}, which is a grid of geodp; give yours another name.",
+            code="description-name-taken",
         )
     return found
 
@@ -353,7 +396,9 @@ def parse_description(text: str, where: str) -> GridDescription:
     try:
         said = tomllib.loads(text, parse_float=_exact)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{where} is no TOML document ({error}).") from None
+        raise UsageError(
+            f"{where} is no TOML document ({error}).", code="description-not-toml"
+        ) from None
     return GridDescription.of(said, where)
 
 

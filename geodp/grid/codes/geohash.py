@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
     MISSING,
@@ -59,7 +59,9 @@ class Geohashes:
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= DEEPEST:
-            raise UsageError(f"geohashes are geohash:<length>, length 1 to {DEEPEST}")
+            raise UsageError(
+                f"geohashes are geohash:<length>, length 1 to {DEEPEST}", code="geohash-length"
+            )
 
     @property
     def name(self) -> str:
@@ -110,10 +112,15 @@ class Geohashes:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Turn lattice indices into codes; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        row, col, shape = flat_pair(
+            row,
+            col,
+            np.int64,
+            Rule("row-col-not-integers", "row and col are integers of one shape"),
+        )
         rows, cols = self.bits
         inside = within(row, 1 << rows) & within(col, 1 << cols)
-        require(inside, lambda _: "the cell is outside the map")
+        require(inside, lambda _: Rule("cell-outside-map", "the cell is outside the map"))
         value = np.zeros((row.size, self.length), np.int64)
         left = [rows, cols]
         for place in range(self.length * BITS):
@@ -126,10 +133,13 @@ class Geohashes:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
-        rule = (
+        x, y, shape = flat_pair(
+            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
+        )
+        rule = Rule(
+            "point-not-longitude-latitude",
             "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
-            "may be swapped"
+            "may be swapped",
         )
         require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
         (dy, dx), (south, west) = map(float, self.step), map(float, self.origin)
@@ -142,7 +152,8 @@ class Geohashes:
     def _rule(self, text: str) -> str:
         if text.strip() in BLANK:
             return MISSING
-        return (
+        return Rule(
+            "geohash-form",
             f"codes of {self.name} are {self.length} digits and small letters without a, i, l and "
-            "o; check the column and the length"
+            "o; check the column and the length",
         )

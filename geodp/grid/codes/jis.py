@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
     DECIMAL,
@@ -95,7 +95,9 @@ class JISMesh:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            raise UsageError(f"the level of a JIS mesh is one of {', '.join(LEVELS)}")
+            raise UsageError(
+                f"the level of a JIS mesh is one of {', '.join(LEVELS)}", code="jis-level"
+            )
 
     @property
     def name(self) -> str:
@@ -146,8 +148,16 @@ class JISMesh:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Turn lattice indices into codes of ASCII digits; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
-        rule = "codes exist for 0 to 66 2/3 N and 100 to 180 E: count cells from 0 N, 100 E"
+        row, col, shape = flat_pair(
+            row,
+            col,
+            np.int64,
+            Rule("row-col-not-integers", "row and col are integers of one shape"),
+        )
+        rule = Rule(
+            "jis-cell-outside",
+            "codes exist for 0 to 66 2/3 N and 100 to 180 E: count cells from 0 N, 100 E",
+        )
         require(self._has_code(row, col), lambda _: rule)
         digits = _DIGITS[self.level]
         # A 1 in front keeps the zeros in front; it is cut off again.
@@ -157,10 +167,13 @@ class JISMesh:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
-        rule = (
+        x, y, shape = flat_pair(
+            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
+        )
+        rule = Rule(
+            "point-not-longitude-latitude",
             "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
-            "may be swapped"
+            "may be swapped",
         )
         require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
         row, col = snap_floor(y * _NORTH), snap_floor((x - 100) * _EAST)
@@ -182,26 +195,35 @@ class JISMesh:
         if "." in text and text.replace(".", "", 1).isdecimal():
             return DECIMAL
         if re.fullmatch(r"\d\.?\d*[eE]\+?\d+", text):
-            return (
+            return Rule(
+                "codes-rounded-by-spreadsheet",
                 "codes were rounded by a spreadsheet (5.33940E+07), which lost their last digits: "
-                "import the original file with this column as text"
+                "import the original file with this column as text",
             )
         if not (text.isascii() and text.isdecimal()):
-            return (
+            return Rule(
+                "jis-code-not-digits",
                 f"codes of {self.name} are {digits} ASCII digits and nothing else: strip blanks "
-                "and signs, and convert full-width digits (Unicode NFKC) first"
+                "and signs, and convert full-width digits (Unicode NFKC) first",
             )
         if len(text) == 10 and not set(text[-2:]) <= set("1234"):
-            return (
+            return Rule(
+                "jis-code-of-100-m",
                 "a 10-digit code whose last two digits are not both 1 to 4 looks like the 1/10 "
                 "subdivision (100 m) of another standard, which is not the quarter (250 m) of "
-                "JIS X 0410: sum such data by the first 8 digits and use jis:basic"
+                "JIS X 0410: sum such data by the first 8 digits and use jis:basic",
             )
         if len(text) != digits:
-            return f"codes of {self.name} have {digits} digits; check the column and the level"
+            return Rule(
+                "jis-code-length",
+                f"codes of {self.name} have {digits} digits; check the column and the level",
+            )
         groups = ["two digits 00 to 79", *(_SPLITS[f][-1] for f in LEVELS[self.level])]
         nine = "; 9 digits are jis:2km if the last is 5, else jis:half" if digits == 9 else ""
-        return f"a code of {self.name} is two digits, then {', then '.join(groups)}{nine}"
+        return Rule(
+            "jis-code-form",
+            f"a code of {self.name} is two digits, then {', then '.join(groups)}{nine}",
+        )
 
 
 def _read_groups(
@@ -271,7 +293,9 @@ def infer_jis_level(code: str) -> str:
     levels = [level for level in LEVELS if _DIGITS[level] == len(code)]
     if levels in ([], ["quarter"]):
         tens = "10 are jis:quarter (250 m) or 100 m cells of another standard: name the level"
-        raise CodeError(0, f"the level shows in 4, 6, 7, 8, 9 or 11 digits; {tens}")
+        raise CodeError(
+            0, f"the level shows in 4, 6, 7, 8, 9 or 11 digits; {tens}", code="jis-level-of-digits"
+        )
     level = "2km" if code[8:] == "5" else levels[-1]
     JISMesh(level).parse([code])
     return level

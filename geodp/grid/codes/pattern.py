@@ -167,7 +167,9 @@ def read_pattern(
     try:
         found = [*Formatter().parse(text)]
     except ValueError:
-        raise UsageError("has a brace that is not closed; write {{ for a brace itself") from None
+        raise UsageError(
+            "has a brace that is not closed; write {{ for a brace itself", code="pattern-brace-open"
+        ) from None
     for literal, name, width, conversion in found:
         if literal:
             parts.append(Literal(literal))
@@ -200,21 +202,24 @@ def _read_number(name: str, width: str, conversion: str | None) -> Number:
     found = _NUMBER.fullmatch(name)
     good = found is not None and conversion is None and re.fullmatch(r"(0?[1-9][0-9]?)?", width)
     if found is None or not good or int(width or 0) > LONGEST:
-        raise UsageError(f"has {field}, which is no field; fields are {FIELDS}")
+        raise UsageError(
+            f"has {field}, which is no field; fields are {FIELDS}", code="pattern-field-unknown"
+        )
     named = found.groupdict()
     sums = named["from"] is not None or named["offset"] is not None
     if (named["open"] is None) != (named["close"] is None) or (
         sums and named["unit"] is not None and named["open"] is None
     ):
         raise UsageError(
-            f"has {field}; put brackets round what is divided, as in {{(east+2000000)/100}}"
+            f"has {field}; put brackets round what is divided, as in {{(east+2000000)/100}}",
+            code="pattern-brackets-missing",
         )
     if named["from"] is not None and named["offset"] is not None:
-        raise UsageError(f"has {field}; add or take away one number")
+        raise UsageError(f"has {field}; add or take away one number", code="pattern-addition")
     offset = int(named["offset"] or named["from"] or 0)
     unit = None if named["unit"] == "zeros" else Fraction(named["unit"] or 1)
     if unit == 0:
-        raise UsageError(f"has {field}, which divides by 0")
+        raise UsageError(f"has {field}, which divides by 0", code="pattern-divides-by-0")
     return Number(
         axis=0 if named["axis"] in ("north", "row") else 1,
         cells=named["axis"] in ("row", "col"),
@@ -230,19 +235,21 @@ def _require_readable(parts: list[Part]) -> None:
     told = [axis for part in parts for axis in axes_of(part)]
     if {*told} != {0, 1}:
         raise UsageError(
-            "must have a northing ({north}, {row} or a letter's) and an easting ({east}, {col})"
+            "must have a northing ({north}, {row} or a letter's) and an easting ({east}, {col})",
+            code="pattern-axis-missing",
         )
     letters = [part.axis for part in parts if isinstance(part, Hemisphere)]
     if len({*letters}) < len(letters):
-        raise UsageError("has the letter of a hemisphere twice")
+        raise UsageError("has the letter of a hemisphere twice", code="pattern-hemisphere-twice")
     if sum(isinstance(part, Country) for part in parts) > 1:
-        raise UsageError("has {country} twice")
+        raise UsageError("has {country} twice", code="pattern-country-twice")
     for axis in {axis for axis in told if told.count(axis) > 1}:
         own = [part for part in parts if isinstance(part, Number) and part.axis == axis]
         if axis in letters or any(part.offset or part.factor < 0 for part in own):
             raise UsageError(
                 "has several fields of one axis, which count from the grid's origin; add or take "
-                "nothing away there, and leave out the letter of a hemisphere"
+                "nothing away there, and leave out the letter of a hemisphere",
+                code="pattern-fields-from-origin",
             )
     for part, after in zip(parts, [*parts[1:], None], strict=True):
         if isinstance(part, Number) and not part.width:
@@ -250,8 +257,12 @@ def _require_readable(parts: list[Part]) -> None:
             if digit or isinstance(after, Number):
                 raise UsageError(
                     "has a number without a width right before another digit; give it one, such "
-                    "as {east:7}"
+                    "as {east:7}",
+                    code="pattern-width-missing",
                 )
     for part in parts:
         if isinstance(part, Literal) and not (part.text.isascii() and part.text.isprintable()):
-            raise UsageError("may have printable ASCII characters beside its fields only")
+            raise UsageError(
+                "may have printable ASCII characters beside its fields only",
+                code="pattern-not-ascii",
+            )

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError, printable
+from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.codes.arrays import (
     BLANK,
     LOST_ZEROS,
@@ -219,24 +219,33 @@ class PatternGrid:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Turn lattice indices into codes of the first spelling; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        row, col, shape = flat_pair(
+            row,
+            col,
+            np.int64,
+            Rule("row-col-not-integers", "row and col are integers of one shape"),
+        )
         one = self.spellings[0]
         text = np.zeros((row.size, one.length), np.uint32)
         done = np.zeros(row.size, np.bool_)
         kernels.write_codes(np.stack([row, col]), one.marks, one.letters, text, done)
-        rule = (
+        rule = Rule(
+            "pattern-cell-outside",
             f"codes exist for numbers of as many digits as the extent of {self.name} has: count "
-            "cells from the origin of its CRS"
+            "cells from the origin of its CRS",
         )
         require(done, lambda _: rule)
         return text.view(f"U{one.length}").reshape(shape)
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of points in the CRS; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
-        rule = (
+        x, y, shape = flat_pair(
+            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
+        )
+        rule = Rule(
+            "pattern-point-outside",
             "points are finite: x is easting or longitude, y is northing or latitude, in units of "
-            f"{_short(self.crs)}, below 2e7"
+            f"{_short(self.crs)}, below 2e7",
         )
         require((np.abs(x) < FAR) & (np.abs(y) < FAR), lambda _: rule)
         unit, cells = float(self.unit), int(self.size / self.unit)
@@ -257,9 +266,9 @@ class PatternGrid:
             if fnmatchcase(text, pattern):
                 return f"{rule}: {note}"
         if text != text.strip() and self._reads(text.strip()):
-            return f"{rule}: strip the blanks around them"
+            return Rule("pattern-code-blanks", f"{rule}: strip the blanks around them")
         if text != text.upper() and self._reads(text.upper()):
-            return f"{rule}: write their letters as capitals"
+            return Rule("pattern-code-capitals", f"{rule}: write their letters as capitals")
         others = [label for label, _ in self.description.sizes if label != self.label]
         for other in map(self.of_label, others):
             if other._reads(text):
@@ -269,15 +278,22 @@ class PatternGrid:
                     if mixed
                     else ""
                 )
-                return f"{rule}: this code has another resolution, use {other.name}{several}"
+                return Rule(
+                    "pattern-code-resolution",
+                    f"{rule}: this code has another resolution, use {other.name}{several}",
+                )
         if swapped := self._swapped(text):
             return f"{rule}, {swapped}"
         digits = {one.digits for one in self.spellings}
         if text.isdecimal() and None not in digits and len(text) < min(map(int, digits)):  # type: ignore[arg-type]
-            return f"{rule}: this one has fewer digits; {LOST_ZEROS.format(self.name)}"
-        return (
+            return Rule(
+                "pattern-code-lost-zeros",
+                f"{rule}: this one has fewer digits; {LOST_ZEROS.format(self.name)}",
+            )
+        return Rule(
+            "pattern-code-corner",
             f"{rule}, of the lower left corner, whose coordinates are multiples of "
-            f"{_write(self.size)} in units of {_short(self.crs)}; check the column and the size"
+            f"{_write(self.size)} in units of {_short(self.crs)}; check the column and the size",
         )
 
     def _reads(self, text: str) -> bool:
@@ -449,7 +465,8 @@ def _mark_number(number: Number, line: tuple[int, int, int, int], lettered: bool
     elif low < 0 and number.width:
         raise UsageError(
             f"codes {_write_part(number)} would be negative in the extent; add a number, as "
-            "{east+2000000:7}, or give it the letter of a hemisphere"
+            "{east+2000000:7}, or give it the letter of a hemisphere",
+            code="pattern-negative",
         )
     else:
         sign = kernels.MINUS if low < 0 else kernels.UNSIGNED
@@ -461,7 +478,8 @@ def _require_digits(number: Number, most: int) -> None:
     if most > (number.width or LONGEST):
         raise UsageError(
             f"codes {_write_part(number)} would have {most} digits in the extent; give it "
-            f"more, at most {LONGEST}"
+            f"more, at most {LONGEST}",
+            code="pattern-too-few-digits",
         )
 
 
@@ -491,7 +509,8 @@ class _Shared:
         if low < self.first:
             raise UsageError(
                 "codes has fields that count from the grid's origin, and the extent begins south "
-                "or west of it; give an origin beyond"
+                "or west of it; give an origin beyond",
+                code="pattern-before-origin",
             )
         self._last = high - self.first
         self.within = 0
@@ -502,16 +521,21 @@ class _Shared:
         if cells.denominator != 1 or (self.within and self.within % cells):
             raise UsageError(
                 f"codes has a field of {_write(side)}, which is no part of the one before it, or "
-                "holds no whole number of cells; write the coarsest field of an axis first"
+                "holds no whole number of cells; write the coarsest field of an axis first",
+                code="pattern-not-nested",
             )
         whole = int(cells)
         squares = self.within // whole if self.within else self._last // whole + 1
         if squares == 1 and self.within:
-            raise UsageError(f"codes tells {_write(side)} twice; leave one of the fields out")
+            raise UsageError(
+                f"codes tells {_write(side)} twice; leave one of the fields out",
+                code="pattern-told-twice",
+            )
         if count is not None and (squares > count or (self.within and squares != count)):
             raise UsageError(
                 f"codes has letters for {count} squares of {_write(side)} in a row, and there are "
-                f"{squares}; check rows and side of the letters, and the origin"
+                f"{squares}; check rows and side of the letters, and the origin",
+                code="pattern-letters-do-not-fit",
             )
         self.within = whole
         return whole
@@ -537,7 +561,8 @@ class _Shared:
         if self.within != 1:
             raise UsageError(
                 f"codes does not tell the cells of {_write(self._size)} apart; write a number "
-                "behind the letters, such as {east/1000:2}"
+                "behind the letters, such as {east/1000:2}",
+                code="pattern-cells-alike",
             )
 
 
@@ -555,7 +580,10 @@ def _ends(description: GridDescription, label: str, axis: int) -> tuple[int, int
     start, size = _origin(description)[axis], description.size(label)
     first, last = math.floor((low - start) / size), math.ceil((high - start) / size) - 1
     if last >= MOST_CELLS:
-        raise UsageError(f"the extent has more than {MOST_CELLS:,} cells of {label} on a side")
+        raise UsageError(
+            f"the extent has more than {MOST_CELLS:,} cells of {label} on a side",
+            code="pattern-cells-too-many",
+        )
     return first, last
 
 
@@ -570,12 +598,16 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
     if a.denominator != 1 or b.denominator != 1:
         raise UsageError(
             f"codes {_write_part(number)} is no whole number for cells of {label}; count it in a "
-            "unit that divides origin, size and what is added"
+            "unit that divides origin, size and what is added",
+            code="pattern-not-whole",
         )
     indices = _ends(description, label, number.axis)
     ends = sorted(int(a + b * index) for index in indices)
     if max(abs(number) for number in [*ends, int(a), int(b)]) >= 10**LONGEST:
-        raise UsageError(f"codes {_write_part(number)} has more than {LONGEST} digits")
+        raise UsageError(
+            f"codes {_write_part(number)} has more than {LONGEST} digits",
+            code="pattern-too-many-digits",
+        )
     return int(a), int(b), ends[0], ends[1]
 
 
@@ -584,13 +616,16 @@ def _check(grid: PatternGrid) -> None:
     """Raise UsageError for codes that cannot be, and for those that are read as others."""
     where, sizes = f"The description of {grid.description.name}", dict(grid.description.sizes)
     if grid.label not in sizes:
-        raise UsageError(f"{where} has cells of {', '.join(sizes)}.")
+        raise UsageError(f"{where} has cells of {', '.join(sizes)}.", code="own-grid-size-unknown")
     try:
         spellings = grid.spellings
     except UsageError as error:
-        raise UsageError(f"{where}: {str(error).removesuffix('.')}.") from None
+        raise UsageError(f"{where}: {str(error).removesuffix('.')}.", code=error.code) from None
     if _has_country(spellings[0]):
-        raise UsageError(f"{where}: codes begins with a country, which nothing tells when written.")
+        raise UsageError(
+            f"{where}: codes begins with a country, which nothing tells when written.",
+            code="pattern-begins-with-country",
+        )
     row0, col0, rows, cols = grid.extent
     ends = [(first, first + n // 2, first + n - 1) for first, n in ((row0, rows), (col0, cols))]
     index = np.ascontiguousarray(np.array([*product(*ends)], np.int64).T)
@@ -603,7 +638,8 @@ def _check(grid: PatternGrid) -> None:
         if not (done & read).all() or (again != index).any():
             raise UsageError(
                 f"{where}: codes {one.write()} are read as other cells by another spelling; give "
-                "numbers a width, or leave one spelling out."
+                "numbers a width, or leave one spelling out.",
+                code="pattern-read-otherwise",
             )
 
 
@@ -620,10 +656,14 @@ def check_examples(description: GridDescription, where: str) -> None:
             at = zip((row, col), grid.origin, grid.step, strict=True)
             corners.append(tuple(start + index * step for index, start, step in at))
         if not corners:
-            raise UsageError(f"{where}: the example {printable(code)!r} is no code of the grid.")
+            raise UsageError(
+                f"{where}: the example {printable(code)!r} is no code of the grid.",
+                code="example-is-no-code",
+            )
         if corner not in corners:
             (y, x) = corners[0]
             raise UsageError(
                 f"{where}: the example {printable(code)!r} has its lower left corner at "
-                f"{_write(x)} {_write(y)} (x y), not where the file says; check codes and origin."
+                f"{_write(x)} {_write(y)} (x y), not where the file says; check codes and origin.",
+                code="example-elsewhere",
             )

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.codes.arrays import (
     BLANK,
     MISSING,
@@ -56,7 +56,9 @@ class Quadkeys:
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= DEEPEST:
-            raise UsageError(f"quadkeys are quadkey:<zoom>, zoom 1 to {DEEPEST}")
+            raise UsageError(
+                f"quadkeys are quadkey:<zoom>, zoom 1 to {DEEPEST}", code="quadkey-zoom"
+            )
 
     @property
     def name(self) -> str:
@@ -97,9 +99,17 @@ class Quadkeys:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Turn lattice indices into codes; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        row, col, shape = flat_pair(
+            row,
+            col,
+            np.int64,
+            Rule("row-col-not-integers", "row and col are integers of one shape"),
+        )
         end = 1 << self.zoom
-        require(within(row, end) & within(col, end), lambda _: "the cell is outside the map")
+        require(
+            within(row, end) & within(col, end),
+            lambda _: Rule("cell-outside-map", "the cell is outside the map"),
+        )
         shift = np.arange(self.zoom - 1, -1, -1, dtype=np.int64)
         south = (end - 1 - row)[:, np.newaxis] >> shift & 1
         digit = (south << 1) + (col[:, np.newaxis] >> shift & 1) + ord("0")
@@ -108,8 +118,13 @@ class Quadkeys:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the tiles of points in metres of EPSG:3857; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
-        rule = "points are finite: x is easting, y is northing, metres of EPSG:3857 below 1e8"
+        x, y, shape = flat_pair(
+            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
+        )
+        rule = Rule(
+            "quadkey-point-outside",
+            "points are finite: x is easting, y is northing, metres of EPSG:3857 below 1e8",
+        )
         require((np.abs(x) < 1e8) & (np.abs(y) < 1e8), lambda _: rule)
         side, west = float(self.step[0]), float(HALF)
         row, col = (np.floor((v + west) / side + 1e-9).astype(np.int64) for v in (y, x))
@@ -118,7 +133,8 @@ class Quadkeys:
     def _rule(self, text: str) -> str:
         if text.strip() in BLANK:
             return MISSING
-        return (
+        return Rule(
+            "quadkey-form",
             f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom, "
-            "and whether zeros in front were lost"
+            "and whether zeros in front were lost",
         )

@@ -48,7 +48,10 @@ class Engine:
     def name(self, column: str) -> str:
         """Return a name that is read as it stands."""
         if not column.isprintable() or not column or {self.quote, "\\"} & {*column}:
-            raise UsageError("A column's name in SQL has neither quotes nor control characters.")
+            raise UsageError(
+                "A column's name in SQL has neither quotes nor control characters.",
+                code="sql-column-name",
+            )
         return f"{self.quote}{column}{self.quote}"
 
     def divide(self, number: str, by: int) -> str:
@@ -98,7 +101,7 @@ ENGINES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class SqlQuery:
     """What is asked of a table of records.
 
     Attributes
@@ -135,9 +138,14 @@ class Query:
 
     def __post_init__(self) -> None:
         if self.cells < 1 or self.per_cell < 1:
-            raise UsageError("A person may have a whole number of cells and records, at least 1.")
+            raise UsageError(
+                "A person may have a whole number of cells and records, at least 1.",
+                code="sql-bounds-not-whole",
+            )
         if self.by is not None and self.person is None:
-            raise UsageError("An order of records goes with a column of persons.")
+            raise UsageError(
+                "An order of records goes with a column of persons.", code="sql-order-needs-person"
+            )
 
     def write(self, engine: str) -> str:
         """Return the query for an engine, one of ``ENGINES``.
@@ -239,7 +247,7 @@ def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, in
         )
         side = 1
     else:
-        raise UsageError(f"There is no SQL for {system.name}.")
+        raise UsageError(f"There is no SQL for {system.name}.", code="sql-unsupported")
     return at.floor(f"{south} + {snap}"), at.floor(f"{west} + {snap}"), side
 
 

@@ -29,7 +29,10 @@ def choose_exports(text: str) -> list[Export]:
     known, found = find_exports(), []
     for name in dict.fromkeys(part.strip() for part in text.split(",")):
         if name not in known:
-            raise UsageError(f"There is no export to {name!r}; there are {', '.join(known)}.")
+            raise UsageError(
+                f"There is no export to {name!r}; there are {', '.join(known)}.",
+                code="export-unknown",
+            )
         found.append(known[name])
     return found
 
@@ -68,7 +71,9 @@ def require_writable(cells: ExportSheet, chosen: Sequence[Export]) -> None:
     """Raise UsageError for a format that cannot have a release; ``cells``: its own, or nobody."""
     for one in chosen:
         if (reason := one.why_not(cells)) is not None:
-            raise UsageError(f"This release cannot be exported to {one.name}: {reason}.")
+            raise UsageError(
+                f"This release cannot be exported to {one.name}: {reason}.", code="export-unfit"
+            )
 
 
 def fill(folder: Path, sheets: Sequence[ExportSheet], chosen: Sequence[Export]) -> dict[str, str]:

@@ -33,19 +33,25 @@ def _load(entry: EntryPoint, own: list[Format]) -> Format:
     except Exception as error:
         why = printable(f"{type(error).__name__}: {error}")
         raise UsageError(
-            f"The format {printable(entry.name)} of {package} cannot be loaded ({why}); {mend}"
+            f"The format {printable(entry.name)} of {package} cannot be loaded ({why}); {mend}",
+            code="format-not-loaded",
         ) from error
     if not isinstance(found, Format) or not _has_endings(found):
         raise UsageError(
-            f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}"
+            f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}",
+            code="format-without-endings",
         )
     if not is_name(getattr(found, "name", None)) or not isinstance(found.rank, int):
-        raise UsageError(f"{where} is no format with {NAMES} and a whole number as rank; {mend}")
+        raise UsageError(
+            f"{where} is no format with {NAMES} and a whole number as rank; {mend}",
+            code="format-without-rank",
+        )
     last = max(one.rank for one in own)
     if found.rank <= last:
         raise UsageError(
             f"{where} would stand before geodp's own files, and its rank must be above {last}; "
-            f"{mend}"
+            f"{mend}",
+            code="format-rank-too-low",
         )
     return found
 
@@ -71,5 +77,8 @@ def find_formats() -> tuple[Format, ...]:
     for words in ([one.name for one in found], [e for one in found for e in one.endings]):
         twice = sorted({word for word in words if words.count(word) > 1})
         if twice:
-            raise UsageError(f"Two formats have the name or ending {twice[0]!r}; remove a package.")
+            raise UsageError(
+                f"Two formats have the name or ending {twice[0]!r}; remove a package.",
+                code="format-twice",
+            )
     return tuple(sorted(found, key=lambda one: (one.rank, one.name)))

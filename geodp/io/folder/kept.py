@@ -152,7 +152,8 @@ def settle_interrupted(folder: Path) -> bool:
         raise UsageError(
             f"An interrupted release waits in {folder}, and its ledger cannot be asked whether it "
             f"was charged: {why} Repeat the command with --resume when it can, or remove that "
-            "folder to give the release up."
+            "folder to give the release up.",
+            code="interrupted-ledger-silent",
         ) from None
     return False
 
@@ -163,7 +164,10 @@ def _is_charged(head: Mapping[str, Any]) -> bool:
 
     ledger = Ledger.open(head["ledger"])
     if ledger.id != head["ledger_id"]:
-        raise UsageError(f"{ledger.path} is another ledger now; restore the one that was charged.")
+        raise UsageError(
+            f"{ledger.path} is another ledger now; restore the one that was charged.",
+            code="interrupted-ledger-differs",
+        )
     return ledger.find_charge(head["dataset"], head["fingerprint"]) is not None
 
 
@@ -201,14 +205,18 @@ def _read_head(path: Path) -> dict[str, Any]:
 def unreadable(folder: Path, name: str = WAITING) -> UsageError:
     """Return the error for a kept file that is not what was written."""
     path = folder / KEPT.with_name(name)
-    return UsageError(f"{path} cannot be read back; restore it, or remove {folder} to give it up.")
+    return UsageError(
+        f"{path} cannot be read back; restore it, or remove {folder} to give it up.",
+        code="interrupted-not-read-back",
+    )
 
 
 def another(what: str, folder: Path) -> UsageError:
     """Return the error for an interrupted run that had another grid, or another geodp."""
     return UsageError(
         f"The interrupted run had another {what}; go on with what it began with, or remove "
-        f"{folder} to give it up."
+        f"{folder} to give it up.",
+        code="resumed-part-differs",
     )
 
 
@@ -219,7 +227,8 @@ def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: 
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         raise UsageError(
             f"The interrupted run had other {options}; repeat its command, or remove {folder} to "
-            "give it up."
+            "give it up.",
+            code="resumed-options-differ",
         )
 
 

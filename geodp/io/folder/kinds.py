@@ -95,11 +95,15 @@ class Kind(ABC):
 
     def explain(self, card: Any, language: str) -> Any:
         """Return what a release means for people: a :class:`geodp.explain.Explanation`."""
-        raise VerificationError(f"This is {self.title}, which geodp explain does not know.")
+        raise VerificationError(
+            f"This is {self.title}, which geodp explain does not know.", code="kind-not-explained"
+        )
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError where a table is asked for, with what to do instead."""
-        raise VerificationError(f"This is {self.title}, which has no table.")
+        raise VerificationError(
+            f"This is {self.title}, which has no table.", code="kind-has-no-table"
+        )
 
 
 def _fits(one: object) -> bool:
@@ -138,10 +142,13 @@ def find_kind(folder: Path) -> Kind | None:
 
     None for the release of a table, and where there is no card that any kind knows.
     """
-    if is_table(folder):
+    schema = _schema_in(folder / CARD)
+    if schema in (SCHEMA, PARTS_SCHEMA):
         return None
-    found = (one for one in list_kinds().values() if _schema_in(folder / one.file) in one.schemas)
-    return next(found, None)
+    for kind in list_kinds().values():
+        if (schema if kind.file == CARD else _schema_in(folder / kind.file)) in kind.schemas:
+            return kind
+    return None
 
 
 def kind_of(card: PublicCard) -> Kind:
@@ -149,7 +156,9 @@ def kind_of(card: PublicCard) -> Kind:
     for kind in list_kinds().values():
         if card.schema in kind.schemas:
             return kind
-    raise VerificationError(f"No kind of release has cards of the schema {card.schema!r}.")
+    raise VerificationError(
+        f"No kind of release has cards of the schema {card.schema!r}.", code="card-kind-unknown"
+    )
 
 
 def find_card(folder: Path) -> Path | None:

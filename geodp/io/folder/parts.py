@@ -24,7 +24,8 @@ from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
-from geodp.io.write.uncertainty import Errors, beside_of
+from geodp.io.write.uncertainty import RowErrors, beside_of
+from geodp.io.write.view import View
 from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 from geodp.table.released import ReleasedTable
@@ -55,7 +56,7 @@ def write_part(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     metadata: dict[str, Any],
 ) -> dict[str, Any]:
     """Write one part; it appears complete or not at all, and again the same if written again.
@@ -67,11 +68,13 @@ def write_part(
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
+        write_parquet(View(table, name, errors), beside, metadata=metadata)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
-        raise OutputError(f"A part could not be written ({error.strerror or error}).") from None
+        raise OutputError(
+            f"A part could not be written ({error.strerror or error}).", code="part-unwritten"
+        ) from None
     where = f"{path.parent.name}/{path.name}"
     return {"name": where, "rows": table.key.size, "sha256": digest}
 

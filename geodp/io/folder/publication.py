@@ -11,10 +11,12 @@ from typing import Any
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.formats import find_formats
+from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format, Released
+from geodp.io.write.view import keep_rows
 from geodp.privacy.access import tell_unchecked
 from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
@@ -38,6 +40,12 @@ def write_public(released: Released, folder: Path) -> None:
     OutputError
         A format wrote other files than those that it lists.
     """
+    with keep_rows(released.view, folder.parent) as view:
+        _write_formats(replace(released, kept=view), folder)
+
+
+def _write_formats(released: Released, folder: Path) -> None:
+    """Write the formats and the card."""
     files: list[File] = []
     left_out: list[LeftOut] = []
     name = released.card.name
@@ -48,7 +56,10 @@ def write_public(released: Released, folder: Path) -> None:
             continue
         files += _write_format(one, released, folder)
         if {file.name for file in files} != {*os.listdir(folder)}:
-            raise OutputError(f"The format {one.name} wrote other files than it lists.")
+            raise OutputError(
+                f"The format {one.name} wrote other files than it lists.",
+                code="format-wrote-other-files",
+            )
         if not released.card.release_id:  # the first format is the one that it is taken from
             identity = release_id(folder / f"{name}.csv", released.card.to_json())
             released = replace(released, card=replace(released.card, release_id=identity))
@@ -62,7 +73,10 @@ def _write_format(one: Format, released: Released, folder: Path) -> Iterator[Fil
     for entry in one.write(released, folder):
         path = folder / entry.name
         if (one.endings and entry.name not in names) or not path.is_file():
-            raise OutputError(f"The format {one.name} lists a file that is none of its own.")
+            raise OutputError(
+                f"The format {one.name} lists a file that is none of its own.",
+                code="format-lists-own-files",
+            )
         what = entry.what
         if entry.media_type.startswith("text/csv") and is_marked(path):
             what += "; begins with the byte order mark of UTF-8"
@@ -87,7 +101,8 @@ def card_bytes(values: dict[str, Any]) -> bytes:
     except UnicodeEncodeError:
         raise UsageError(
             "A name, label or source that the card of the release has is not UTF-8; write it in "
-            "UTF-8, as public files hold no other text."
+            "UTF-8, as public files hold no other text.",
+            code="card-not-utf8",
         ) from None
 
 
@@ -105,6 +120,18 @@ def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> P
     made.mkdir(mode=0o700, exist_ok=again)
     tell_unchecked(Path(path, made.name))
     return made
+
+
+def list_written(folder: Path, target: Path) -> dict[str, list[str]]:
+    """Return the paths that the public and restricted files of a staged folder will have."""
+    return {
+        part: [
+            str(target / part / name)
+            for name in sorted(os.listdir(folder / part))
+            if name != KEPT.name
+        ]
+        for part in ("public", "restricted")
+    }
 
 
 def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:

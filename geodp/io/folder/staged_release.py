@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,12 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.kept import KEPT, discard_draft, reserve
+from geodp.io.folder.kept import discard_draft, reserve
 from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
+    list_written,
     make_restricted,
     write_public,
     write_restricted,
@@ -126,16 +126,12 @@ class StagedRelease:
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
-        public, hidden = self.folder / "public", self.folder / "restricted"
+        public = self.folder / "public"
         discard_draft(self.folder)
         public.mkdir()
         write_public(replace(released, card=replace(released.card, name=self.name)), public)
-        write_restricted(hidden, RUN, restricted)
-        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
-        return {
-            part: [str(Path(self.target, part, name)) for name in names if name != KEPT.name]
-            for part, names in written.items()
-        }
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return list_written(self.folder, self.target)
 
 
 @contextmanager
@@ -205,12 +201,14 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             "The name must be a file name of letters, digits, '_' and '-', with at most "
-            f"{LONGEST_NAME} bytes."
+            f"{LONGEST_NAME} bytes.",
+            code="release-name-form",
         )
     if TAKEN.match(name):
         raise UsageError(
             "Names that begin with gpkg_ or sqlite_, and layer_styles, are those of tables that "
-            "every database has; choose another name for the count."
+            "every database has; choose another name for the count.",
+            code="release-name-of-database",
         )
     for one in find_formats():
         one.check(grid, name)
@@ -246,5 +244,6 @@ def require_space(folder: Path, cells: int) -> None:
     if shutil.disk_usage(folder).free < LISTED_BYTES * cells + OTHER_BYTES:
         raise OutputError(
             f"There is not enough free space in {folder.parent} for this release. Free some, or "
-            "choose a folder on another disk; nothing was charged."
+            "choose a folder on another disk; nothing was charged.",
+            code="disk-too-small",
         )

@@ -136,7 +136,8 @@ def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
     if resume and not waits:
         raise UsageError(
             f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
-            "between its charge and its end."
+            "between its charge and its end.",
+            code="nothing-to-resume",
         )
 
 
@@ -197,7 +198,8 @@ def _waits(partial: Path) -> UsageError:
     """Return the error for a target whose interrupted release was charged."""
     return UsageError(
         f"An interrupted release, which was charged, waits in {partial}: repeat its command with "
-        "--resume, which costs nothing, or remove that folder to give it up."
+        "--resume, which costs nothing, or remove that folder to give it up.",
+        code="release-interrupted",
     )
 
 
@@ -268,7 +270,8 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
         _look(final, lambda: _require_free(final, overwrite=overwrite))
     except OSError as error:
         raise UsageError(
-            f"A release cannot be written to {target} ({error.strerror}); choose another folder."
+            f"A release cannot be written to {target} ({error.strerror}); choose another folder.",
+            code="output-not-writable",
         ) from None
 
 
@@ -280,7 +283,8 @@ def _require_name(final: Path) -> None:
     if not is_utf8(final):
         raise UsageError(
             f"The name of {final}, or of a folder above it, is not UTF-8, and libraries that write "
-            "a release take no other name; choose another folder."
+            "a release take no other name; choose another folder.",
+            code="output-not-utf8",
         )
     longest = _beside(final, "replaced")
     files = longest / "public" / ("x" * LONGEST_FILE)
@@ -297,23 +301,32 @@ def _require_name(final: Path) -> None:
 def _require_free(final: Path, *, overwrite: bool) -> None:
     """Raise UsageError where something is in the place of a release that must not be replaced."""
     if final.exists() and not final.is_dir():
-        raise UsageError(f"{final} is a file; give the name of a new folder.")
+        raise UsageError(
+            f"{final} is a file; give the name of a new folder.", code="output-is-file"
+        )
     if final == Path.cwd():
-        raise UsageError("A release cannot take the current folder's place; name a folder in it.")
+        raise UsageError(
+            "A release cannot take the current folder's place; name a folder in it.",
+            code="output-is-current-folder",
+        )
     if os.path.ismount(final):
-        raise UsageError(f"{final} is a mount point; name a folder in it.")
+        raise UsageError(
+            f"{final} is a mount point; name a folder in it.", code="output-is-mount-point"
+        )
     if not final.exists() or not any(final.iterdir()) or is_check(final):
         return
     if not is_release(final):
         raise UsageError(
             f"{final} exists and holds something else than a release; it is never replaced. "
-            "Choose another folder."
+            "Choose another folder.",
+            code="output-is-no-release",
         )
     if not overwrite:
         raise UsageError(
-            f"{final} exists and holds a release; use --overwrite to replace it. One that was "
-            "published stays where it is: write its correction to another folder, with "
-            "--supersedes."
+            f"{final} exists and holds a release; use --overwrite (overwrite=True) to replace it. "
+            "One that was published stays where it is: write its correction to another folder, "
+            "with --supersedes.",
+            code="output-exists",
         )
 
 
@@ -325,7 +338,8 @@ def require_own(target: str | Path) -> None:
         if final.is_dir() and (found := foreign(final)) is not None:
             raise UsageError(
                 f"{final} holds {found}, and what geodp has not written it does not remove. Move "
-                "it to another place, or choose another folder."
+                "it to another place, or choose another folder.",
+                code="output-holds-other-files",
             )
 
     _look(final, look)
@@ -429,4 +443,6 @@ def _explain(final: Path, left: list[Path]) -> Iterator[None]:
         rest = "Nothing was published there."
         if left:
             rest += f" {left[0]} could not be removed; do so, as it may hold confidential files."
-        raise OutputError(f"The release could not be written to {final}: {why}. {rest}") from error
+        raise OutputError(
+            f"The release could not be written to {final}: {why}. {rest}", code="release-unwritten"
+        ) from error

@@ -84,7 +84,8 @@ def write_whole(
         rest = f" Its draft {left} could not be removed; the next run for it does so."
         raise OutputError(
             f"{path} cannot be written ({error.strerror or type(error).__name__})."
-            f"{'' if left is None else rest}"
+            f"{'' if left is None else rest}",
+            code="file-unwritten",
         ) from None
     finally:
         if draft is not None:
@@ -136,7 +137,10 @@ def _require_file(path: Path) -> None:
     except OSError:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise UsageError(f"{path} is a pipe, a socket or a device; give the name of a file.")
+        raise UsageError(
+            f"{path} is a pipe, a socket or a device; give the name of a file.",
+            code="output-not-regular",
+        )
 
 
 class _Draft:

@@ -58,7 +58,10 @@ def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> typ
     found = [name for name, claim in claims.items() if claim == most]
     if not most or len(found) > 1:
         names = ", ".join(found if most else claims)
-        raise UsageError(f"Nothing says which of these readers the call is meant for: {names}.")
+        raise UsageError(
+            f"Nothing says which of these readers the call is meant for: {names}.",
+            code="reader-ambiguous",
+        )
     return among[found[0]]
 
 

@@ -31,7 +31,7 @@ def read_mesh(
     value: Values = None,
     bounds: Sequence[float | Fraction] | None = None,
     primary: str | int | Sequence[str | int] | None = None,
-    attribute: str | None = None,
+    by: str | Sequence[str] = (),
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
@@ -57,16 +57,16 @@ def read_mesh(
         depends on the rows.
     value : str, sequence of str or mapping, optional
         Label (second header row, such as "人口（総数）") or column ("T001141001"). May be left
-        out where a file has one column of values. Several, with `attribute`, become an
-        attribute of the grid with these labels. On a grid that has attributes, the column of
+        out where a file has one column of values. Several, with `by`, become an attribute of
+        the grid with these labels. On a grid that has attributes, the column of
         every label, ``{"f": "T001141003"}``, of several attributes of every combination,
         ``{("f", "0-14"): "T001141012"}``; names alone where each has its label in it.
     bounds : (west, south, east, north), optional
         Public domain of a `grid` named by a string, in degrees.
     primary : primary mesh code or sequence of them, optional
         The same by codes such as 5339: their cells alone are the domain.
-    attribute : str, optional
-        Name of the attribute that several values become. Columns may count a person several
+    by : str or sequence of str
+        Name of the attribute that tells several values apart. Columns may count a person several
         times: :func:`geodp.publish` asks for a contribution.
     duplicates : {"error", "sum"}
         For a mesh that is in several files; twice in one file is always an error. Files of
@@ -89,6 +89,7 @@ def read_mesh(
     ...     geodp.read_mesh(file, grid="jis:half", value="people").count.tolist()
     [12]
     """
+    from geodp.io.read.reader import convert_by
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table
 
@@ -98,7 +99,7 @@ def read_mesh(
     return Table(
         grid=public,
         value=value,
-        attribute=attribute,
+        by=convert_by(by),
         duplicates=duplicates,
         suppressed=suppressed,
         outside=outside or cropping,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Option, Reader, asks
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import Rows
-    from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.columns import InputTable, Rows
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
@@ -47,9 +46,10 @@ TRUNCATION = Option(
     type=("first", "sample"),
 )
 
-NO_MAP = (
+NO_MAP = Rule(
+    "points-need-map",
     "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; of areal "
-    "units give counts by their codes (--code, --value; code=, value=)."
+    "units give counts by their codes (--code, --value; code=, value=).",
 )
 
 
@@ -74,7 +74,7 @@ class Points(Reader):
     by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+        metadata=asks(reader.LABELS, convert=reader.convert_labels),
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
@@ -108,7 +108,7 @@ class Points(Reader):
         grid = self.grid.attributes
         return Named(self.by, self.labels, grid, self.columns, values=(), taken=taken)
 
-    def _open(self, paths: Given) -> Iterator[Columns]:
+    def _open(self, paths: Given) -> Iterator[InputTable]:
         """Open the tables."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -124,7 +124,7 @@ class Points(Reader):
             scratch=self.scratch,
         )
 
-    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+    def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: how found."""
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
@@ -161,13 +161,14 @@ class Points(Reader):
         if self.by:
             raise UsageError(
                 "On a cluster the grid has the attributes, and columns= says where their labels "
-                "are; leave out by=."
+                "are; leave out by=.",
+                code="cluster-attributes-by-grid",
             )
         for within, key, names, inside in self._place(self._open(paths), survey):
             yield name_persons(within, self.person, names, inside), key
 
     def _place(
-        self, tables: Iterator[Columns], survey: Survey, facts: Sequence[Fact] = ()
+        self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Rows in the domain, their keys, the last column of all rows, and which are inside."""
         import numpy as np
@@ -199,7 +200,7 @@ class Points(Reader):
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 
-    def _describe(self, table: Columns, names: Sequence[str]) -> StatedReading:
+    def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read, by its columns of places first."""
         from geodp.io.read.layout.presets import describe_layout
         from geodp.table.stated.reading import StatedReading
@@ -219,7 +220,10 @@ class Points(Reader):
         if self._map() is None:
             raise UsageError(NO_MAP)
         if (self.x is None) != (self.y is None):
-            raise UsageError("x and y go together (--x, --y); without both, geometries are read.")
+            raise UsageError(
+                "x and y go together (--x, --y); without both, geometries are read.",
+                code="x-without-y",
+            )
         return self.x is not None
 
     def _map(self) -> Lattice | None:
@@ -243,7 +247,7 @@ class Points(Reader):
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
         return point_locator(lattice, self.x, self.y, move, check)
 
-    def _geometry(self, table: Columns) -> Locator:
+    def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
         lattice, found = self._map(), find_geometry(table)

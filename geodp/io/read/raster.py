@@ -1,20 +1,21 @@
-"""Rasters of counts: GeoTIFF, ASCII grid and NetCDF, on a lattice of the same cells."""
+"""Rasters of counts: GeoTIFF, ASCII grid, NetCDF and arrays, on a lattice of the same cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from geodp import progress
 from geodp.errors import UsageError
 from geodp.io.read.reader import MEMBER, MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.input_files import FilePath, Given
-    from geodp.io.read.rows.rounding import Rounding
-    from geodp.io.read.rows.tally import Outside
+    from geodp.io.read.rows.input_files import FilePath, Given, LabelledArray
+    from geodp.io.read.rows.rounding import Rounder, Rounding
+    from geodp.io.read.rows.tally import Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
@@ -30,7 +31,9 @@ def _numbers(given: Sequence[str]) -> list[float]:
     try:
         return [float(text) for text in given]
     except ValueError:
-        raise UsageError("--missing of a raster is a number.") from None
+        raise UsageError(
+            "--missing of a raster is a number.", code="raster-missing-not-number"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +50,15 @@ class Raster(Reader):
     member: str | None = field(default=None, metadata=asks(MEMBER))
     rounding: Rounding | None = field(default=None, metadata=asks(ROUND))
     secret: NoiseKey | None = None
+    x: str | None = None
+    y: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit is not None and not (isfinite(self.unit) and self.unit > 0):
-            raise UsageError("The unit is a finite number above 0.")
+            raise UsageError(
+                "The unit is a finite number above 0.", code="raster-unit-not-positive"
+            )
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
@@ -59,21 +66,13 @@ class Raster(Reader):
         return Claim.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else Claim.NONE
 
     def read(self, paths: Given) -> CountTable:
-        """Read the pixels of the one raster."""
-        from contextlib import ExitStack
-
-        import numpy as np
-
-        from geodp.io.read.rows.columns import Rows
-        from geodp.io.read.rows.forms.packed import unpack
-        from geodp.io.read.rows.forms.url import fetch_urls
-        from geodp.io.read.rows.input_files import list_paths
-        from geodp.io.read.rows.pixels import align_parts
+        """Read the pixels of the one raster, or the numbers of the array."""
+        from geodp.io.read.rows.input_files import LabelledArray
         from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.tally import Tally
-        from geodp.table.stated.reading import describe_facts
 
-        place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
+        progress.begin("Reading")
+        in_memory = isinstance(paths, LabelledArray)
         tally = Tally(
             self.grid,
             self.outside or "error",
@@ -83,11 +82,61 @@ class Raster(Reader):
             scratch=self.scratch,
         )
         rounded = None if self.rounding is None else rounder(self.rounding, self.secret)
+        add = self._add_array if in_memory else self._add_file
+        add(paths, tally, rounded)
+        return tally.table()
+
+    def _add_array(self, array: Any, tally: Tally, rounded: Rounder | None) -> None:
+        """Count the numbers of an array in memory."""
+        from geodp.io.read.rows.array import align_array
+        from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.pixels import Lines
+        from geodp.table.stated.reading import describe_facts
+
+        if self.band is not None or self.member is not None:
+            raise UsageError(
+                "An array has no bands and no members: choose a part of it first.",
+                code="array-has-no-bands",
+            )
+        axes = (self.x, self.y)
+        found = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
+        lines = Lines(found.name, found.width, found.facts)
+        tally.survey.note(found.name, found.facts)
+        name = None if array.name is None else found.name
+        tally.survey.state(describe_facts("array", found.facts, name, found.places, found.labels))
+        tally.survey.take(found.name, found.valid, {}, found.valid)
+        rows = Rows(lines, 0, found.position)
+        with rows.named():
+            if rounded is None:
+                count = found.stored.counts(found.values)
+            else:
+                count = rounded(found.index, found.stored.fractions(found.values))
+        tally.add(rows, found.index, count)
+
+    def _add_file(self, paths: Any, tally: Tally, rounded: Rounder | None) -> None:
+        """Count the pixels of the one file."""
+        from contextlib import ExitStack
+
+        import numpy as np
+
+        from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.forms.packed import unpack
+        from geodp.io.read.rows.forms.url import fetch_urls
+        from geodp.io.read.rows.input_files import list_paths
+        from geodp.io.read.rows.pixels import align_parts
+        from geodp.table.stated.reading import describe_facts
+
+        if self.x is not None or self.y is not None:
+            raise UsageError(
+                "x= and y= name dimensions of an array in memory; a file has its own.",
+                code="dimensions-of-file",
+            )
+        place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
         with ExitStack() as held:
             given = held.enter_context(fetch_urls(paths, self.scratch))
             (path, *others) = list_paths(given)
             if others:
-                raise UsageError("Give one raster at a time.")
+                raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
             for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored
@@ -104,14 +153,13 @@ class Raster(Reader):
                     else:
                         count = rounded(index, stored.fractions(values[row, col]))
                 tally.add(rows, index, count)
-        return tally.table()
 
 
 READERS = (Raster,)
 
 
 def read_raster(
-    path: FilePath,
+    path: FilePath | LabelledArray,
     *,
     grid: Grid,
     unit: float | None = None,
@@ -121,10 +169,12 @@ def read_raster(
     member: str | None = None,
     rounding: Rounding | None = None,
     secret: NoiseKey | None = None,
+    x: str | None = None,
+    y: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
-    """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats.
+    """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats; or an array.
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells; longitudes may be
     whole turns away. A pixel means ``(stored * scale + offset) / unit`` people, with the scale and
@@ -134,9 +184,13 @@ def read_raster(
 
     Parameters
     ----------
-    path : path
+    path : path or xarray.DataArray
+        An array is over y, x and the grid's attributes, in any order, with the middles of rows and
+        columns. ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value``,
+        ``valid_range`` and ``_Unsigned`` in its attributes are applied; what xarray keeps in
+        ``encoding`` was applied when the file was opened.
     grid : Grid
-        Public, one map without attributes: of a public raster it is
+        Public, one map, of a file without attributes: of a public raster it is
         :func:`geodp.io.read.rows.pixels.grid_like`. Of this raster itself only where its extent was
         not chosen by looking at where people are.
     unit : float, optional
@@ -146,6 +200,8 @@ def read_raster(
         Counted from 1; needed where there are several.
     missing : sequence of float, optional
         Stored values that mean nobody besides nodata, such as -200.
+    x, y : str, optional
+        Of an array: the dimensions of columns and rows. Default: as they are usually called.
     outside, member, rounding, secret, memory, scratch
 
     Examples
@@ -173,6 +229,8 @@ def read_raster(
             member=member,
             rounding=rounding,
             secret=secret,
+            x=x,
+            y=y,
             memory=memory,
             scratch=scratch,
         ).read(given)

@@ -130,7 +130,8 @@ def convert_labels(given: Any) -> Mapping[str, Any]:
         if name in found:
             raise UsageError(
                 "Give one list of labels for each attribute (--labels NAME=FILE; labels=), and one "
-                "that is for several."
+                "that is for several.",
+                code="labels-list-repeated",
             )
         found[name] = path
     return found
@@ -148,15 +149,20 @@ SCRATCH = Option(
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the count's column; repeatable, of labels of --axis LABEL=COLUMN. A pattern, "
-    "'F_*', is all columns that meet it, each for the label that * stands for (with --by).",
+    "Label or name of the count's column; with --by several, LABEL=COLUMN, repeatable. A pattern, "
+    "'F_*', is all columns that meet it, each for the label that * stands for.",
     "--value",
     many=True,
     everyday=True,
 )
 X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
 Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
-COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
+COLUMNS = Option(
+    "NAME=COLUMN, where no other option says it: sex=SEX_CODE of an attribute (--by), or "
+    "origin=HOME, destination=WORK of journeys (--pairs); repeatable.",
+    "--column",
+    pairs=True,
+)
 SERIES_OR_ATTRIBUTE = (
     "A time that all persons pass through is a series (geodp publish-series); a label that a "
     "person has once is an attribute (--by)."
@@ -164,20 +170,21 @@ SERIES_OR_ATTRIBUTE = (
 """The rule for a column of times: which of the two it makes."""
 
 BY = Option(
-    "Attributes by name, with commas between: sex,age,hour. Their columns are found by their names "
-    "(--column sex=COLUMN says which), their labels are those of --axis, --labels or the layout; "
-    f"of hour, month, weekday and quarter they are standard. {SERIES_OR_ATTRIBUTE}",
+    "Attributes that counts are published by, with commas between: sex,age,hour. Their columns are "
+    "found by their names (--column sex=COLUMN says which), or are columns of counts side by side "
+    "(--value); their labels are those of --labels or the layout; of hour, month, weekday and "
+    f"quarter they are standard. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
     everyday=True,
 )
 LABELS = Option(
-    "Public list of the labels of --by, never made from the inputs: FILE or NAME=FILE. One label a "
-    "line, a table of attribute and label or of code and name, TOML, JSON, a codebook of DDI, code "
-    "lists of SDMX or CSVW; repeatable.",
+    "Labels of attributes, NAME=LABEL,LABEL..., NAME=FILE or FILE; repeatable.",
     "--labels",
     many=True,
 )
+"""Commands show that of their public grid in its place, which says more."""
+
 WHERE = Option(
     "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
     "is written; repeatable.",
@@ -243,11 +250,6 @@ MEMBER = Option(
     "Of a zip archive: name of the table that is meant, or a pattern such as '*_pop.csv' of "
     "several; default: all, if their columns are the same.",
     "--member",
-)
-ATTRIBUTE = Option(
-    "Name of the axis that several --value columns make; needs a --contribution, as columns may "
-    "count a person several times. Of a preset that knows them without --value: sex, 'sex*age'.",
-    "--attribute",
 )
 ROUND = Option(
     "Make whole numbers of fractional, modelled counts: the nearest, or at random so that their "
@@ -406,7 +408,9 @@ class Reader(ABC):
             allowed, value = asked.option.type, getattr(self, asked.field)
             optional = value is None and not asked.required
             if isinstance(allowed, tuple) and not optional and value not in allowed:
-                raise UsageError(f"{asked.field} is one of {', '.join(allowed)}.")
+                raise UsageError(
+                    f"{asked.field} is one of {', '.join(allowed)}.", code="choice-unknown"
+                )
 
     @classmethod
     @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,9 @@ def read(
 
     Parameters
     ----------
-    paths : path, sequence of paths, or a table in memory
-        As every reader takes them.
+    paths : path, sequence of paths, or a table or an array in memory
+        As every reader takes them: frames of pandas, geopandas, Polars and Arrow, and arrays of
+        xarray, which are rasters.
     grid : Grid or str
         The public grid; ``"jis:half"`` is the whole extent of that code system.
     reader : str, optional
@@ -75,26 +75,34 @@ def _read(
     from geodp.grid.grid import Grid
     from geodp.io.read import READERS
     from geodp.io.read.points import Points
+    from geodp.io.read.raster import Raster
+    from geodp.io.read.rows.input_files import LabelledArray
     from geodp.io.read.table import Table
 
     on = Grid.mesh(grid) if isinstance(grid, str) else grid
-    if reader is None:
+    if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
+        chosen: type[Reader] = Raster
+    elif reader is None:
         chosen = choose(Call(_names(paths), spec_of(on), _given(options, READERS)))
     elif reader in READERS:
         chosen = READERS[reader]
     else:
-        raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
+        raise UsageError(
+            f"There is no reader {reader!r}; there are {', '.join(READERS)}.", code="reader-unknown"
+        )
     _require_known(chosen, options, READERS)
-    made = chosen(grid=on, **options)
+    given = {one.field: one.convert for one in chosen.asks() if one.convert is not None}
+    made = chosen(
+        grid=on,
+        **{name: given[name](one) if name in given else one for name, one in options.items()},
+    )
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.settle import settle
+    from geodp.io.read.rows.arrow import convert_once
 
-    settled, facts = settle(made, paths)
-    table = settled.read(paths)
-    if not facts or table.reading is None:
-        return table
-    return replace(table, reading=table.reading.restate(facts))
+    once = convert_once(paths)
+    return settle(made, once).read(once)
 
 
 def _require_known(
@@ -111,13 +119,19 @@ def _require_known(
         domain = {"bounds", "primary"} & {*unknown}
         others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
         if others:
-            raise UsageError(f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.")
+            raise UsageError(
+                f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.",
+                code="option-not-for-reader",
+            )
         raise UsageError(
-            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}."
+            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.",
+            code="option-not-for-reader",
         )
     missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
     if missing:
-        raise UsageError(f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.")
+        raise UsageError(
+            f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.", code="reader-option-missing"
+        )
 
 
 def _names(paths: Any) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import Rows
-    from geodp.io.read.rows.columns import Table as Columns
+    from geodp.io.read.rows.columns import InputTable, Rows
     from geodp.io.read.rows.input_files import FilePath, Given
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import Paired, Values
@@ -48,17 +47,19 @@ SUPPRESSED = Option(
     type=("error", "zero"),
 )
 NO_VALUE = (
-    "Name the column of counts (--value, value=), or several with the attribute that they become "
-    "(--attribute, attribute=)."
+    "Name the column of counts (--value, value=), or several with the attribute that tells them "
+    "apart (--by, by=)."
 )
-NO_MARKS = (
+NO_MARKS = Rule(
+    "suppressed-needs-mesh",
     "Only official mesh files (a text with KEY_CODE, on a grid of jis:) have marks for hidden "
     "counts that are known (--suppressed, suppressed=); of another table, name what counts nobody "
-    "(--missing, missing=)."
+    "(--missing, missing=).",
 )
-MIXED = (
+MIXED = Rule(
+    "layouts-mixed",
     "This is no table of the same layout as the one before it: official mesh files (KEY_CODE) and "
-    "other tables are not read in one call."
+    "other tables are not read in one call.",
 )
 
 
@@ -72,7 +73,6 @@ class Table(Reader):
     value: Values = field(
         default=None, metadata=asks(reader.VALUE, convert=lambda given: given or None)
     )
-    attribute: str | None = field(default=None, metadata=asks(reader.ATTRIBUTE))
     code: str | None = field(default=None, metadata=asks(CODE))
     x: str | None = field(default=None, metadata=asks(reader.X))
     y: str | None = field(default=None, metadata=asks(reader.Y))
@@ -81,7 +81,7 @@ class Table(Reader):
     by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, needs="by", convert=reader.convert_labels),
+        metadata=asks(reader.LABELS, convert=reader.convert_labels),
     )
     where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
     missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
@@ -145,28 +145,27 @@ class Table(Reader):
             self.grid.attributes,
             self.columns,
             self.value,
-            self.attribute,
             tuple(one for one in taken if one is not None),
         )
 
-    def _read(self, tables: Iterator[Columns], facts: Sequence[Fact] = ()) -> CountTable:
+    def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: how these were found."""
+        from geodp.io.read.layout.named import name_joint
         from geodp.io.read.layout.one_table import OneTable
-        from geodp.io.read.layout.parts import Parts, find_parts
+        from geodp.io.read.layout.parts import PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.pairing import pair
         from geodp.io.read.rows.tally import Groups
 
-        paired = pair(self.grid, self.attribute, self.value)
-        grid = paired.grid
-        wide = self.attribute is not None or paired.wide
+        paired = pair(self.grid, name_joint(self.by, self.value), self.value)
+        grid, wide = paired.grid, paired.wide
         located = self._locators(grid, wide) if self._names_places else None
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
         said = facts or [*paired.facts, *describe_columns(grid, self.columns)]
-        groups, one_table, parts = Groups(), OneTable(), Parts()
+        groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
             official = keyed and mesh.is_official(table, grid, self.code)
@@ -211,7 +210,7 @@ class Table(Reader):
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 
     def _describe(
-        self, table: Columns, paired: Paired, values: Sequence[str], names: Sequence[str]
+        self, table: InputTable, paired: Paired, values: Sequence[str], names: Sequence[str]
     ) -> StatedReading:
         """Describe for the card how a table is read: columns as they were named, or by its header.
 
@@ -244,7 +243,7 @@ class Table(Reader):
         counted_once = self.duplicates == "error" and self.rounding is None
         return counted_once and grid.plain_map is not None
 
-    def _open(self, paths: Given) -> Iterator[Columns]:
+    def _open(self, paths: Given) -> Iterator[InputTable]:
         """Open the tables; a second header row is a property of the file."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -296,7 +295,7 @@ class Table(Reader):
         return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
-        self, table: Columns, names: Sequence[str] | None, official: bool
+        self, table: InputTable, names: Sequence[str] | None, official: bool
     ) -> list[int]:
         """Return positions of the columns of counts; of official files also by their labels."""
         from geodp.io.read.rows.columns import find_column
@@ -334,7 +333,9 @@ class Table(Reader):
         )
         return _complete(grid, found, wide)
 
-    def _locators_of(self, grid: Grid, table: Columns, wide: bool, official: bool) -> list[Locator]:
+    def _locators_of(
+        self, grid: Grid, table: InputTable, wide: bool, official: bool
+    ) -> list[Locator]:
         """Return locators where no option names columns of places: the key, or geometries."""
         from geodp.io.read.rows.delimited import TextTable
         from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
@@ -351,7 +352,7 @@ class Table(Reader):
                 raise
         return self._locators(grid, wide, key)
 
-    def _locators_of_geometry(self, grid: Grid, table: Columns, wide: bool) -> list[Locator]:
+    def _locators_of_geometry(self, grid: Grid, table: InputTable, wide: bool) -> list[Locator]:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_cells
         from geodp.io.read.rows.locators import axis_locators
 
@@ -406,7 +407,8 @@ def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
     if wide and any(axis >= places for locator in locators for axis in locator.axes):
         raise UsageError(
             "The attribute is given by several columns of values or by a column of labels, not by "
-            "both (--value, --column; value=, columns=)."
+            "both (--value, --column; value=, columns=).",
+            code="attribute-given-twice",
         )
     require_axes(grid, locators, places if wide else None)
     return locators
@@ -427,7 +429,6 @@ def read_table(
     *,
     grid: str | Grid,
     value: Values = None,
-    attribute: str | None = None,
     code: str | None = None,
     x: str | None = None,
     y: str | None = None,
@@ -473,10 +474,8 @@ def read_table(
     grid : str or Grid
         Public; a string names a code system, as in ``Grid.mesh``.
     value : str, sequence of str or mapping
-        Column of counts, or a pattern of several, as "F_*". Several become `attribute`, as in
+        Column of counts, or a pattern of several, as "F_*". Several are told apart by `by`, as in
         :func:`geodp.read_mesh`; only an official mesh file with one such column needs no name.
-    attribute : str, optional
-        Name of the attribute that several values become.
     code : str, optional
         Column of published codes.
     x, y : str, optional
@@ -488,8 +487,9 @@ def read_table(
         Also for "origin" and "destination": columns of codes.
     by : sequence of str
         Names of attributes, such as ["sex", "age"]: the columns that have their labels are found
-        by their names, and the grid gets the attributes. Of columns of counts side by side, in a
-        publisher's layout or of a pattern in `value` ("F_*"), they are what the columns make.
+        by their names, and the grid gets the attributes. Of columns of counts side by side,
+        several in `value`, of a pattern ("F_*") or in a publisher's layout, they are what the
+        columns make.
     labels : mapping or path, optional
         Labels of `by`, or files of public lists of them. Of hour (0 to 23), month, weekday (1 is
         Monday) and quarter they are standard, and of a publisher's layout or a pattern known.
@@ -514,7 +514,6 @@ def read_table(
     return Table(
         grid=_grid_of(grid),
         value=value,
-        attribute=attribute,
         code=code,
         x=x,
         y=y,

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError, VerificationError, is_utf8, printable
-from geodp.io.folder.kinds import CARD, PublicCard, find_card, find_kind, kind_of
+from geodp.errors import Rule, UsageError, VerificationError, is_utf8, printable
+from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.withdrawn import warn_if_withdrawn
@@ -27,7 +27,8 @@ def public_folder(path: str | Path) -> Path:
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
-            "its files take no other name; rename it."
+            "its files take no other name; rename it.",
+            code="path-not-utf8",
         )
     path = unpack_release(path)
     own = [Path(path).parent] if Path(path).suffix == ".json" else []  # a card for its folder
@@ -42,22 +43,20 @@ def public_folder(path: str | Path) -> Path:
     if Path(path).is_file():
         raise VerificationError(
             f"{path} is one file; give the folder of a release, which holds {CARD}, or unpack it "
-            "first."
+            "first.",
+            code="release-is-one-file",
         )
-    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
+    raise VerificationError(
+        f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"
+    )
 
 
-def read_card(folder: Path) -> PublicCard:
-    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
+def open_card(folder: Path) -> Card | Kind:
+    """Return the card in the public folder of a table's release; of another, its kind.
 
-    Warns of a release that was withdrawn. Raises VerificationError for one of another version.
+    ``release.json`` is read once. Warns of a table's release that was withdrawn. Raises
+    VerificationError for a card of another version.
     """
-    strange = strange_entry(folder)
-    if strange is not None:
-        raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
-        )
-    warn_if_withdrawn(folder)
     plain: Any = None
     wrong: Exception | None = None
     try:
@@ -65,19 +64,40 @@ def read_card(folder: Path) -> PublicCard:
     except (OSError, ValueError) as error:
         wrong = error
     schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema not in (SCHEMA, PARTS_SCHEMA) and (kind := find_kind(folder)) is not None:
+        return kind
+    _require_files(folder)
+    warn_if_withdrawn(folder)
     if schema not in (SCHEMA, PARTS_SCHEMA):
-        if (kind := find_kind(folder)) is not None:
-            return kind.read_card(folder)
         if wrong is not None:
-            raise VerificationError(f"{CARD} is not readable as JSON: {wrong}.")
+            raise VerificationError(
+                f"{CARD} is not readable as JSON: {wrong}.", code="card-not-json"
+            )
         raise VerificationError(
-            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
+            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}.",
+            code="card-schema-unknown",
         )
     card = Card.from_json(plain)
-    require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
+    require(
+        NAME.fullmatch(card.name) is not None,
+        Rule("card-name-no-file", "The card's name is no file name."),
+    )
     inside = all(_inside(file.name, card) for file in card.files)
-    require(inside, "The card lists a file outside the folder.")
+    require(inside, Rule("card-file-outside", "The card lists a file outside the folder."))
     return card
+
+
+def read_card(folder: Path) -> PublicCard:
+    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
+
+    Warns of a release that was withdrawn. Raises VerificationError for one of another version.
+    """
+    found = open_card(folder)
+    if isinstance(found, Card):
+        return found
+    _require_files(folder)
+    warn_if_withdrawn(folder)
+    return found.read_card(folder)
 
 
 def read_table_card(folder: Path) -> Card:
@@ -88,6 +108,16 @@ def read_table_card(folder: Path) -> Card:
     return card
 
 
+def _require_files(folder: Path) -> None:
+    """Raise VerificationError where a public folder holds a link or a device."""
+    strange = strange_entry(folder)
+    if strange is not None:
+        raise VerificationError(
+            f"{printable(strange)} is a link or a device; a release has plain files only.",
+            code="release-has-link",
+        )
+
+
 def _inside(name: str, card: Card) -> bool:
     """Return whether a file is named that lies in the folder, or among its parts."""
     folder, slash, file = name.rpartition("/")
@@ -96,7 +126,7 @@ def _inside(name: str, card: Card) -> bool:
     return plain and (not slash or (card.in_parts and folder in parts))
 
 
-def require(ok: bool, sentence: str) -> None:
+def require(ok: bool, sentence: Rule) -> None:
     """Raise VerificationError with a sentence where something does not hold."""
     if not ok:
         raise VerificationError(sentence)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
+from geodp.errors import Rule
 from geodp.io.opening import open_parquet
 from geodp.io.verify.card import require
 
@@ -34,11 +35,16 @@ def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
         convert_options=pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
         parse_options=pa.csv.ParseOptions(newlines_in_values=True),
     ) as written:
-        require(written.schema.names == names, "CSV and Parquet have different columns.")
+        require(
+            written.schema.names == names,
+            Rule("csv-columns-differ", "CSV and Parquet have different columns."),
+        )
         for one, other in _pair(iter(written), _batches(file, names)):
             for name in names:
                 same = one.column(name).equals(other.column(name))
-                require(same, f"CSV and Parquet differ in the column {name}.")
+                require(
+                    same, Rule("csv-values-differ", f"CSV and Parquet differ in the column {name}.")
+                )
 
 
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:
@@ -53,7 +59,7 @@ def _pair(ones: Iterator[Any], others: Iterator[Any]) -> Iterator[tuple[Any, Any
     while True:
         one, other = _fill(one, ones), _fill(other, others)
         same = (one is None) == (other is None)
-        require(same, "CSV and Parquet have different numbers of rows.")
+        require(same, Rule("csv-rows-differ", "CSV and Parquet have different numbers of rows."))
         if one is None or other is None:
             return
         rows = min(one.num_rows, other.num_rows)

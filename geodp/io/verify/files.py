@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from geodp.errors import Rule
 from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
@@ -27,12 +28,16 @@ def ask_checksums(folder: Path, card: Listing) -> str:
     """Ask for every file with the SHA-256 that card and checksums list."""
     sums = read_sums(folder)
     listed = card.listed
-    require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
+    require(
+        {*sums} == {*listed, CARD},
+        Rule("checksums-list-differs", f"{SUMS} and the card list different files."),
+    )
     for name, digest in sums.items():
-        require((folder / name).is_file(), f"{name} is missing.")
+        require((folder / name).is_file(), Rule("listed-file-missing", f"{name} is missing."))
         found = sha256(folder / name)
         require(
-            found == digest == listed.get(name, digest), f"{name} was changed: its SHA-256 differs."
+            found == digest == listed.get(name, digest),
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
     return f"all {len(sums)} files have the listed SHA-256"
 
@@ -42,7 +47,9 @@ def ask_files(folder: Path, card: Listing) -> str:
     listed = {*card.listed, CARD, SUMS}
     there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
     extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
-    require(not extra, f"Files that the card does not list: {', '.join(extra)}.")
+    require(
+        not extra, Rule("files-unlisted", f"Files that the card does not list: {', '.join(extra)}.")
+    )
     return "the folder holds nothing that is not listed"
 
 
@@ -75,7 +82,9 @@ def ask_restricted(folder: Path, _: object) -> str:
         for path in (hidden, *hidden.rglob("*")):
             mode = path.lstat().st_mode
             is_open = not stat.S_ISLNK(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO)
-            require(not is_open, f"{path.name} is open to others.")
+            require(
+                not is_open, Rule("restricted-open-to-others", f"{path.name} is open to others.")
+            )
         if not os.access(hidden, os.R_OK | os.X_OK):
             return "readable by its owner only, who is somebody else: its files are not checked"
     _require_unchanged(hidden)
@@ -90,7 +99,7 @@ def ask_restricted(folder: Path, _: object) -> str:
 def _require_unchanged(hidden: Path) -> None:
     """Compare every byte of the operator's folder with its checksums."""
     where = hidden.name
-    require((hidden / SUMS).is_file(), f"{where}/{SUMS} is missing.")
+    require((hidden / SUMS).is_file(), Rule("sums-missing", f"{where}/{SUMS} is missing."))
     written = (hidden / SUMS).read_bytes()
     try:
         listed = read_sums(hidden)
@@ -102,10 +111,17 @@ def _require_unchanged(hidden: Path) -> None:
             continue  # the table of an interrupted run goes with the next release
         is_plain = path.is_file() and not path.is_symlink()
         name = f"{where}/{path.name}"
-        require(is_plain and path.name in listed, f"{name} is not listed in {SUMS}.")
+        require(
+            is_plain and path.name in listed,
+            Rule("file-unlisted-in-sums", f"{name} is not listed in {SUMS}."),
+        )
         digests[path.name] = sha256(path)
         same = digests[path.name] == listed[path.name]
-        require(same, f"{name} was changed: its SHA-256 differs.")
+        require(
+            same, Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs.")
+        )
     missing = sorted({*listed} - {*digests})
-    require(not missing, f"{where}/{', '.join(missing)} is missing.")
-    require(written == sums_text(digests).encode(), f"{where}/{SUMS} was changed.")
+    require(not missing, Rule("listed-file-missing", f"{where}/{', '.join(missing)} is missing."))
+    require(
+        written == sums_text(digests).encode(), Rule("sums-changed", f"{where}/{SUMS} was changed.")
+    )

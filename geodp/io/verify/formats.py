@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import UsageError, printable
+from geodp.errors import Rule, UsageError, printable
 from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
 from geodp.io.folder.manifest import BESIDE, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
-from geodp.io.read.rows.columns import Table, open_tables, own_columns
+from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
 from geodp.io.write.export.sheet import Export, ExportSheet
@@ -48,12 +48,21 @@ def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str
     card : Card
     """
     beside = folder.parent / BESIDE
-    require(strange_entry(beside) is None, "There is a link or a device in the folder.")
+    require(
+        strange_entry(beside) is None,
+        Rule("folder-has-link", "There is a link or a device in the folder."),
+    )
     there = {path.relative_to(beside).as_posix() for path in beside.rglob("*") if path.is_file()}
     sums = read_sums(beside)
-    require(there == {SUMS, *sums}, f"{BESIDE}/{SUMS} lists other files than there are.")
+    require(
+        there == {SUMS, *sums},
+        Rule("formats-files-unlisted", f"{BESIDE}/{SUMS} lists other files than there are."),
+    )
     for name, digest in sums.items():
-        require(sha256(beside / name) == digest, f"{name} was changed: its SHA-256 differs.")
+        require(
+            sha256(beside / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
     if list_sheets is None:
         return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
     sheets = list_sheets(folder)
@@ -62,13 +71,17 @@ def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str
         if f"{card.name}.{one.ending}" not in left or one.why_not(sheets[0]) is not None:
             continue
         files = dict(list_files(sheets, one))
-        require(not {*files} - left, f"A level lacks its file of {name}.")
+        require(
+            not {*files} - left, Rule("format-file-missing", f"A level lacks its file of {name}.")
+        )
         left -= {*files}
         why = _compare(beside, one, files)
         same += [] if why else [name]
         unchecked += [f"{name} ({why})"] if why else []
     strange = ", ".join(map(printable, sorted(left)))
-    require(not left, f"No format of this release has these files: {strange}.")
+    require(
+        not left, Rule("formats-unknown", f"No format of this release has these files: {strange}.")
+    )
     said = [f"{', '.join(same)}: what the release holds"] if same else []
     return "; ".join([*said, *(f"not checked: {one}" for one in unchecked)])
 
@@ -84,7 +97,9 @@ def _compare(beside: Path, one: Export, files: dict[str, ExportSheet]) -> str:
                 return str(error).rstrip(".")
             found = beside / name
             same = sha256(path) == sha256(found) or _holds_the_same(found, path, sheet)
-            require(same, f"{name} does not hold what the release does.")
+            require(
+                same, Rule("format-holds-otherwise", f"{name} does not hold what the release does.")
+            )
     return ""
 
 
@@ -113,7 +128,7 @@ def _same_features(found: Path, expected: Path, sheet: ExportSheet) -> bool:
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
 
 
-def _sorted(table: Table) -> Any:
+def _sorted(table: InputTable) -> Any:
     """Return all rows in the order of their values."""
     names = [*map(str, range(len(own_columns(table))))]
     batches = table.arrays(range(len(names)))

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.opening import open_parquet, read_json
-from geodp.io.verify.card import public_folder, require
+from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN, read_table
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
@@ -37,15 +37,15 @@ def has_measurements(card: Card) -> bool:
     return f"{card.name}.measurements.parquet" in card.listed
 
 
-def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Measurements | None:
+def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measurements | None:
     """Read what a written release measured before any clamp.
 
     None where that is not published, or where the domain is not all in the files.
 
     Parameters
     ----------
-    path : path
-        The release's folder, or its ``public`` folder alone.
+    folder : path
+        Its public files.
     table : ReleasedTable
     card : Card
         The release's.
@@ -57,7 +57,6 @@ def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Mea
     """
     if not has_measurements(card) or StatedDomain.of(table.grid) != card.domain:
         return None
-    folder = public_folder(path)
     try:
         book = read_json(folder / f"{card.name}.measurements.json")
         rows = open_parquet(folder / f"{card.name}.measurements.parquet").read(
@@ -67,7 +66,12 @@ def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Mea
     except MemoryError:
         raise
     except BROKEN as error:
-        raise VerificationError(f"Measurements in {folder} cannot be read back: {error}") from error
+        raise VerificationError(
+            f"Measurements in {folder} cannot be read back: {error}",
+            code=error.code
+            if isinstance(error, VerificationError)
+            else "measurements-not-read-back",
+        ) from error
 
 
 def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
@@ -77,9 +81,15 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
         level, complete = _level(grid, said), bool(said["complete"])
         own = rows.filter(pc.equal(rows["level"], number))
         node = own["key"].to_numpy() // np.uint64(stride_of(grid, level.digits))
-        require(bool((node[1:] > node[:-1]).all()), "Nodes are not in key order.")
+        require(
+            bool((node[1:] > node[:-1]).all()),
+            Rule("nodes-not-in-order", "Nodes are not in key order."),
+        )
         if complete:
-            require(np.array_equal(node, next(every)), "Nodes of a complete level are missing.")
+            require(
+                np.array_equal(node, next(every)),
+                Rule("nodes-of-level-missing", "Nodes of a complete level are missing."),
+            )
         bias = None if said["simulated"] is None else Bias(**said["simulated"])
         yield MeasuredLevel(level, complete, node, own["value"].to_numpy(), bias)
 
@@ -87,24 +97,39 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
 def ask_measurements(folder: Path, card: Card) -> str:
     """Ask whether complete levels have all nodes of the domain, and others the visited ones."""
     book = read_json(folder / f"{card.name}.measurements.json")
-    require(book["schema"] == SCHEMA, "The codebook's schema is another.")
-    require(book["release"]["release_id"] == card.release_id, "The codebook is another release's.")
+    require(
+        book["schema"] == SCHEMA,
+        Rule("codebook-schema-unknown", "The codebook's schema is another."),
+    )
+    require(
+        book["release"]["release_id"] == card.release_id,
+        Rule("codebook-of-other-release", "The codebook is another release's."),
+    )
     rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
-    require({*rows.schema.names} == {*book["columns"]}, "The codebook has other columns.")
+    require(
+        {*rows.schema.names} == {*book["columns"]},
+        Rule("codebook-columns-differ", "The codebook has other columns."),
+    )
     table = read_table(folder, card, masked=True)
     if StatedDomain.of(table.grid) != card.domain:
         return "columns as in the codebook; the nodes not asked, as the domain is not all here"
     levels = [_level(table.grid, said) for said in book["levels"]]
     complete = [bool(said["complete"]) for said in book["levels"]]
     whole = complete.index(False) if False in complete else len(complete)
-    require(not any(complete[whole:]), "A complete level stands below one that is not.")
+    require(
+        not any(complete[whole:]),
+        Rule("level-below-incomplete", "A complete level stands below one that is not."),
+    )
     nodes = public_nodes(table.grid, tuple(levels))
     for number, (level, said) in enumerate(zip(levels, book["levels"], strict=True)):
         node = next(nodes) if number < whole else visited_nodes(table.grid, level, table)
         _require_level(
             rows, number, said, level, node * np.uint64(stride_of(table.grid, level.digits))
         )
-    require(pc.max(rows["level"]).as_py() < len(levels), "A row is on no level.")
+    require(
+        pc.max(rows["level"]).as_py() < len(levels),
+        Rule("node-on-no-level", "A row is on no level."),
+    )
     return f"{rows.num_rows:,} nodes on {len(levels)} levels, {whole} of them complete"
 
 
@@ -120,11 +145,20 @@ def _require_level(
     """VerificationError where the rows of a level are not those of the nodes."""
     own = rows.filter(pc.equal(rows["level"], number))
     about = f"level {number} of the measurements"
-    require(np.array_equal(own["key"].to_numpy(), key), f"Nodes are missing or odd on {about}.")
+    require(
+        np.array_equal(own["key"].to_numpy(), key),
+        Rule("nodes-missing-or-odd", f"Nodes are missing or odd on {about}."),
+    )
     for name in ("measures", "law"):
         texts = {*own[name].cast("string").to_pylist()}
-        require(texts <= {said[name]}, f"The codebook has another {name} for {about}.")
-    require({*own["complete"].to_pylist()} <= {said["complete"]}, f"Odd flags on {about}.")
+        require(
+            texts <= {said[name]},
+            Rule("codebook-level-differs", f"The codebook has another {name} for {about}."),
+        )
+    require(
+        {*own["complete"].to_pylist()} <= {said["complete"]},
+        Rule("node-flags-odd", f"Odd flags on {about}."),
+    )
     scale = own["scale"].to_numpy()
     same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())
-    require(same, f"The codebook has another scale for {about}.")
+    require(same, Rule("codebook-scale-differs", f"The codebook has another scale for {about}."))

@@ -10,12 +10,12 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import CARD, list_kinds
 from geodp.io.folder.manifest import SUMS
 from geodp.io.verify.withdrawn import NOTICE
 
-DAMAGED = "{} is damaged: an entry cannot be unpacked; fetch it again."
+DAMAGED = Rule("archive-damaged", "{} is damaged: an entry cannot be unpacked; fetch it again.")
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What a damaged archive, a packing that is not known or a password raises."""
@@ -64,10 +64,14 @@ def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
     place = Path(tempfile.mkdtemp(prefix="geodp-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     if sum(entry.file_size for entry in entries) > shutil.disk_usage(place).free:
-        raise VerificationError(f"{path} holds more than the disk has room for (TMPDIR).")
+        raise VerificationError(
+            f"{path} holds more than the disk has room for (TMPDIR).", code="archive-exceeds-disk"
+        )
     for entry in entries:
         if ".." in PurePosixPath(entry.filename).parts or entry.external_attr >> 28 == 0xA:
-            raise VerificationError(f"{path} holds a link, or a file outside of its folder.")
+            raise VerificationError(
+                f"{path} holds a link, or a file outside of its folder.", code="archive-has-link"
+            )
         archive.extract(entry, place)
     return place / home
 
@@ -80,7 +84,8 @@ def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
     if len(outer) != 1:
         count = "several releases" if outer else "no release"
         raise VerificationError(
-            f"{path} holds {count}; give the archive of one, or unpack it and give a folder."
+            f"{path} holds {count}; give the archive of one, or unpack it and give a folder.",
+            code="archive-holds-not-one-release",
         )
     return outer[0]
 

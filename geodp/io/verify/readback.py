@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
+from rasterio import Env
 from rasterio.errors import RasterioError
 
-from geodp.errors import GeodpError, VerificationError
+from geodp.errors import GeodpError, Rule, VerificationError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
@@ -103,12 +104,19 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
     except FileNotFoundError:
         raise VerificationError(
             f"{folder} lacks files that the card of the release lists; fetch all of them from "
-            "where it was published."
+            "where it was published.",
+            code="release-lacks-files",
         ) from None
     except BROKEN as error:
-        raise VerificationError(f"{folder} cannot be read back: {error}") from error
+        raise VerificationError(
+            f"{folder} cannot be read back: {error}",
+            code=error.code if isinstance(error, VerificationError) else "release-not-read-back",
+        ) from error
     if not (key[1:] > key[:-1]).all():
-        raise VerificationError(f"{folder} cannot be read back: its rows are not in key order.")
+        raise VerificationError(
+            f"{folder} cannot be read back: its rows are not in key order.",
+            code="rows-not-in-order",
+        )
     return ReleasedTable(grid, key, count, event)
 
 
@@ -123,7 +131,10 @@ def _mask(folder: Path, card: Card) -> Mask | None:
     grid = grid_of(card.domain)
     place = grid.places[0]
     with open_map(folder, card) as raster:
-        require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
+        require(
+            raster.shape == (place.rows, place.cols),
+            Rule("raster-shape-differs", "The raster has another shape."),
+        )
         inside = np.empty(raster.shape, np.bool_)
         for _, window in pixels.windows(place):
             piece = ~np.isnan(raster.read(1, window=window))
@@ -131,7 +142,10 @@ def _mask(folder: Path, card: Card) -> Mask | None:
     if place.northwards:
         inside = inside[::-1]
     mask = mask_of_blocks(grid, _align(inside), stated.source)
-    require(mask.sha256 == stated.sha256, "The raster's mask is not the card's.")
+    require(
+        mask.sha256 == stated.sha256,
+        Rule("raster-mask-differs", "The raster's mask is not the card's."),
+    )
     return mask
 
 
@@ -161,7 +175,7 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
     if card.in_parts:
         yield read_tileset(path, card.listed)
         return
-    with geotiff.quiet(), open_raster(path) as raster:
+    with geotiff.quiet(), Env(GDAL_CACHEMAX=geotiff.CACHE), open_raster(path) as raster:
         yield raster
 
 
@@ -172,18 +186,41 @@ def parquet_files(folder: Path, card: Card) -> list[Path]:
         return [whole]
     listed = (folder / name for name in card.listed)
     found = sorted(path for path in listed if path.parent == whole)
-    require(bool(found), f"The card lists no part of {whole.name}.")
+    require(bool(found), Rule("card-lists-no-part", f"The card lists no part of {whole.name}."))
     return found
 
 
 def parquet_rows(folder: Path, card: Card, columns: Iterable[str] | None = None) -> Any:
     """Return the table of the Parquet file or its parts: these columns, or all but geometry."""
-    if columns is None:
-        columns = tables.column_names(grid_of(card.domain), card.name, beside_of(card))
-    names, files = list(columns), parquet_files(folder, card)
+    names, files = list(columns or _columns(card)), parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=names) for path in files]
-    require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
+    require(
+        all(part.schema.equals(rows[0].schema) for part in rows),
+        Rule("parts-columns-differ", "Parts differ in columns."),
+    )
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
+
+
+def parquet_pieces(folder: Path, card: Card) -> Iterator[Any]:
+    """Yield the rows in key order, up to a row group at a time: all columns but geometry."""
+    names = list(_columns(card))
+    for path in parquet_files(folder, card):
+        file = open_parquet(path)
+        for number in range(file.num_row_groups):
+            rows = file.read_row_group(number, columns=names)
+            for start in range(0, rows.num_rows, tables.ROW_GROUP):
+                yield rows.slice(start, tables.ROW_GROUP).combine_chunks()
+
+
+def parquet_schema(folder: Path, card: Card) -> Any:
+    """Return the Arrow schema of `parquet_pieces`."""
+    found = open_parquet(parquet_files(folder, card)[0]).schema_arrow
+    return pa.schema([found.field(name) for name in _columns(card)])
+
+
+def _columns(card: Card) -> tuple[str, ...]:
+    """Return the names of the columns of a release's tables, but for geometry."""
+    return tables.column_names(grid_of(card.domain), card.name, beside_of(card))
 
 
 def counts_of(rows: Any, card: Card) -> CountArray:
@@ -194,13 +231,20 @@ def counts_of(rows: Any, card: Card) -> CountArray:
     whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
     column = rows[card.name]
     kind = "int64" if whole else "double"
-    require(str(column.type) == kind, f"The counts have the type {column.type}, not {kind}.")
-    require(column.null_count == 0, "Some counts are missing.")
+    require(
+        str(column.type) == kind,
+        Rule("counts-type-differs", f"The counts have the type {column.type}, not {kind}."),
+    )
+    require(column.null_count == 0, Rule("counts-missing", "Some counts are missing."))
     count: CountArray = column.to_numpy()
-    require(bool(np.isfinite(count).all()), "Some counts are not finite.")
+    require(
+        bool(np.isfinite(count).all()), Rule("counts-not-finite", "Some counts are not finite.")
+    )
     if nonnegative:
-        require(bool((count > 0).all()), "Some counts are 0 or negative.")
-    require(bool((count != 0).all()), "Some counts are 0.")
+        require(
+            bool((count > 0).all()), Rule("counts-not-positive", "Some counts are 0 or negative.")
+        )
+    require(bool((count != 0).all()), Rule("counts-zero", "Some counts are 0."))
     return count
 
 
@@ -221,7 +265,7 @@ def _axes(rows: Any, grid: Grid) -> Iterator[IntArray]:
         yield rows[grid.axis_names[axis]].to_numpy()
     for attribute in grid.attributes:
         at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
-        require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
+        require(at.null_count == 0, Rule("labels-unknown", f"Unknown labels of {attribute.name}."))
         yield at.to_numpy().astype(np.int64)
 
 
@@ -237,7 +281,10 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
     stated = order.regions
     one = Grid(grid.places[:1])
     found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
-    require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
+    require(
+        found.sha256 == stated.sha256,
+        Rule("regions-table-differs", "The table of regions is not the card's."),
+    )
     own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
     return grid.with_order(own)
 
@@ -272,12 +319,17 @@ def _event(card: Card) -> Spent:
     stated = {**write_plain(said), "mechanism": card.mechanism.spec}
     contradicts = said.assumptions and said.assumptions[0] != event.assumption
     if contradicts or any(stated.get(name) != v for name, v in event.describe().items()):
-        raise VerificationError("The card's guarantee contradicts itself.")
+        raise VerificationError(
+            "The card's guarantee contradicts itself.", code="card-guarantee-contradicts"
+        )
     return event
 
 
 def _reports(said: StatedGuarantee) -> LocalReports:
-    require(None not in (said.epsilon, said.period, said.reports), "The card lacks its reports.")
+    require(
+        None not in (said.epsilon, said.period, said.reports),
+        Rule("card-lacks-reports", "The card lacks its reports."),
+    )
     return LocalReports(
         said.mechanism,
         Fraction(said.epsilon or 0),

@@ -19,7 +19,7 @@ from rasterio import Affine
 from rasterio.windows import Window
 from rasterio.windows import intersect as meet
 
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.io.opening import open_raster
 from geodp.io.write.tiles import GDAL_TYPES, MOST_TILES
 
@@ -79,7 +79,9 @@ class Tileset:
                     or tile.height < place.height
                     or tile.width < place.width
                 ):
-                    raise VerificationError(f"{path.name} is no tile of the raster.")
+                    raise VerificationError(
+                        f"{path.name} is no tile of the raster.", code="tile-unfit"
+                    )
                 values = tile.read(band, window=inner)
             found[row : row + piece.height, col : col + piece.width] = values
         return found
@@ -113,7 +115,7 @@ def read_tileset(path: Path, listed: Collection[str]) -> Tileset:
         raise VerificationError(NO_VRT) from error
 
 
-NO_VRT = "The raster is no VRT of tiles as releases have them."
+NO_VRT = Rule("vrt-unfit", "The raster is no VRT of tiles as releases have them.")
 
 
 def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
-from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.card import require
 from geodp.io.verify.readback import read_table
 from geodp.io.write.totals import totals_file
 from geodp.table.card import Card
@@ -20,10 +21,8 @@ def has_totals(card: Card) -> bool:
     return totals_file(card.name) in card.listed
 
 
-def read_own_totals(path: str | Path, grid: Grid) -> PublicTotals | None:
+def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
     """Return the public totals that a written release meets; None where it says of none."""
-    folder = public_folder(path)
-    card = read_table_card(folder)
     if not has_totals(card):
         return None
     return read_totals(folder / totals_file(card.name), grid, source="the release")
@@ -35,5 +34,8 @@ def ask_totals(folder: Path, card: Card) -> str:
     if card.domain.lacks_table(table.grid):
         return "not asked: there is no table of the regions"
     found = read_totals(folder / totals_file(card.name), table.grid, source="the release")
-    require(np.array_equal(found.sums(table), found.total), "An area has another total.")
+    require(
+        np.array_equal(found.sums(table), found.total),
+        Rule("area-total-differs", "An area has another total."),
+    )
     return f"{found.total.size:,} areas have exactly their public totals"

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.accuracy.areas import areas_of
-from geodp.errors import VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
-from geodp.io.folder.kinds import Check, find_kind
+from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
-from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.card import open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.formats import ListSheets, ask_formats, has_formats
@@ -83,13 +83,13 @@ def verify(
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
-    if (kind := find_kind(folder)) is not None:
-        warn_if_withdrawn(folder)
-        return kind.verify(folder, errors)
     try:
-        card = read_table_card(folder)
+        card = open_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    if isinstance(card, Kind):
+        warn_if_withdrawn(folder)
+        return card.verify(folder, errors)
     questions = _ask_table(errors)
     if has_geopackage(card):
         questions.insert(-1, ("geopackage", ask_geopackage))
@@ -144,10 +144,16 @@ def _ask_table(errors: ErrorsOf | None) -> list[tuple[str, Callable[[Path, Card]
 def _ask_identity(folder: Path, card: Card) -> str:
     if card.in_parts:
         found = parts_id(card.listed.values(), card.to_json())
-        require(found == card.release_id, "The release id is not that of the parts and the card.")
+        require(
+            found == card.release_id,
+            Rule("release-id-differs", "The release id is not that of the parts and the card."),
+        )
         return f"{found}, of the parts and the card"
     found = release_id(folder / f"{card.name}.csv", card.to_json())
-    require(found == card.release_id, "The release id is not that of the CSV and the card.")
+    require(
+        found == card.release_id,
+        Rule("release-id-differs", "The release id is not that of the CSV and the card."),
+    )
     return f"{found}, of the CSV and the card"
 
 
@@ -157,7 +163,10 @@ def _ask_counts(folder: Path, card: Card) -> str:
     cells = "cells above 0" if nonnegative else "cells that are not 0"
     reports = card.guarantee.reports
     same = reports is None or int(count.sum()) == reports
-    require(same, "The counts do not add up to the number of reports.")
+    require(
+        same,
+        Rule("counts-differ-from-reports", "The counts do not add up to the number of reports."),
+    )
     total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
     return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
 
@@ -170,7 +179,9 @@ def _ask_cells(folder: Path, card: Card) -> str:
         again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
     elif stated.mask is not None:
         again = replace(again, mask=stated.mask, cells=stated.cells)
-    require(again == stated, "The card's domain does not describe a grid.")
+    require(
+        again == stated, Rule("card-domain-no-grid", "The card's domain does not describe a grid.")
+    )
     if unknown:
         return "codes lie in the extent, each once; there is no table of the regions to ask"
     return "codes lie in the domain, each once, in key order"
@@ -180,17 +191,29 @@ def _ask_standard_error(folder: Path, card: Card) -> str:
     stated = card.expected_error.largest
     if stated is None and card.expected_error.has_parts:
         written = parquet_rows(folder, card, (ERROR,))[ERROR].to_numpy()
-        require(bool((written >= 0).all()), "A standard error is below 0.")
+        require(
+            bool((written >= 0).all()),
+            Rule("standard-error-negative", "A standard error is below 0."),
+        )
         return "each part of a cell has its own"
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
-        require(ERROR not in schema.names, "There are standard errors; the card has none.")
+        require(
+            ERROR not in schema.names,
+            Rule("standard-errors-unstated", "There are standard errors; the card has none."),
+        )
         return "none: the error depends on the data"
     written = parquet_rows(folder, card, (ERROR,))[ERROR].to_numpy()
     usual = _usual(card)
-    require(bool((written > 0).all() and (written <= stated).all()), f"Not all are up to {stated}.")
+    require(
+        bool((written > 0).all() and (written <= stated).all()),
+        Rule("errors-above-stated", f"Not all are up to {stated}."),
+    )
     if usual == stated:
-        require(bool((written == stated).all()), f"The column is not {stated} everywhere.")
+        require(
+            bool((written == stated).all()),
+            Rule("standard-errors-differ", f"The column is not {stated} everywhere."),
+        )
         return f"{stated} a cell, as in the card"
     return f"up to {stated} a cell, as in the card"
 
@@ -216,13 +239,16 @@ def _ask_areas(folder: Path, card: Card) -> str:
         stem = stems[areas.level]
         rows = open_parquet(folder / f"{stem}.parquet").read()
         found = rows[card.name].to_numpy()
-        require(np.array_equal(found, areas.count), f"{stem} has other sums than its cells.")
+        require(
+            np.array_equal(found, areas.count),
+            Rule("area-sums-differ", f"{stem} has other sums than its cells."),
+        )
         again = area_rows(areas, card.name)
         same = all(
             rows[column].combine_chunks().equals(again[column].combine_chunks())
             for column in again.schema.names
         )
-        require(same, f"{stem} names other areas than its cells.")
+        require(same, Rule("area-names-differ", f"{stem} names other areas than its cells."))
         columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
         require_same_rows(folder / f"{stem}.csv", folder / f"{stem}.parquet", columns)
     return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
@@ -240,27 +266,41 @@ def _ask_raster(folder: Path, card: Card) -> str:
     error, counted = card.expected_error.largest, geotiff.band_count(table.grid)
     bands = counted * (1 if error is None or card.in_parts else 3) + (error is not None)
     with open_map(folder, card) as raster:
-        require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
-        require(raster.count == bands, f"The raster has not {bands} bands.")
-        require(_lies_at(raster, place), "The raster lies elsewhere.")
+        require(
+            raster.shape == (place.rows, place.cols),
+            Rule("raster-shape-differs", "The raster has another shape."),
+        )
+        require(
+            raster.count == bands, Rule("raster-bands-differ", f"The raster has not {bands} bands.")
+        )
+        require(_lies_at(raster, place), Rule("raster-elsewhere", "The raster lies elsewhere."))
         inside = 0
         for number, window in pixels.windows(place):
             last = raster.read(counted + (error is not None), window=window)
             outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
             if error is not None:
-                require(bool((last[~outside] == last.dtype.type(error)).all()), "Wrong errors.")
+                same = outside | (last == last.dtype.type(error))
+                require(bool(same.all()), Rule("raster-errors-differ", "Wrong errors."))
             for band in range(counted):
-                found = raster.read(band + 1, window=window).astype(np.float64)
+                found = raster.read(band + 1, window=window)
                 expected = np.zeros(found.shape)
                 drawn.dense(number, band, expected)
-                same = np.where(outside, np.isnan(found) & (expected == 0), found == expected)
+                same = found == expected
+                if outside.any():
+                    same = np.where(outside, np.isnan(found) & (expected == 0), same)
                 require(
                     bool(same.all()),
-                    f"The raster differs from the table in band {band + 1}, "
-                    f"rows {window.row_off} to {window.row_off + window.height}.",
+                    Rule(
+                        "raster-values-differ",
+                        f"The raster differs from the table in band {band + 1}, "
+                        f"rows {window.row_off} to {window.row_off + window.height}.",
+                    ),
                 )
-    require(inside * counted == card.domain.cells, "The raster's domain is not the card's.")
+    require(
+        inside * counted == card.domain.cells,
+        Rule("raster-domain-differs", "The raster's domain is not the card's."),
+    )
     return "equal to the table, cell by cell"
 
 
@@ -283,7 +323,10 @@ def _ask_mask(folder: Path, card: Card) -> str:
     grid = read_table(folder, card, masked=True).grid
     if grid.mask is None:
         return "not checked: there is no raster that shows it"
-    require(StatedDomain.of(grid) == card.domain, "The card's domain is not the mask's.")
+    require(
+        StatedDomain.of(grid) == card.domain,
+        Rule("card-domain-differs-from-mask", "The card's domain is not the mask's."),
+    )
     return f"{grid.mask.cells:,} cells of the raster, with the card's SHA-256"
 
 
@@ -296,7 +339,10 @@ def _ask_coordinates(folder: Path, card: Card) -> str:
     index = index_of(rows, grid)
     for name, expected in zip(names, tables.centres(grid, index), strict=True):
         found = rows[name].to_numpy()
-        require(np.array_equal(found, expected), f"The column {name} differs from the codes.")
+        require(
+            np.array_equal(found, expected),
+            Rule("coordinates-differ", f"The column {name} differs from the codes."),
+        )
     return f"{', '.join(names)} are the cells' centres"
 
 
@@ -308,11 +354,16 @@ def _ask_geometry(folder: Path, card: Card) -> str:
         file = open_parquet(path)
         require(
             same_geo_metadata(parse_json((file.schema_arrow.metadata or {})[b"geo"]), grid),
-            "The GeoParquet metadata are not those of the domain.",
+            Rule(
+                "geoparquet-metadata-differ", "The GeoParquet metadata are not those of the domain."
+            ),
         )
         for batch in file.iter_batches(tables.ROW_GROUP):
             index = index_of(pa.Table.from_batches([batch]), grid)
             expected = geometry(grid, index)
             for name, column in zip(("geometry", "bbox"), expected, strict=True):
-                require(batch[name].equals(column), f"The column {name} differs from the codes.")
+                require(
+                    batch[name].equals(column),
+                    Rule("outlines-differ", f"The column {name} differs from the codes."),
+                )
     return "GeoParquet 1.1, outlines equal to the codes' cells"

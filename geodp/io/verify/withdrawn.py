@@ -44,13 +44,18 @@ class Withdrawal:
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA:
-            raise VerificationError(f"A notice's schema is {SCHEMA!r}.")
+            raise VerificationError(f"A notice's schema is {SCHEMA!r}.", code="notice-schema")
         try:
             date.fromisoformat(self.date)
         except ValueError:
-            raise UsageError("The date of a withdrawal is written YYYY-MM-DD.") from None
+            raise UsageError(
+                "The date of a withdrawal is written YYYY-MM-DD.", code="withdrawal-date"
+            ) from None
         if not self.reason.strip() or not self.reason.isprintable():
-            raise UsageError("The reason of a withdrawal must be a text in words, on one line.")
+            raise UsageError(
+                "The reason of a withdrawal must be a text in words, on one line.",
+                code="withdrawal-reason",
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -89,10 +94,10 @@ def warn_if_withdrawn(folder: Path) -> None:
         return
     try:
         if path.is_symlink() or not path.is_file():
-            raise VerificationError("a link or a device")
+            raise VerificationError("a link or a device", code="notice-is-link")
         found = read_plain(Withdrawal, read_json(path), NOTICE)
         if found.card_sha256 != sha256(seal_of(folder)):
-            raise VerificationError("of another release")
+            raise VerificationError("of another release", code="notice-of-other-release")
     except (OSError, ValueError, VerificationError):
         _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
         return

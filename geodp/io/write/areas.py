@@ -19,7 +19,8 @@ from geodp.io.write import csv, parquet, tables
 from geodp.io.write.csv import types_entry, write_csv, write_rows
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of, six_digits
+from geodp.io.write.view import View
 
 
 class AreaTables(Format):
@@ -36,7 +37,7 @@ class AreaTables(Format):
         """Write the levels one by one, the coarsest first."""
         card, grid = released.card, released.table.grid
         for areas in released.areas():
-            progress.begin(f"Writing {areas.level}")
+            progress.begin(f"Writing {areas.level}", public=True)
             stem = file_names(grid, card.name)[areas.level]
             about = parquet.describe_release(areas.event, card.schema, card.name, card.release_id)
             columns, located = write_areas(
@@ -67,7 +68,10 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
     levels = [level for level, _ in grid.areas.above_cells]
     found = {level: f"{name}-{_word(level)}" for level in levels}
     if len(set(found.values())) < len(found):
-        raise UsageError("Two levels of regions would be written to one file; rename a level.")
+        raise UsageError(
+            "Two levels of regions would be written to one file; rename a level.",
+            code="region-levels-share-file",
+        )
     if grid.areas.tables:
         columns = [
             *grid.maps.name_columns(*levels),
@@ -76,7 +80,10 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
             ERROR,
         ]
         if len({column.casefold() for column in columns}) < len(columns):
-            raise UsageError("A level of regions has the name of another column; rename it.")
+            raise UsageError(
+                "A level of regions has the name of another column; rename it.",
+                code="region-level-is-column",
+            )
     return found
 
 
@@ -103,11 +110,12 @@ def write_areas(
         Whether the Parquet file has geometries too.
     """
     rows_path, columns_path = (stem.parent / f"{stem.name}.{e}" for e in ("csv", "parquet"))
-    errors = None if areas.standard_error is None else Errors(areas.standard_error)
+    errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
-        write_csv(table, rows_path, name=name, errors=errors)
-        parquet.write_parquet(table, columns_path, name=name, errors=errors, metadata=metadata)
+        view = View(table, name, errors)
+        write_csv(view, rows_path)
+        parquet.write_parquet(view, columns_path, metadata=metadata)
         columns = tables.column_names(table.grid, name, names_of(errors))
         return list(columns), has_geometry(table.grid)
     rows = columns_of_regions(areas, name)
@@ -129,7 +137,7 @@ def columns_of_regions(areas: Areas, name: str) -> Any:
 def area_rows(areas: Areas, name: str) -> Any:
     """Names and counts of areas, as an Arrow table."""
     if areas.table is not None:
-        return tables.rows_of(areas.table, name)
+        return View(areas.table, name, None).to_arrow()
     arrays = [pa.array(text, pa.string()) for text in areas.texts.values()]
     return pa.table([*arrays, pa.array(areas.count)], names=[*areas.texts, name])
 

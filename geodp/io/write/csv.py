@@ -16,18 +16,14 @@ import pyarrow.csv
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.tables import (
-    arrow_columns,
     column_names,
     columns_in_words,
-    count_chunks,
     name_of_counts,
-    no_rows,
-    require_released,
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import Errors, names_of
-from geodp.table.released import ReleasedTable
+from geodp.io.write.uncertainty import names_of
+from geodp.io.write.view import View
 
 MEDIA_TYPE = "text/csv; charset=utf-8; header=present"
 
@@ -47,7 +43,7 @@ class Csv(Format):
         """Write the table, and the types of its columns."""
         table, card, errors = released.table, released.card, released.errors
         name = card.name
-        write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
+        write_csv(released.view, folder / f"{name}.csv")
         said = {
             "columns": [*column_names(table.grid, name, names_of(errors))],
             **values_in_words(card),
@@ -119,7 +115,7 @@ def _csvt_type(field: Any, wide: set[str]) -> str:
     return "integer" if pa.types.is_integer(field.type) and field.name not in wide else "real"
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | None) -> None:
+def write_csv(view: View, path: Path) -> None:
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
     The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
@@ -128,29 +124,15 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
 
     Parameters
     ----------
-    table : ReleasedTable
+    view : View
     path : Path
         Ends in ``.csv``.
-    name : str
-        Of the count's column.
-    errors : Errors or None
-        None leaves their columns out.
-
-    Raises
-    ------
-    UsageError
-        The table is no ReleasedTable.
     """
-    require_released(table)
-    grid = table.grid
+    grid = view.table.grid
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
     labels += grid.names.texts
-    rows = (
-        arrow_columns(table, part, index, name, errors)
-        for part, index, _ in count_chunks(table, "Writing the CSV")
-    )
-    empty = arrow_columns(table, *no_rows(table), name, errors)
-    write_rows(rows, empty.schema, path, texts=labels)
+    columns = (rows.columns for rows in view.rows("Writing the CSV"))
+    write_rows(columns, view.empty.columns.schema, path, texts=labels)
 
 
 FORMATS = (Csv(),)

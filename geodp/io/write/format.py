@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
@@ -26,7 +27,7 @@ class Released:
     table : ReleasedTable
     card : Card
         With the name of the count and, but for the first format, the release's id; without files.
-    errors : Errors or None
+    errors : RowErrors or None
         Of the cells; None where the error depends on the data.
     areas : callable
         Sums of every level of official areas or regions, one after the other.
@@ -34,14 +35,22 @@ class Released:
         What was measured before any clamp, where it is published.
     totals : PublicTotals or None
         That the counts meet exactly.
+    kept : View or None
+        Whose rows are made once for all formats.
     """
 
     table: ReleasedTable
     card: Card
-    errors: Errors | None
+    errors: RowErrors | None
     areas: Callable[[], Iterable[Areas]] = tuple
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
+    kept: View | None = None
+
+    @property
+    def view(self) -> View:
+        """The rows of the table."""
+        return self.kept or View(self.table, self.card.name, self.errors)
 
 
 @dataclass(frozen=True)

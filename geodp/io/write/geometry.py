@@ -44,7 +44,9 @@ def projjson(crs: str | None) -> Any:
     try:
         return None if crs is None else CRS.from_user_input(crs).to_json_dict()
     except CRSError:
-        raise UsageError(f"PROJ does not know the grid's CRS {crs!r}.") from None
+        raise UsageError(
+            f"PROJ does not know the grid's CRS {crs!r}.", code="crs-not-known-to-proj"
+        ) from None
 
 
 SIDES = ("xmin", "ymin", "xmax", "ymax")

@@ -2,7 +2,8 @@
 
 It is the one vector file that everybody opens: GDAL from 2 on, QGIS, sf of R, ArcGIS. SQLite is in
 Python's standard library, so that a default file of every release needs no library that not every
-office has, and the same release gives the same bytes: no clock is asked.
+office has, and the same release gives the same bytes: no clock is asked. With a packed index that
+takes about as long as GDAL does through pyogrio, whose bytes are those of its version.
 """
 
 from __future__ import annotations
@@ -26,27 +27,21 @@ from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.qgis_style import vector_qml
+from geodp.io.write.rtree import PackedTree, can_pack, quote
 from geodp.io.write.tables import (
-    arrow_columns,
     column_names,
     columns_in_words,
-    count_chunks,
     name_of_counts,
-    no_rows,
-    require_released,
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import Errors, names_of
-from geodp.table.released import ReleasedTable
+from geodp.io.write.uncertainty import names_of
+from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
 OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
 """What each kind of geometry shows."""
-
-MOST_ROWS = 1_000_000
-"""Of a file that every release has: a quarter of a gigabyte."""
 
 AT_ONCE = 1 << 14
 """Rows that are Python's values at a time."""
@@ -133,12 +128,7 @@ class GeoPackage(Format):
     rank: ClassVar[int] = 15
 
     def unsupported(self, released: Released) -> str | None:
-        """Return why there is none: no place on the Earth, or too many cells."""
-        if released.table.key.size > MOST_ROWS:
-            return (
-                f"more than {MOST_ROWS:,} cells are listed, which make a large file; "
-                "geodp export --to gpkg writes one"
-            )
+        """Return why there is none: no place on the Earth."""
         return why_no_geopackage(released.table.grid)
 
     def write(self, released: Released, folder: Path) -> Iterator[Entry]:
@@ -148,7 +138,7 @@ class GeoPackage(Format):
         about = describe_release(table.event, card.schema, card.name, card.release_id)
         kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
         style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
-        write_geopackage(table, path, layer=GeoPackageLayer(card.name, style, about), errors=errors)
+        write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, style, about))
         what = OUTLINES[table.grid.maps.geometry]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
@@ -185,9 +175,7 @@ def why_no_geopackage(grid: Grid) -> str | None:
         return "the grid lies nowhere on the Earth"
     if grid.places[0].crs is not None and define_crs(grid.places[0].crs) is None:
         return "the grid's CRS has no WKT of version 1"
-    with closing(sqlite3.connect(":memory:")) as base:
-        options = {name for (name,) in base.execute("PRAGMA compile_options")}
-    return None if "ENABLE_RTREE" in options else "this Python's SQLite has no index of outlines"
+    return None if can_pack() else "this Python's SQLite has no index of outlines"
 
 
 def define_crs(crs: str) -> str | None:
@@ -199,31 +187,23 @@ def define_crs(crs: str) -> str | None:
     return found
 
 
-def write_geopackage(
-    table: ReleasedTable, path: Path, *, layer: GeoPackageLayer, errors: Errors | None
-) -> None:
+def write_geopackage(view: View, path: Path, *, layer: GeoPackageLayer) -> None:
     """Write a GeoPackage of one layer, in key order.
 
     Parameters
     ----------
-    table : ReleasedTable
-        On a grid of which `why_no_geopackage` says nothing.
+    view : View
+        Of a grid of which `why_no_geopackage` says nothing.
     path : Path
     layer : Layer
-    errors : Errors or None
-        None leaves their columns out.
 
     Raises
     ------
-    UsageError
-        The table is no ReleasedTable.
     OSError
         The file system refuses.
     """
-    require_released(table)
-    grid = table.grid
-    empty = arrow_columns(table, *no_rows(table), layer.name, errors)
-    fid = name_of_number(empty.schema.names)
+    grid, schema = view.table.grid, view.empty.columns.schema
+    fid = name_of_number(schema.names)
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as base:
             for pragma in (
@@ -237,10 +217,8 @@ def write_geopackage(
                 base.execute(statement)
             srs = _write_crs(base, grid.places[0].crs)
             _write_contents(base, grid, layer, srs)
-            base.execute(create_table(layer.name, fid, empty.schema))
-            index = _quote(f"rtree_{layer.name}_{SHAPE}")
-            base.execute(f"CREATE VIRTUAL TABLE {index} USING rtree(id, minx, maxx, miny, maxy)")
-            _write_rows(base, table, layer.name, errors, srs)
+            base.execute(create_table(layer.name, fid, schema))
+            _write_rows(base, view, layer.name, srs)
             for statement in _triggers(layer.name, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
@@ -258,19 +236,15 @@ def name_of_number(names: list[str]) -> str:
 
 def create_table(name: str, fid: str, schema: Any) -> str:
     """Return the statement that makes the table of rows."""
-    columns = [f"{_quote(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", f"{_quote(SHAPE)} BLOB"]
-    columns += [f"{_quote(field.name)} {_type(field.type)}" for field in schema]
-    return f"CREATE TABLE {_quote(name)} ({', '.join(columns)})"
+    columns = [f"{quote(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", f"{quote(SHAPE)} BLOB"]
+    columns += [f"{quote(field.name)} {_type(field.type)}" for field in schema]
+    return f"CREATE TABLE {quote(name)} ({', '.join(columns)})"
 
 
 def _type(kind: Any) -> str:
     if pa.types.is_string(kind):
         return "TEXT"
     return "INTEGER" if pa.types.is_integer(kind) else "REAL"
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def number_of_crs(crs: str | None) -> int:
@@ -339,24 +313,20 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     )
 
 
-def _write_rows(
-    base: sqlite3.Connection, table: ReleasedTable, name: str, errors: Errors | None, srs: int
-) -> None:
+def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> None:
     """Write the rows and the index of their outlines."""
-    first, index_name = 1, _quote(f"rtree_{name}_{SHAPE}")
-    for part, index, _ in count_chunks(table, "Writing the GeoPackage"):
-        rows = arrow_columns(table, part, index, name, errors)
-        for start in range(0, rows.num_rows, AT_ONCE):
-            some = rows.slice(start, AT_ONCE)
-            shapes, box = shapes_of(table.grid, index[:, start : start + AT_ONCE], srs)
+    first, tree = 1, PackedTree(base, f"rtree_{name}_{SHAPE}")
+    for rows in view.rows("Writing the GeoPackage"):
+        for start in range(0, rows.columns.num_rows, AT_ONCE):
+            some = rows.columns.slice(start, AT_ONCE)
+            shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            statement = f"INSERT INTO {_quote(name)} VALUES ({', '.join('?' * len(columns))})"
+            statement = f"INSERT INTO {quote(name)} VALUES ({', '.join('?' * len(columns))})"
             base.executemany(statement, zip(*columns, strict=True))
-            sides = (side.tolist() for side in box)
-            statement = f"INSERT INTO {index_name} VALUES (?, ?, ?, ?, ?)"
-            base.executemany(statement, zip(number, *sides, strict=True))
+            tree.add(first, box)
             first += some.num_rows
+    tree.close()
 
 
 def shapes_of(
@@ -389,11 +359,11 @@ def _triggers(name: str, fid: str) -> str:
     """Return the statements of the triggers of a layer."""
     kinds = ("insert", "update1", "update2", "update3", "update4", "delete")
     sides = ("MinX", "MaxX", "MinY", "MaxY")
-    shape, number = _quote(SHAPE), _quote(fid)
+    shape, number = quote(SHAPE), quote(fid)
     return TRIGGERS.format(
-        **{kind: _quote(f"rtree_{name}_{SHAPE}_{kind}") for kind in kinds},
-        table=_quote(name),
-        index=_quote(f"rtree_{name}_{SHAPE}"),
+        **{kind: quote(f"rtree_{name}_{SHAPE}_{kind}") for kind in kinds},
+        table=quote(name),
+        index=quote(f"rtree_{name}_{SHAPE}"),
         shape=shape,
         fid=number,
         new=", ".join([f"NEW.{number}", *(f"ST_{side}(NEW.{shape})" for side in sides)]),

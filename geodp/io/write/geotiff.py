@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ import numpy as np
 import rasterio
 import rasterio.shutil
 from rasterio.crs import CRS
+from rasterio.enums import Resampling
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.windows import Window
 
@@ -24,13 +26,14 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
+from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released, values_in_words
-from geodp.io.write.uncertainty import ERROR, Errors, names_of
+from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray
 
 CACHE = 128 << 20
 """Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
@@ -141,8 +144,8 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
 
 
 def _count_windows(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
-    """`windows`, counted for the operator's eyes."""
-    progress.begin(what, -(-place.rows // BLOCK))
+    """`windows`, counted for those who wait."""
+    progress.begin(what, -(-place.rows // BLOCK), public=True)
     for number, window in windows(place):
         yield number, window
         progress.advance()
@@ -167,7 +170,7 @@ def write_cog(
     path: Path,
     *,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
     tags: dict[str, str],
 ) -> None:
     """Write a Cloud Optimized GeoTIFF, north up, window by window.
@@ -185,7 +188,7 @@ def write_cog(
     path : Path
     name : str
         Of the count: the first words of every band's description.
-    errors : Errors or None
+    errors : RowErrors or None
         With one standard error for all cells; None leaves the bands out.
     tags : dict of str
         TIFF tags and metadata of the file.
@@ -202,29 +205,30 @@ def write_cog(
     """
     require_released(table)
     place = table.grid.places[0]
-    bands = band_count(table.grid)
     names = band_names(table.grid, name, names_of(errors))
     pixels = Pixels(table)
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
-    drafted = profile(dtype, len(names), place.rows, place.cols)
+    look = profile(dtype, len(names), place.rows, place.cols)
     with open_gdal():
-        with rasterio.open(draft, "w", **drafted, **georeference(place)) as draw:
+        with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
             draw.update_tags(**tags)
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, name_of_counts(name, table.event.unit))
-            _fill(draw, table.grid, pixels, errors)
-        _pack(draft, path)
-        draft.unlink()
+            drafted = Draft(draw)
+            _fill(drafted, table.grid, pixels, errors)
+            drafted.complete()
+        _pack_aside(draft, path)
         with open_raster(path) as raster:
-            same = _holds(raster, place, pixels, bands)
+            same = _holds(raster, table.grid, pixels)
         if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)
 
 
 def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
     """How a tiled draft is made, which GDAL then copies with ``COPY``."""
+    small = np.dtype(dtype).itemsize * bands * height * width <= UNCOMPRESSED
     return {
         "driver": "GTiff",
         "dtype": dtype,
@@ -236,8 +240,7 @@ def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
         "blockxsize": BLOCK,
         "blockysize": BLOCK,
         "interleave": "band",
-        "compress": "DEFLATE",
-        "zlevel": 1,
+        **({} if small else {"compress": "DEFLATE", "zlevel": 1}),
         "bigtiff": "IF_SAFER",
         "sparse_ok": True,
     }
@@ -248,13 +251,30 @@ COPY = {
     "COMPRESS": "DEFLATE",
     "PREDICTOR": "YES",
     "BLOCKSIZE": str(BLOCK),
-    "OVERVIEW_RESAMPLING": "AVERAGE",
     "SPARSE_OK": "YES",
-    "STATISTICS": "YES",
     "BIGTIFF": "IF_SAFER",
     "NUM_THREADS": "ALL_CPUS",
 }
-"""How a draft becomes a Cloud Optimized GeoTIFF."""
+"""How a draft becomes a Cloud Optimized GeoTIFF, with its overviews and statistics."""
+
+UNCOMPRESSED = 1 << 30
+"""Largest draft that is not compressed, in bytes: it is read again a moment later."""
+
+
+_forked = False
+"""Whether this process was forked from one that may have had threads of GDAL.
+
+They do not come along, and GDAL would wait for them for ever.
+"""
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 @contextmanager
@@ -264,28 +284,70 @@ def open_gdal() -> Iterator[None]:
         yield
 
 
-def _pack(draft: Path, path: Path) -> None:
-    """Make the draft a Cloud Optimized GeoTIFF, in a thread that Ctrl-C does not wait for."""
+class Draft:
+    """A raster that is filled band by band, and the statistics of its bands.
 
-    def copy() -> None:
+    GDAL's driver of Cloud Optimized GeoTIFFs would read all of it once more for them.
+    """
+
+    def __init__(self, draw: rasterio.io.DatasetWriter) -> None:
+        self._draw = draw
+        self._moments = [Moments() for _ in range(draw.count)]
+
+    def write(self, values: FloatArray, band: int, window: Window | None = None) -> None:
+        """Write a window of a band, from 1."""
+        drawn = values.astype(self._draw.dtypes[0])
+        self._draw.write(drawn, band, window=window)
+        self._moments[band - 1].add(drawn)
+
+    def complete(self) -> None:
+        """Write the statistics."""
+        for band, moments in enumerate(self._moments, 1):
+            self._draw.update_tags(band, **moments.tags(self._draw.width * self._draw.height))
+
+
+def pack(draft: Path, path: Path, **others: str) -> None:
+    """Make a draft a Cloud Optimized GeoTIFF, and remove it.
+
+    Overviews are averages of 2 by 2 cells, 4 by 4 and on until all are one block. GDAL's driver
+    would work out the same from a file with all bands of a pixel together, in five times as long.
+    ``others``: options instead of those of ``COPY``.
+    """
+    with rasterio.open(draft, "r+") as draw:
+        side = max(draw.width, draw.height)
+        factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
+        if factors:
+            draw.build_overviews(factors, Resampling.average)
+    alone = {"NUM_THREADS": "1"} if _forked else {}
+    rasterio.shutil.copy(draft, path, **{**COPY, **alone, **others})
+    draft.unlink()
+
+
+def _pack_aside(draft: Path, path: Path) -> None:
+    """Do so in a thread that Ctrl-C does not wait for."""
+
+    def run() -> None:
         with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
-            rasterio.shutil.copy(draft, path, **COPY)
+            pack(draft, path)
 
-    progress.begin("Packing the raster")
+    progress.begin("Packing the raster", public=True)
     pool = ThreadPoolExecutor(1)
     try:
-        pool.submit(copy).result()
+        pool.submit(run).result()
     finally:
         pool.shutdown(wait=False)
 
 
-def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
+def _holds(raster: rasterio.io.DatasetReader, grid: Grid, pixels: Pixels) -> bool:
     """Whether every pixel of the bands of counts is exactly the table's."""
-    for number, window in _count_windows(place, "Checking the raster"):
-        for band in range(bands):
+    for number, window in _count_windows(grid.places[0], "Checking the raster"):
+        for band in range(band_count(grid)):
             expected = np.zeros((window.height, window.width))
             pixels.dense(number, band, expected)
-            if not np.array_equal(np.nan_to_num(raster.read(band + 1, window=window)), expected):
+            found = raster.read(band + 1, window=window)
+            if not grid.domain.is_box:
+                found[np.isnan(found)] = 0
+            if not np.array_equal(found, expected):
                 return False
     return True
 
@@ -322,22 +384,20 @@ def georeference(place: Lattice) -> dict[str, Any]:
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
 
-def _fill(
-    draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: Errors | None
-) -> None:
-    bands, dtype = band_count(grid), draw.dtypes[0]
+def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) -> None:
+    bands = band_count(grid)
     for number, window in _count_windows(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
             pixels.dense(number, band, values)
-            draw.write(values.astype(dtype), band + 1, window=window)
+            draft.write(values, band + 1, window)
             if errors is not None and errors.intervals is not None:
                 low, high = ends_in(grid, values, window, band, errors.intervals)
-                draw.write(low.astype(dtype), bands + band + 2, window=window)
-                draw.write(high.astype(dtype), 2 * bands + band + 2, window=window)
+                draft.write(low, bands + band + 2, window)
+                draft.write(high, 2 * bands + band + 2, window)
         if errors is not None:
-            draw.write((empty + errors.standard_error).astype(dtype), bands + 1, window=window)
+            draft.write(empty + errors.standard_error, bands + 1, window)
 
 
 FORMATS = (GeoTiff(),)

@@ -66,6 +66,7 @@ def write_places(file: Any, place: Lattice) -> None:
         found[:] = middle
     if crs is not None:
         mapping = add_variable(file, "crs", np.dtype("i4"), ())
+        mapping.data[...] = 0  # its attributes tell; unset, it would be what memory held
         for name, value in crs.to_cf().items():
             if isinstance(value, str | float):
                 plain = value.encode() if isinstance(value, str) else np.float64(value)

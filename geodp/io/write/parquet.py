@@ -7,27 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.geometry import SIDES, geo_metadata, geometry, has_geometry, projjson
+from geodp.io.write.geometry import SIDES, geo_metadata, has_geometry, projjson
 from geodp.io.write.tables import (
     ROW_GROUP,
-    arrow_columns,
     column_names,
     columns_in_words,
-    count_chunks,
     name_of_counts,
-    no_rows,
-    require_released,
     rows_in_words,
     values_in_words,
 )
-from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.io.write.uncertainty import BESIDE, names_of
+from geodp.io.write.view import View
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -65,7 +60,7 @@ class GeoParquet(Format):
         grid, name = table.grid, card.name
         located = has_geometry(grid)
         about = describe_release(table.event, card.schema, name, card.release_id)
-        write_parquet(table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about)
+        write_parquet(released.view, folder / f"{name}.parquet", metadata=about)
         what = OUTLINES[grid.maps.geometry] if located else "the counts"
         columns = column_names(grid, name, names_of(errors))
         said = {
@@ -93,11 +88,9 @@ def describe_release(event: Spent, schema: str, name: str, identity: str) -> dic
 
 
 def write_parquet(
-    table: ReleasedTable,
+    view: View,
     path: Path,
     *,
-    name: str,
-    errors: Errors | None,
     metadata: dict[str, Any],
     compression: str = "zstd",
 ) -> None:
@@ -109,53 +102,26 @@ def write_parquet(
 
     Parameters
     ----------
-    table : ReleasedTable
+    view : View
     path : Path
-    name : str
-        Of the count's column.
-    errors : Errors or None
-        None leaves their columns out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
     compression : str
         As Arrow calls it.
-
-    Raises
-    ------
-    UsageError
-        The table is no ReleasedTable.
     """
-    require_released(table)
-    grid = table.grid
+    grid = view.table.grid
     located = has_geometry(grid)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(table, *no_rows(table), name, errors)
-    schema = empty.schema.with_metadata(extra)
+    schema = view.empty.located.schema.with_metadata(extra)
     repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
         path, schema, compression=compression, use_dictionary=repeated
     ) as writer:
-        for part, index, _ in count_chunks(table, "Writing the Parquet file"):
-            rows = _with_geometry(table, part, index, name, errors)
-            writer.write_table(rows, row_group_size=ROW_GROUP)
-
-
-def _with_geometry(
-    table: ReleasedTable,
-    part: slice,
-    index: NDArray[np.int64],
-    name: str,
-    errors: Errors | None,
-) -> Any:
-    """Return the Parquet file's columns of some rows, as an Arrow table."""
-    grid, rows = table.grid, arrow_columns(table, part, index, name, errors)
-    if not has_geometry(grid):
-        return rows
-    wkb, covering = geometry(grid, index)
-    return rows.append_column("geometry", wkb).append_column("bbox", covering)
+        for rows in view.rows("Writing the Parquet file"):
+            writer.write_table(rows.located, row_group_size=ROW_GROUP)
 
 
 FORMATS = (GeoParquet(),)

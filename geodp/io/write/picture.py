@@ -61,7 +61,7 @@ class Picture(Format):
         """Draw the map."""
         table, card = released.table, released.card
         name = card.name
-        progress.begin("Drawing the map")
+        progress.begin("Drawing the map", public=True)
         (folder / f"{name}.png").write_bytes(draw_map(table, card))
         what = "the map as a picture, colours on a fixed scale"
         if not all(map(families, (name, name_of_counts(name, table.event.unit)))):
@@ -105,7 +105,7 @@ def draw_map(
     require_released(table)
     reason = why_no_picture(table.grid)
     if reason is not None:
-        raise UsageError(f"There is no map of this release: {reason}.")
+        raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
     return _render(compose(table, card, look or Look()), form, dpi)
 
 
@@ -131,7 +131,9 @@ def draw_change(
 def _render(sheet: Sheet, form: Form, dpi: int) -> bytes:
     """Return a page as a file."""
     if not LEAST_DPI <= dpi <= MOST_DPI:
-        raise UsageError(f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.")
+        raise UsageError(
+            f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.", code="picture-resolution"
+        )
     if form == "png":
         return draw_png(sheet, dpi)
     return draw_svg(sheet) if form == "svg" else draw_pdf(sheet)

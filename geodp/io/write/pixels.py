@@ -74,6 +74,45 @@ class Pixels:
         return row[here], index[1], band, self._table.count[part][here]
 
 
+class Moments:
+    """What GDAL calls the statistics of a band, of pixels as they come."""
+
+    def __init__(self) -> None:
+        self._n, self._least, self._largest = 0, np.inf, -np.inf
+        self._about = self._sum = self._squares = 0.0
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Add pixels, float32 or float64 of any shape; those that are NaN do not count."""
+        least = float(values.min())
+        if np.isnan(least):
+            values = values[~np.isnan(values)]
+            if not values.size:
+                return
+            least = float(values.min())
+        if not self._n:
+            self._about = float(values.flat[0])
+        self._n += values.size
+        self._least = min(self._least, least)
+        self._largest = max(self._largest, float(values.max()))
+        off = np.subtract(values, self._about, dtype=np.float64)
+        self._sum += float(off.sum())
+        self._squares += float(np.multiply(off, off, out=off).sum())
+
+    def tags(self, pixels: int) -> dict[str, str]:
+        """Return metadata of a band of ``pixels``; none where not all values are finite."""
+        if not self._n or not np.isfinite([self._least, self._largest]).all():
+            return {}
+        mean = self._sum / self._n
+        deviation = max(self._squares / self._n - mean * mean, 0.0) ** 0.5
+        return {
+            "STATISTICS_MINIMUM": f"{self._least:.14g}",
+            "STATISTICS_MAXIMUM": f"{self._largest:.14g}",
+            "STATISTICS_MEAN": f"{self._about + mean:.14g}",
+            "STATISTICS_STDDEV": f"{deviation:.14g}",
+            "STATISTICS_VALID_PERCENT": f"{100 * self._n / pixels:.4g}",
+        }
+
+
 def raster_rows(place: Lattice, row: IntArray) -> IntArray:
     """Rows counted from the north, of index rows (int64[n]); and the other way round."""
     return place.rows - 1 - row if place.northwards else row
@@ -120,26 +159,39 @@ def ends_in(
     row = raster_rows(grid.places[0], np.arange(window.height) + window.row_off)
     col = np.arange(window.width) + window.col_off
     high, wide = _alike(grid, intervals.alike)
-    # Empty cells of a block are alike: any of them stands for all.
-    down, right = row // high - row.min() // high, col // wide - col.min() // wide
-    across = int(right.max()) + 1
-    block = (down[:, None] * across + right).reshape(-1)
+    down, right = np.abs(row // high - row[0] // high), col // wide - col[0] // wide
     value = counts.reshape(-1)
-    empty = np.flatnonzero(value == 0)
-    stands = np.full((int(down.max()) + 1) * across, -1)
-    stands[block[empty]] = empty
-    chosen = np.concatenate([stands[stands >= 0], np.flatnonzero((value != 0) & ~np.isnan(value))])
+    stands = _last_empty(counts == 0, down, right)
+    blocks = np.flatnonzero(stands.reshape(-1) >= 0)
+    listed = np.flatnonzero((value != 0) & ~np.isnan(value))
+    chosen = np.concatenate([stands.reshape(-1)[blocks], listed])
     index = np.empty((len(grid.shape), chosen.size), np.int64)
     index[0], index[1] = row[chosen // window.width], col[chosen % window.width]
     labels = tuple(len(attribute.labels) for attribute in grid.attributes)
     index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
     found = []
     for end in intervals.of(grid.encode(index)):
-        values = np.full(value.size, np.nan)
-        values[chosen] = end
-        values[empty] = values[stands[block[empty]]]
-        found.append(values.reshape(counts.shape))
+        each = np.full(stands.size, np.nan)
+        each[blocks] = end[: blocks.size]
+        values = each.reshape(stands.shape)[down].take(right, axis=1)
+        values.reshape(-1)[listed] = end[blocks.size :]
+        if not grid.domain.is_box:
+            values[np.isnan(counts)] = np.nan
+        found.append(values)
     return found[0], found[1]
+
+
+def _last_empty(empty: NDArray[np.bool_], down: IntArray, right: IntArray) -> IntArray:
+    """Return the place of an empty cell in each block, -1 without one: int64[down, right].
+
+    Empty cells of a block are alike: any of them stands for all. ``down``, ``right``: the blocks'
+    numbers of rows and columns, which do not fall.
+    """
+    place = np.where(empty, np.arange(empty.size).reshape(empty.shape), -1)
+    for axis, block in enumerate((down, right)):
+        starts = np.flatnonzero(np.diff(block, prepend=-1))
+        place = np.maximum.reduceat(place, starts, axis=axis)
+    return place
 
 
 def _alike(grid: Grid, keys: int) -> tuple[int, int]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -27,7 +25,10 @@ CHUNK = 4 * ROW_GROUP
 def require_released(table: object) -> None:
     """Raise UsageError for anything but a ReleasedTable: what is written is public."""
     if not isinstance(table, ReleasedTable):
-        raise UsageError("Only released tables are written; geodp.publish makes one.")
+        raise UsageError(
+            "Only released tables are written; geodp.publish makes one.",
+            code="released-table-expected",
+        )
 
 
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
@@ -42,14 +43,6 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
     for start in range(0, table.key.size, CHUNK):
         part = slice(start, start + CHUNK)
         yield part, table.grid.decode(table.key[part]), table.count[part]
-
-
-def count_chunks(table: ReleasedTable, what: str) -> Iterator[tuple[slice, IntArray, CountArray]]:
-    """`chunks`, counted for the operator's eyes."""
-    progress.begin(what, table.key.size)
-    for part, index, count in chunks(table):
-        yield part, index, count
-        progress.advance(count.size)
 
 
 def centre_columns(grid: Grid) -> tuple[str, ...]:
@@ -102,19 +95,10 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
     if twice:
         raise UsageError(
             f"Two columns would be called {twice[0]!r}; choose another name for the count or "
-            "for the attribute."
+            "for the attribute.",
+            code="columns-of-one-name",
         )
     return (*names, *beside)
-
-
-def rows_of(table: ReleasedTable, name: str) -> Any:
-    """All rows of a small table without standard errors, as an Arrow table."""
-    return arrow_columns(table, slice(None), table.grid.decode(table.key), name, None)
-
-
-def no_rows(table: ReleasedTable) -> tuple[slice, IntArray]:
-    """No rows, and the indices of no cell."""
-    return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
 
 def arrow_columns(
@@ -122,7 +106,7 @@ def arrow_columns(
     rows: slice,
     index: IntArray,
     name: str,
-    errors: Errors | None,
+    errors: RowErrors | None,
 ) -> Any:
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]

@@ -12,7 +12,6 @@ from xml.etree import ElementTree as Xml
 
 import numpy as np
 import rasterio
-import rasterio.shutil
 from rasterio.windows import Window
 
 from geodp.grid.grid import Grid
@@ -155,12 +154,13 @@ def write_tile(
             for number, description in enumerate(names, 1):
                 draw.set_band_description(number, description)
                 draw.set_band_unit(number, name_of_counts(look.name, look.tags["GEODP_UNIT"]))
+            drafted = geotiff.Draft(draw)
             for number in range(geotiff.band_count(grid)):
-                draw.write(counts(number).astype(look.dtype), number + 1)
+                drafted.write(counts(number), number + 1)
             if look.standard_error is not None:
-                draw.write((empty + look.standard_error).astype(look.dtype), len(names))
-        rasterio.shutil.copy(draft, beside, **{**geotiff.COPY, "NUM_THREADS": "1"})
-        draft.unlink()
+                drafted.write(empty + look.standard_error, len(names))
+            drafted.complete()
+        geotiff.pack(draft, beside, NUM_THREADS="1")
         with open_raster(beside) as raster:
             bands = range(geotiff.band_count(grid))
             pairs = ((raster.read(number + 1), counts(number)) for number in bands)

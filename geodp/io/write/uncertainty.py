@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.reprs import one_line
 from geodp.table.card import Card
 
 ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
@@ -41,7 +42,7 @@ class Intervals(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class RowErrors:
     """What is said of the errors of a table.
 
     Attributes
@@ -51,6 +52,8 @@ class Errors:
     intervals : Intervals, optional
         None for areas.
     """
+
+    __repr__ = one_line
 
     standard_error: float | NDArray[np.float64] = field(repr=False)
     intervals: Intervals | None = field(default=None, repr=False)
@@ -73,9 +76,10 @@ class Errors:
             Which they are in the table.
         """
         error = self.standard_error
-        each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
+        once = np.array([error]) if isinstance(error, float) else error[rows]
+        each = np.broadcast_to(six_digits(once), key.shape)
         ends = () if self.intervals is None else widen(*self.intervals.of(key))
-        return [six_digits(each), *ends]
+        return [each, *ends]
 
 
 def beside_of(card: Card) -> tuple[str, ...]:
@@ -84,7 +88,7 @@ def beside_of(card: Card) -> tuple[str, ...]:
     return () if error.blocks is None and not error.has_parts else BESIDE
 
 
-def names_of(errors: Errors | None) -> tuple[str, ...]:
+def names_of(errors: RowErrors | None) -> tuple[str, ...]:
     """Names of the columns beside the count."""
     return () if errors is None else errors.names
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare_inline, inline, kernel
+from geodp.kernels.jit import bare_inline, inline, kernel, part
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
@@ -116,6 +116,50 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
             return NOTHING
         if cells < after - first:
             found = SOME
+    return found
+
+
+@part
+def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.int64]) -> bool:
+    """Whether all keys of a node of a level, of ``stride`` keys, are cells; ``at``: int64[a]."""
+    _locate(edges, level, prefix, at)
+    for a in range(at.size):
+        after = at[a] + edges.level[level, 2 + a]
+        if at[a] < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
+            return False
+    for a in range(edges.number.shape[0]):
+        after = at[a] + edges.level[level, 2 + a]
+        cells = _before(edges.number[a], after) - _before(edges.number[a], at[a])
+        if cells < after - at[a]:
+            return False
+    if not edges.ranges.shape[0]:
+        return True
+    first = np.uint64(prefix) * np.uint64(stride)
+    r = range_after(edges.ranges, first)
+    if r == edges.ranges.shape[0] or edges.ranges[r, 0] > first:
+        return False
+    return bool(edges.ranges[r, 1] >= first + np.uint64(stride))
+
+
+@part
+def count_children(
+    edges: Edges, level: int, prefix: int, fanout: int, stride: int, at: NDArray[np.int64]
+) -> int:
+    """Count the children of a node that hold a cell; they are of a level and of ``stride`` keys.
+
+    ``at``: int64[a], overwritten.
+    """
+    many, found = edges.ranges.shape[0], 0
+    _locate(edges, level - 1, prefix, at)
+    first = np.uint64(prefix) * np.uint64(fanout) * np.uint64(stride)
+    r = range_after(edges.ranges, first)
+    for j in range(fanout):
+        after = first + np.uint64(stride)
+        while r < many and edges.ranges[r, 1] <= first:
+            r += 1
+        meets = not many or (r < many and edges.ranges[r, 0] < after)
+        found += meets and _part_of(edges, level, j, at) != NOTHING
+        first = after
     return found
 
 

@@ -99,7 +99,8 @@ class AGrid(Mechanism):
     def __post_init__(self) -> None:
         if not (0 < self.share < 1 and 0 < self.alpha < 1 and self.c1 > 0 and self.c2 > 0):
             raise UsageError(
-                "agrid: share and alpha lie above 0 and below 1, and c1 and c2 above 0."
+                "agrid: share and alpha lie above 0 and below 1, and c1 and c2 above 0.",
+                code="agrid-settings",
             )
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, why_without
+from geodp.errors import Rule, UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
@@ -81,7 +81,9 @@ class Barak(Mechanism):
 
     def __post_init__(self) -> None:
         if self.order < 0:
-            raise UsageError("barak:order is the most bits of a marginal, or 0 for all.")
+            raise UsageError(
+                "barak:order is the most bits of a marginal, or 0 for all.", code="barak-order"
+            )
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -114,18 +116,20 @@ class Barak(Mechanism):
         """Too many coefficients for any noise, or too large a linear program."""
         count = self.coefficients(grid)
         if 1 << grid.bits > MOST_CELLS or count > MOST_COEFFICIENTS:
-            return (
+            return Rule(
+                "barak-too-many-keys",
                 f"barak takes at most {MOST_CELLS:,} keys and {MOST_COEFFICIENTS:,} coefficients; "
-                f"this grid has {1 << grid.bits:,} and {count:,}."
+                f"this grid has {1 << grid.bits:,} and {count:,}.",
             )
         cells = grid.size
         large = count * cells > MOST_ENTRIES or count * count * cells > MOST_WORK
         if self.nonnegative and large:
-            return (
+            return Rule(
+                "barak-too-much-work",
                 f"barak solves a linear program of up to {MOST_WORK:,} coefficients * coefficients "
                 f"* cells (all coefficients of 1,024 cells, or marginals of 2 bits of 32,768) and "
                 f"{MOST_ENTRIES:,} coefficients * cells; this grid has {count:,} coefficients and "
-                f"{cells:,} cells. Choose fewer cells, a smaller order, or nonnegative=no."
+                f"{cells:,} cells. Choose fewer cells, a smaller order, or nonnegative=no.",
             )
         if self.nonnegative:
             return why_without("scipy", "barak:nonnegative=yes")
@@ -298,7 +302,10 @@ def fit(
         if found.x is not None:
             value = np.maximum(found.x[:n], 0) * unit
             return np.asarray(value, np.float64), float(found.x[-1]) * unit
-    raise UsageError("The linear program of barak has no solution; choose nonnegative=no.")
+    raise UsageError(
+        "The linear program of barak has no solution; choose nonnegative=no.",
+        code="barak-no-solution",
+    )
 
 
 METHODS = (Barak(),)

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import intervals
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
@@ -111,7 +111,8 @@ class Dawa(Mechanism):
         if not shares or self.penalty < 0 or self.fanout < 2:
             raise UsageError(
                 "dawa: rho and leaves lie above 0 and below 1, penalty is not negative, fanout at "
-                "least 2."
+                "least 2.",
+                code="dawa-settings",
             )
 
     @property
@@ -136,9 +137,10 @@ class Dawa(Mechanism):
     def unsupported(self, grid: Grid) -> str | None:
         """Any order of at most 2**20 keys."""
         if 1 << grid.bits > MOST_KEYS:
-            return (
+            return Rule(
+                "dawa-too-many-cells",
                 f"dawa takes at most {MOST_KEYS:,} cells (padded to powers of two); "
-                f"this grid has {grid.size:,}."
+                f"this grid has {grid.size:,}.",
             )
         return None
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.domain import skip_ranks
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
@@ -94,7 +94,9 @@ class Filter(Mechanism):
 
     def __post_init__(self) -> None:
         if not 0 <= self.theta <= LARGEST_THETA:
-            raise UsageError(f"filter:theta is 0 (automatic) to {LARGEST_THETA}.")
+            raise UsageError(
+                f"filter:theta is 0 (automatic) to {LARGEST_THETA}.", code="filter-theta"
+            )
 
     def unsupported(self, grid: Grid) -> str | None:
         """Take any grid: no domain is enumerated, and skipped ranks are below 2**62."""
@@ -125,9 +127,10 @@ class Filter(Mechanism):
         expected = grid.size * passing_probability(event.scale, theta)
         if expected <= MOST_PASSING:
             return None
-        return (
+        return Rule(
+            "filter-passes-too-many",
             f"About {expected:,.0f} empty cells would pass the filter, and at most "
-            f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
+            f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N.",
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_vector, stage_query
@@ -65,7 +65,7 @@ class Hay(Mechanism):
 
     def __post_init__(self) -> None:
         if self.fanout < 2:
-            raise UsageError("hay:fanout is a whole number of at least 2.")
+            raise UsageError("hay:fanout is a whole number of at least 2.", code="hay-fanout")
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -88,8 +88,11 @@ class Hay(Mechanism):
         if grid.bits < 63 and self.fanout ** self.height(grid) <= MOST_CELLS:
             return None
         return super().unsupported(grid) or (
-            f"{self.spec} pads the keys to a power of its fan-out, more than {MOST_CELLS:,}; "
-            "choose a smaller fan-out."
+            Rule(
+                "hay-too-many-keys",
+                f"{self.spec} pads the keys to a power of its fan-out, more than {MOST_CELLS:,}; "
+                "choose a smaller fan-out.",
+            )
         )
 
     def sensitivity(self, grid: Grid) -> int:

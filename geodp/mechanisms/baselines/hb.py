@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
@@ -74,7 +75,10 @@ class Branching(Mechanism):
         if refusal := super().unsupported(grid):
             return refusal
         if prod(prod(level) for level in self.splits(grid)) > MOST_CELLS:
-            return f"hb pads the grid to whole nodes, more than {MOST_CELLS:,} cells."
+            return Rule(
+                "hb-too-many-cells",
+                f"hb pads the grid to whole nodes, more than {MOST_CELLS:,} cells.",
+            )
         return None
 
     def sensitivity(self, grid: Grid) -> int:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, why_without
+from geodp.errors import Rule, UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
@@ -78,16 +78,21 @@ class Matrix(Mechanism):
 
     def __post_init__(self) -> None:
         if self.workload not in WORKLOADS:
-            raise UsageError(f"matrix:workload is one of: {', '.join(WORKLOADS)}.")
+            raise UsageError(
+                f"matrix:workload is one of: {', '.join(WORKLOADS)}.", code="matrix-workload"
+            )
         if self.strategy not in STRATEGIES:
-            raise UsageError(f"matrix:strategy is one of: {', '.join(STRATEGIES)}.")
+            raise UsageError(
+                f"matrix:strategy is one of: {', '.join(STRATEGIES)}.", code="matrix-strategy"
+            )
 
     def unsupported(self, grid: Grid) -> str | None:
         """Its matrices are dense."""
         if 1 << grid.bits > MOST_KEYS:
-            return (
+            return Rule(
+                "matrix-too-many-keys",
                 f"matrix takes at most {MOST_KEYS:,} keys, as it works on dense matrices; this "
-                f"grid has {1 << grid.bits:,} (padded to powers of two)."
+                f"grid has {1 << grid.bits:,} (padded to powers of two).",
             )
         if self.strategy == "optimised":
             return why_without("scipy", "matrix:strategy=optimised")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
@@ -89,7 +89,8 @@ class Mwem(Mechanism):
     def __post_init__(self) -> None:
         if self.rounds < 1 or self.passes < 1 or not 0 < self.share < 1:
             raise UsageError(
-                "mwem: rounds and passes are at least 1, and share lies above 0 and below 1."
+                "mwem: rounds and passes are at least 1, and share lies above 0 and below 1.",
+                code="mwem-settings",
             )
 
     def shares(self, queries: int) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
@@ -122,9 +123,10 @@ class Mwem(Mechanism):
     def unsupported(self, grid: Grid) -> str | None:
         """Any order of at most 2**20 keys."""
         if 1 << grid.bits > MOST_KEYS:
-            return (
+            return Rule(
+                "mwem-too-many-cells",
                 f"mwem takes at most {MOST_KEYS:,} cells (padded to powers of two); "
-                f"this grid has {grid.size:,}."
+                f"this grid has {grid.size:,}.",
             )
         return None
 

@@ -80,9 +80,11 @@ class Quadtree(Mechanism):
 
     def __post_init__(self) -> None:
         if not 1 <= self.height <= 63:
-            raise UsageError("quadtree:height is a whole number from 1 to 63.")
+            raise UsageError(
+                "quadtree:height is a whole number from 1 to 63.", code="quadtree-height"
+            )
         if self.budget not in ("geometric", "uniform"):
-            raise UsageError("quadtree:budget is geometric or uniform.")
+            raise UsageError("quadtree:budget is geometric or uniform.", code="quadtree-budget")
 
     def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""

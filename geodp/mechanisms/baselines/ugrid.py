@@ -67,7 +67,9 @@ class UGrid(Mechanism):
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1 or self.c <= 0:
-            raise UsageError("ugrid: share lies above 0 and below 1, and c above 0.")
+            raise UsageError(
+                "ugrid: share lies above 0 and below 1, and c above 0.", code="ugrid-settings"
+            )
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:

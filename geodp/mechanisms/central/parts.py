@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.parts import MapTree, MarginalNoise, Split, StepNoise
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
@@ -97,9 +97,9 @@ class Parts(Mechanism):
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
-            raise UsageError("parts:share is above 0 and below 1.")
+            raise UsageError("parts:share is above 0 and below 1.", code="parts-share")
         if not 1 <= self.last <= MOST_OF_LAST:
-            raise UsageError(f"parts:last is 1 to {MOST_OF_LAST}.")
+            raise UsageError(f"parts:last is 1 to {MOST_OF_LAST}.", code="parts-last")
         object.__setattr__(self, "marginals", normalise(self.marginals))
 
     @property
@@ -112,21 +112,24 @@ class Parts(Mechanism):
         """Any map that pyramid takes, with attributes at the end of the key."""
         joint = split_grid(grid)
         if joint is None:
-            return (
+            return Rule(
+                "parts-needs-attributes-below",
                 "parts needs attributes below the cells of the map (--attribute-order below, which "
-                "is the default)."
+                "is the default).",
             )
         if joint.parts > MOST_PARTS:
-            return (
+            return Rule(
+                "parts-too-many-combinations",
                 f"parts shares out at most {MOST_PARTS:,} combinations of labels; this grid has "
-                f"{joint.parts:,}: choose fewer labels or attributes."
+                f"{joint.parts:,}: choose fewer labels or attributes.",
             )
         if (refusal := Pyramid().unsupported(joint.map)) is not None:
-            return refusal.replace("pyramid", "parts")
+            code = getattr(refusal, "code", "")
+            return Rule(code, refusal.replace("pyramid", "parts"))
         try:
             _marginals(grid, self.marginals)
         except UsageError as error:
-            return str(error)
+            return Rule(error.code, str(error))
         return None
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.dropped import Drop
 from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
@@ -122,34 +122,49 @@ class Pyramid(Mechanism):
 
     def __post_init__(self) -> None:
         if self.setting not in SETTINGS:
-            raise UsageError(f"pyramid:setting is {', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}.")
+            raise UsageError(
+                f"pyramid:setting is {', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}.",
+                code="pyramid-setting",
+            )
         if self.passes not in (1, 2):
-            raise UsageError("pyramid:passes is 1 or 2.")
+            raise UsageError("pyramid:passes is 1 or 2.", code="pyramid-passes")
         if self.prune < 0:
-            raise UsageError("pyramid:prune is 0 or more noise scales.")
+            raise UsageError("pyramid:prune is 0 or more noise scales.", code="pyramid-prune")
         if bool(self.chain) != bool(self.shares):
-            raise UsageError("pyramid:chain and pyramid:shares go together.")
+            raise UsageError(
+                "pyramid:chain and pyramid:shares go together.", code="pyramid-chain-and-shares"
+            )
         steps, weights = steps_of(self.chain), weights_of(self.shares)
         if self.chain and len(weights) != len(steps) + 1:
-            raise UsageError("pyramid:shares has a weight for the root and one for every step.")
+            raise UsageError(
+                "pyramid:shares has a weight for the root and one for every step.",
+                code="pyramid-shares-count",
+            )
 
     def unsupported(self, grid: Grid) -> str | None:
         """Any size; but an own chain must split all digits of a key."""
         digits = len(grid.order.radices)
         if self.setting == "official" and not self.chain and not grid.areas.nested:
-            return (
+            return Rule(
+                "pyramid-needs-areas",
                 "pyramid:setting=official needs a grid in the order of its code system's areas "
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
-                "Grid.with_hierarchy)."
+                "Grid.with_hierarchy).",
             )
         if self.setting == "islands" and not self.chain:
             refusal = grid.order.why_no_halves("pyramid:setting=islands")
             if refusal is not None:
                 return refusal
         if self.chain and sum(steps_of(self.chain)) != digits:
-            return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
+            return Rule(
+                "pyramid-chain",
+                f"pyramid:chain must add up to the {digits} digits of a key of this grid.",
+            )
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):
-            return f"A level of the pyramid may have at most {WIDEST} children a node."
+            return Rule(
+                "pyramid-too-wide",
+                f"A level of the pyramid may have at most {WIDEST} children a node.",
+            )
         return None
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> LevelScheme:

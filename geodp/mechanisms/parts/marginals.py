@@ -41,12 +41,17 @@ def normalise(text: str) -> str:
     """
     names = [[name.strip() for name in one.split("*")] for one in text.replace(",", "+").split("+")]
     if text and not all(all(one) for one in names):
-        raise UsageError("parts:marginals are attributes: sex,age or sex*age,nationality.")
+        raise UsageError(
+            "parts:marginals are attributes: sex,age or sex*age,nationality.", code="marginals-form"
+        )
     sets = [frozenset(one) for one in names]
     if len(set(sets)) < len(sets) or any(len(set(one)) < len(one) for one in names):
-        raise UsageError("parts:marginals has every marginal once, and every attribute in it once.")
+        raise UsageError(
+            "parts:marginals has every marginal once, and every attribute in it once.",
+            code="marginals-repeated",
+        )
     if len(names) > MOST:
-        raise UsageError(f"parts:marginals are at most {MOST}.")
+        raise UsageError(f"parts:marginals are at most {MOST}.", code="marginals-too-many")
     return "+".join("*".join(one) for one in names)
 
 
@@ -109,7 +114,8 @@ def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
             if name not in names:
                 raise UsageError(
                     f"A marginal is over attributes of the grid ({', '.join(names) or 'none'}), "
-                    f"and {name} is not one."
+                    f"and {name} is not one.",
+                    code="marginal-attribute-unknown",
                 )
         axes = sorted(names.index(name) for name in words.split("*"))
         sizes = [joint.labels[axis] for axis in axes]
@@ -121,7 +127,8 @@ def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
             raise UsageError(
                 f"More than 64 parts are shared out in two steps, and a marginal over {words} is "
                 "no sum of the groups that come first: name its attributes before the others when "
-                "the grid is made."
+                "the grid is made.",
+                code="marginal-not-nested",
             )
         labels = int(np.prod(sizes))
         if 1 < labels < first.size:

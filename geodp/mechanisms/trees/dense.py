@@ -83,7 +83,10 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     """
     n = descent.strides[0]
     if n > LARGEST_DENSE:
-        raise UsageError("The grid is too large for the dense form; use the sparse one.")
+        raise UsageError(
+            "The grid is too large for the dense form; use the sparse one.",
+            code="dense-form-too-large",
+        )
     truth = np.zeros(n, np.int64)
     truth[table.key.astype(np.int64)] = table.count
     levels = [

@@ -40,7 +40,9 @@ def steps_of(chain: str, name: str = "pyramid") -> list[int]:
     except ValueError:
         steps = [0]
     if any(step < 1 for step in steps):
-        raise UsageError(f"{name}:chain is written as digits per level, such as 2-4-4-4-4.")
+        raise UsageError(
+            f"{name}:chain is written as digits per level, such as 2-4-4-4-4.", code="chain-form"
+        )
     return steps
 
 
@@ -51,7 +53,10 @@ def weights_of(shares: str) -> list[Fraction]:
     except (ValueError, ZeroDivisionError):
         weights = [Fraction(0)]
     if any(weight <= 0 for weight in weights):
-        raise UsageError("pyramid:shares is written as weights above 0, such as 2-2-4-4-4-4.")
+        raise UsageError(
+            "pyramid:shares is written as weights above 0, such as 2-2-4-4-4-4.",
+            code="pyramid-shares-form",
+        )
     return weights
 
 

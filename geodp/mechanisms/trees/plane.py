@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import MOST_CELLS
 from geodp.mechanisms.measure import add_noise
@@ -49,10 +50,14 @@ def why_no_plane(name: str, grid: Grid) -> str | None:
     """Why a method that works on the whole box of two axes cannot take a grid."""
     if len(grid.shape) != 2:
         axes = len(grid.shape)
-        return f"{name} cuts a map into blocks, and takes two axes; this grid has {axes}."
+        return Rule(
+            "plane-needs-two-axes",
+            f"{name} cuts a map into blocks, and takes two axes; this grid has {axes}.",
+        )
     if (cells := prod(grid.shape)) > MOST_CELLS:
-        return (
+        return Rule(
+            "plane-too-many-cells",
             f"{name} works on every cell of the rectangle around the domain, and takes at most "
-            f"{MOST_CELLS:,} cells; this one has {cells:,}."
+            f"{MOST_CELLS:,} cells; this one has {cells:,}.",
         )
     return None

@@ -286,5 +286,8 @@ def binary(grid: Grid) -> Grid:
 
 def _dense_size(grid: Grid) -> int:
     if 1 << grid.bits > LARGEST_DENSE:
-        raise UsageError("The grid is too large for the dense form; use the sparse one.")
+        raise UsageError(
+            "The grid is too large for the dense form; use the sparse one.",
+            code="dense-form-too-large",
+        )
     return 1 << grid.bits

@@ -22,50 +22,6 @@ STEPS = 80
 """Most rows of a p-identity strategy besides the cells, and steps of its optimiser."""
 
 
-def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
-    """Sensitivity of a strategy: its columns' largest L1 norm (1), or L2 norm (2)."""
-    if norm not in (1, 2):
-        raise UsageError("The norm of a sensitivity is 1 or 2.")
-    sums = (np.abs(strategy.astype(np.float64)) ** norm).sum(axis=0)
-    return float(sums.max() ** (1 / norm))
-
-
-def expected_error(
-    gram: NDArray[np.generic], strategy: NDArray[np.generic], variance: float, norm: int = 1
-) -> float:
-    """Return expected sum of squared errors of all queries of a workload.
-
-    That is ``variance * norm(A)**2 * trace(W' W (A' A)+)``: Li et al. (2010), section 4.
-
-    Parameters
-    ----------
-    gram : [n, n]
-        ``W' W`` of the workload, see :func:`gram_of`.
-    strategy : [r, n]
-    variance : float
-        Of the noise at sensitivity 1: ``2 / epsilon**2`` for Laplace noise.
-    norm : {1, 2}
-        Of the sensitivity: 1 for Laplace, 2 for Gaussian noise.
-
-    Raises
-    ------
-    UsageError
-        The strategy does not determine the answers.
-
-    Examples
-    --------
-    >>> expected_error(gram_of("cells", 4), np.eye(4), 2.0)
-    8.0
-    """
-    matrix, wanted = strategy.astype(np.float64), gram.astype(np.float64)
-    square = matrix.T @ matrix
-    inverse = np.linalg.pinv(square, hermitian=True)
-    if np.trace(wanted - wanted @ inverse @ square) > 1e-6 * np.trace(wanted):
-        raise UsageError("The strategy does not determine the answers of the workload.")
-    trace = float(np.sum(inverse * wanted))
-    return variance * norm_of_columns(strategy, norm) ** 2 * trace
-
-
 def gram_of(workload: str, n: int) -> FloatArray:
     """``W' W`` of a workload on n keys: how many queries hold both of two keys; float64[n, n].
 
@@ -84,7 +40,7 @@ def gram_of(workload: str, n: int) -> FloatArray:
     elif workload == "cells":
         both = np.eye(n, dtype=np.int64)
     else:
-        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.")
+        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.", code="workload-unknown")
     return np.asarray(both, np.float64)
 
 

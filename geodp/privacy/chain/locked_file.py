@@ -130,7 +130,8 @@ def _require_name(file: BinaryIO, path: Path) -> None:
     if _is_named(file, path):
         raise OutputError(
             f"{path} was removed or replaced where it lies, and a bind mount shows the former "
-            f"file; {NOTHING}, and mount its folder, not the file."
+            f"file; {NOTHING}, and mount its folder, not the file.",
+            code="ledger-file-moved",
         )
 
 
@@ -145,11 +146,14 @@ def _open(path: Path, write: bool, create: bool) -> BinaryIO:
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"{path} is not a regular file; name one, or a new one.")
+            raise UsageError(
+                f"{path} is not a regular file; name one, or a new one.", code="ledger-not-regular"
+            )
         if not fcntl and status.st_nlink > 1:
             raise UsageError(
                 f"{path} has another name (a hard link), and on this system locks go by name; "
-                "remove that name, or make a copy and keep that one alone."
+                "remove that name, or make a copy and keep that one alone.",
+                code="ledger-hard-link",
             )
         if fcntl:  # so that no read of a file system that heeds it ends before the file does
             os.set_blocking(handle, True)
@@ -172,7 +176,8 @@ def _hold(file: BinaryIO, path: Path, alone: bool, deadline: float) -> None:
         except OSError as error:
             raise OutputError(
                 f"The file system of {path} has no locks ({error.strerror}), so two could write to "
-                f"it at once; {NOTHING}, and keep the file on a local disk."
+                f"it at once; {NOTHING}, and keep the file on a local disk.",
+                code="ledger-without-locks",
             ) from None
 
 
@@ -196,5 +201,6 @@ def _hold_name(path: Path, create: bool) -> Iterator[None]:
 
 def _busy(path: Path) -> OutputError:
     return OutputError(
-        f"{path} has been in use by others for {PATIENCE:.0f} seconds; {NOTHING}, and try again."
+        f"{path} has been in use by others for {PATIENCE:.0f} seconds; {NOTHING}, and try again.",
+        code="ledger-in-use",
     )

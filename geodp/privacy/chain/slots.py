@@ -76,15 +76,19 @@ def recognise(opening: bytes, path: Path) -> None:
     if version > VERSION:
         raise UsageError(
             f"{path} is a ledger of version {version}, and this geodp reads version {VERSION}; "
-            "use the geodp that wrote it, or a newer one."
+            "use the geodp that wrote it, or a newer one.",
+            code="ledger-newer",
         )
     if version < VERSION:
         raise UsageError(
             f"{path} is a ledger of version {version}, and this geodp keeps version {VERSION}; "
-            "begin a new one whose caps are what remains by the geodp that wrote it."
+            "begin a new one whose caps are what remains by the geodp that wrote it.",
+            code="ledger-older",
         )
 
 
 def no_ledger(path: Path) -> UsageError:
     """Return the error for a file that is none."""
-    return UsageError(f"{path} is not a ledger; geodp budget init makes one.")
+    return UsageError(
+        f"{path} is not a ledger; geodp budget init makes one.", code="ledger-expected"
+    )

@@ -76,12 +76,14 @@ class Witness:
                     f"The witness of {ledger}, {path}, does not exist, so it cannot be told "
                     "whether the ledger is the latest; nothing was charged. Put the file or its "
                     "disk back; if it is lost, say geodp budget witness with a new file and, as "
-                    "--head, the head on the card of the latest release."
+                    "--head, the head on the card of the latest release.",
+                    code="witness-missing",
                 ) from None
             except OSError as error:
                 raise OutputError(
                     f"The witness of {ledger}, {path}, cannot be used ({error.strerror}); "
-                    f"{NOTHING}."
+                    f"{NOTHING}.",
+                    code="witness-unusable",
                 ) from None
             yield cls(file, path, ledger)
 
@@ -90,7 +92,8 @@ class Witness:
         if not self.is_empty():
             raise UsageError(
                 f"{self._path} exists and is not empty; choose a new file for the witness of a new "
-                "ledger."
+                "ledger.",
+                code="witness-not-empty",
             )
 
     def is_empty(self) -> bool:
@@ -116,7 +119,8 @@ class Witness:
                 f"{self._ledger} went on without its witness {self._path}, which ends at entry "
                 f"{sequence}: the witness was set back, or the ledger is a copy that was charged "
                 f"elsewhere; {NOTHING}. Put the latest witness back, or check the ledger against "
-                "the card of the latest release: geodp budget witness --head."
+                "the card of the latest release: geodp budget witness --head.",
+                code="witness-behind",
             )
         raise self._lacking(stated)
 
@@ -138,7 +142,8 @@ class Witness:
         sequence, named, stated = self._read()
         if named not in (ROOT.ledger, ledger):
             raise VerificationError(
-                f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}."
+                f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}.",
+                code="witness-of-other-ledger",
             )
         return sequence, stated
 
@@ -146,7 +151,8 @@ class Witness:
         return VerificationError(
             f"{self._ledger} is not the ledger that its witness {self._path} has seen: it was set "
             f"back to an older copy, or is a copy while the other was charged; {NOTHING}. Restore "
-            f"the copy that has the head {stated}."
+            f"the copy that has the head {stated}.",
+            code="ledger-behind-witness",
         )
 
     def write(self, head: Head) -> None:
@@ -166,7 +172,8 @@ class Witness:
             raise OutputError(
                 f"The witness of {self._ledger}, {self._path}, cannot be written "
                 f"({error.strerror}); the ledger has the charge, but publish nothing: run the same "
-                "command again once the witness can be written."
+                "command again once the witness can be written.",
+                code="witness-unwritten",
             ) from None
 
     def _read(self) -> tuple[int, str, str]:
@@ -179,7 +186,8 @@ class Witness:
         if found is None:
             raise VerificationError(
                 f"{self._path} is damaged, or is not the witness of a ledger; {NOTHING}. Put the "
-                f"latest copy of the witness of {self._ledger} back."
+                f"latest copy of the witness of {self._ledger} back.",
+                code="witness-damaged",
             )
         return int(found[1]), found[2].decode(), found[3].decode()
 
@@ -195,8 +203,13 @@ def resolve_witness(path: str | Path, ledger: Path) -> Path:
     try:
         str(place).encode()
     except UnicodeEncodeError:
-        raise UsageError("The path of a witness must be text.") from None
+        raise UsageError(
+            "The path of a witness must be text.", code="witness-path-not-text"
+        ) from None
     # Also under another name: a lock on it would wait for the one on the ledger.
     if place == ledger or (place.exists() and ledger.exists() and place.samefile(ledger)):
-        raise UsageError(f"{place} is the ledger itself; keep its witness in another place.")
+        raise UsageError(
+            f"{place} is the ledger itself; keep its witness in another place.",
+            code="witness-is-ledger",
+        )
     return place

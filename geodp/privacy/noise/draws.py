@@ -71,7 +71,9 @@ class Draws:
                 (name, parameter), stream = draw.law, int(draw.stream)
                 raise UndeclaredDrawError(
                     f"Stream {stream} with the law {name} ({parameter}) is not declared for this "
-                    "key. No charge accounts for such a draw: the method must list it in queries()."
+                    "key. No charge accounts for such a draw: the method must list it in "
+                    "queries().",
+                    code="draw-undeclared",
                 )
 
     def of_derived(self, digest: bytes) -> Draws:
@@ -79,6 +81,7 @@ class Draws:
         if digest not in self.derived:
             raise UndeclaredDrawError(
                 "No key that is derived in this way was declared, so no charge accounts for what "
-                "would be drawn with it."
+                "would be drawn with it.",
+                code="derived-key-undeclared",
             )
         return self.derived[digest]

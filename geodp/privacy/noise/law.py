@@ -73,7 +73,8 @@ def check_parameter(value: Fraction, largest: int, name: str) -> Fraction:
     if not 0 < value <= largest:
         raise UsageError(
             f"The noise would have a {name} outside (0, {largest}]; "
-            "choose a larger epsilon (or rho) or a smaller domain."
+            "choose a larger epsilon (or rho) or a smaller domain.",
+            code="noise-too-wide",
         )
     return Fraction(value)
 

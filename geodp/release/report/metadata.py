@@ -50,15 +50,22 @@ class ReleaseMetadata:
             listed = isinstance(texts, tuple) and texts
             if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
                 kind = "a list of texts" if field.name == "authors" else "a text"
-                raise UsageError(f"{field.name} must be {kind}, and not be empty.")
+                raise UsageError(
+                    f"{field.name} must be {kind}, and not be empty.", code="registry-field-kind"
+                )
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
-            raise UsageError("slug must be of lower-case letters and digits, joined by hyphens.")
+            raise UsageError(
+                "slug must be of lower-case letters and digits, joined by hyphens.",
+                code="registry-slug",
+            )
         try:
             exact = date.fromisoformat(self.publication_date).isoformat() == self.publication_date
         except ValueError:
             exact = False
         if not exact:
-            raise UsageError("publication_date must be a date, written YYYY-MM-DD.")
+            raise UsageError(
+                "publication_date must be a date, written YYYY-MM-DD.", code="registry-date"
+            )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ReleaseMetadata:
@@ -66,10 +73,15 @@ class ReleaseMetadata:
         known = {field.name: field.default is MISSING for field in fields(cls)}
         missing = [name for name, needed in known.items() if needed and name not in values]
         if missing:
-            raise UsageError(f"Missing about the release: {', '.join(missing)}.")
+            raise UsageError(
+                f"Missing about the release: {', '.join(missing)}.", code="registry-fields-missing"
+            )
         unknown = sorted(set(values) - set(known))
         if unknown:
-            raise UsageError(f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.")
+            raise UsageError(
+                f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.",
+                code="registry-fields-unknown",
+            )
         given = dict(values)
         if isinstance(given["publication_date"], date):
             given["publication_date"] = given["publication_date"].isoformat()

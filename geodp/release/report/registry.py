@@ -48,9 +48,15 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
         A release that is not private, or a variant that the registry has no name for.
     """
     if not card.private:
-        raise UsageError("The release is not private; it has no place in a registry.")
+        raise UsageError(
+            "The release is not private; it has no place in a registry.",
+            code="registry-needs-private",
+        )
     if card.guarantee.variant not in VARIANTS:
-        raise UsageError(f"The registry has no name for the variant {card.guarantee.variant!r}.")
+        raise UsageError(
+            f"The registry has no name for the variant {card.guarantee.variant!r}.",
+            code="registry-variant-unknown",
+        )
     software = f"{card.software.name} {card.software.version}"
     return {
         "url_slug": about.slug,

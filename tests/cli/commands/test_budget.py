@@ -9,12 +9,7 @@ from click.testing import CliRunner
 from geodp.cli.commands.budget import budget
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from tests.ledgers import charge, forge, small_ledger, used_ledger
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    return small_ledger(tmp_path)
+from tests.ledgers import charge, forge, used_ledger
 
 
 def geodp_budget(*arguments):

@@ -41,12 +41,14 @@ def test_it_tells_versions_the_cache_and_the_noise_format():
         assert found[name]["value"][0].isdigit()
     assert found["kernel sources"]["value"] == jit.CACHE.digest
     assert found["kernel cache"]["value"] == str(jit.CACHE.folder)
+    shipped = f"{len(jit.SHIPPED.codes)} for {jit.SHIPPED.target}"
+    assert found["kernels shipped"]["value"] == (jit.SHIPPED.wrong or shipped)
     assert found["noise format"]["value"] == NOISE_FORMAT
     assert not any(row["wrong"] for row in found.values())
 
 
 def test_it_says_whether_kernels_are_compiled(tmp_path):
-    place = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    place = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
     assert findings(doctor("--json", **place))["kernels compiled"]["value"].startswith("0 ")
     code = (
         "import numpy as np; from geodp.grid.order import Order\n"
@@ -59,7 +61,11 @@ def test_it_says_whether_kernels_are_compiled(tmp_path):
 @pytest.mark.parametrize(
     ("environment", "name", "says"),
     [
-        ({"NUMBA_CACHE_DIR": "/dev/null/x"}, "kernel cache", "cannot be written"),
+        (
+            {"NUMBA_CACHE_DIR": "/dev/null/x", "NUMBA_CPU_NAME": "generic"},
+            "kernel cache",
+            "cannot be written",
+        ),
         ({"NUMBA_DISABLE_JIT": "1"}, "kernel cache", "NUMBA_DISABLE_JIT is set"),
     ],
 )

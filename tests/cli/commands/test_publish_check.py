@@ -15,7 +15,7 @@ ONE_DAY = ["--where", "day=1", "--contribution", 1]
 PINGS = "x,y,who\n139.76,35.68,a\n139.76,35.69,\n"
 POINTS = ["--grid", "jis:half", "--primary", 5339, "--points", "--x", "x", "--y", "y"]
 PARTS = "code,sex,n\n533946113,a,30\n533946113,b,10\n533946113,c,20\n"
-SEXES = [*TABLE, "--axis", "sex=a,b,c", "--column", "sex=sex"]
+SEXES = [*TABLE, "--labels", "sex=a,b,c", "--column", "sex=sex"]
 TOTALS = ["--public-totals", "totals.csv", "--public-totals-source", "the law"]
 ALONE = ["--grid", "jis:half", "--code", "code", "--value", "n", *ONE_DAY]
 SEA = [*ALONE, "--bounds", 139, 34, 141, 36, "--mask", "land:japan:1km"]
@@ -61,7 +61,7 @@ ASKED = {
             "Total=n",
             "--value",
             "m=m",
-            "--axis",
+            "--labels",
             "sex=Total,m",
             "--contribution",
             1,

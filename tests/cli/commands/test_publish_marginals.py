@@ -6,7 +6,7 @@ import pytest
 
 from tests.command import geodp
 
-GRID = ["--grid", "regular:8x8", "--axis", "sex=f,m", "--axis", "age=child,adult,old"]
+GRID = ["--grid", "regular:8x8", "--labels", "sex=f,m", "--labels", "age=child,adult,old"]
 TERMS = ["--epsilon", "1", "--contribution", "1"]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from geodp.kernels.jit import SHIPPED
+
 DATA = Path(__file__).parents[3] / "data" / "kanto"
 SMALL = [
     *[str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
@@ -16,7 +18,7 @@ SMALL = [
 ]
 BY_SEX = [
     *SMALL[:5],
-    *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--attribute", "sex"],
+    *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--by", "sex"],
     *["--contribution", "1", "--epsilon", "10"],
 ]
 SOURCE = ["--prior-source", "made up"]
@@ -77,7 +79,7 @@ def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_veri
     done = run(CODE, json.dumps([["warmup"], *calls]))
     assert done.returncode == 0, done.stderr
     first, *later = json.loads(done.stdout.splitlines()[-1])
-    assert len(first) > 15
+    assert len(first) > 15  # with what is called by what is compiled
     for call, called in zip(calls, later, strict=True):
         assert set(called) <= set(first), call
 
@@ -89,13 +91,26 @@ def test_a_second_warmup_finds_everything_and_says_where():
     said = json.loads(done.stdout)
     assert said["compiled"] == 0
     assert said["found"] > 15
-    assert list(Path(said["folder"]).rglob("*.nbc"))
+    assert said["shipped"] or list(Path(said["folder"]).rglob("*.nbc"))
+
+
+@pytest.mark.law
+def test_what_came_with_geodp_needs_no_place_and_is_named():
+    done = run(WARMUP, NUMBA_CACHE_DIR="/dev/null/nowhere")
+    if not SHIPPED.target:
+        pytest.skip("this set of kernels was not compiled here")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("Nothing was left to compile in ")
+    assert second == f"They came with geodp, compiled for {SHIPPED.target}."
+
+
+WARMUP = "import sys; sys.argv = ['geodp', 'warmup']; from geodp.cli import main; main()"
 
 
 @pytest.mark.law
 def test_without_a_place_for_compiled_code_it_says_what_to_do():
-    code = "import sys; sys.argv = ['geodp', 'warmup']; from geodp.cli import main; main()"
-    done = run(code, NUMBA_CACHE_DIR="/dev/null/nowhere")
+    done = run(WARMUP, NUMBA_CACHE_DIR="/dev/null/nowhere", NUMBA_CPU_NAME="generic")
     assert done.returncode == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
@@ -116,17 +131,18 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import kernels_here as kernels\n"
-        "from geodp.kernels.jit import count_compiled, watch_compiling\n"
-        "from geodp.cli.running import say_once\n"
-        "tell = say_once()\n"
-        "said = []\n"
-        "with watch_compiling(said.append), watch_compiling(tell):\n"
+        "from geodp import progress\n"
+        "from geodp.kernels.jit import count_compiled\n"
+        "from geodp.cli.running import tell_steps\n"
+        "said, begins = [], progress.compile_begins\n"
+        "progress.compile_begins = lambda kernel: (said.append(kernel), begins(kernel))\n"
+        "with tell_steps():\n"
         "    kernels.raised(1); kernels.raised(2)\n"
-        "kernels.raised(1.5)\n"
         "print(said, count_compiled())\n"
+        "kernels.raised(1.5)\n"
     )
     first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
-    assert first.stdout == "['raised', 'doubled'] (4, 0)\n", first.stderr
+    assert first.stdout == "['raised', 'doubled'] (2, 0)\n", first.stderr
     assert first.stderr.count("geodp warmup does it ahead") == 1
-    assert second.stdout == "[] (0, 2)\n"
+    assert second.stdout == "[] (0, 1)\n"
     assert second.stderr == ""

@@ -11,6 +11,7 @@ from geodp import cli
 from geodp.errors import UsageError, WithdrawnWarning
 from tests.command import geodp as run
 from tests.features.compare.releases import released
+from tests.refusals import refuses
 
 SAID = "THIS RELEASE WAS WITHDRAWN on 2026-01-31"
 ASKED = ("--reason", "One district was counted twice.", "--date", "2026-01-31")
@@ -52,9 +53,9 @@ def test_a_notice_stands_beside_the_release_and_changes_no_file(folders):
         ("report", "OLD"),
         ("report", "OLD", "--format", "html"),
         ("explain", "OLD"),
-        ("estimate", "OLD", "--regions", "GEOJSON"),
+        ("estimate", "OLD", "--polygons", "GEOJSON"),
         ("export", "OLD", "--to", "parquet", "--output", "OUT"),
-        ("diff", "OLD", "NEW", "--cells"),
+        ("diff", "OLD", "NEW"),
     ],
     ids=lambda words: "-".join(words),
 )
@@ -123,7 +124,7 @@ def test_what_is_no_withdrawal_is_refused_and_nothing_is_written(folders):
 
 def test_a_withdrawn_release_is_not_overwritten(folders):
     run("withdraw", folders / "old", *ASKED)
-    with pytest.raises(UsageError, match=r"WITHDRAWN\.json"):
+    with refuses(UsageError, r"output-holds-other-files: WITHDRAWN\.json"):
         released("hay", 3, 50).write(folders / "old", overwrite=True)
     assert (folders / "old" / "WITHDRAWN.json").exists()
 

@@ -20,6 +20,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.counts import Cells, CountTable, coarsen
 from geodp.table.prior import Prior
+from tests.refusals import refuses
 
 SECRET = bytes(range(32))
 
@@ -167,7 +168,7 @@ def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
         key, count, told = taken_apart(table, cut, min(5, cut.nodes().size))
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
         assert state(prior, tuple(told)) == stated
-    with pytest.raises(UsageError, match="topdown takes no prior"):
+    with refuses(UsageError, "prior-needs-pyramid"):
         partitioned.partition_of(mechanism("topdown"), grid, use, prior)
 
 
@@ -185,5 +186,5 @@ def test_nobody_at_all():
 
 def test_other_methods_are_refused():
     use = Measurement.of("laplace", Terms.of(epsilon=1, contribution=1), 1, "fixed")
-    with pytest.raises(UsageError, match="pyramid or topdown, not with laplace"):
+    with refuses(UsageError, "partitions-need-tree"):
         partitioned.partition_of(mechanism("laplace"), GRIDS["map"], use)

@@ -20,10 +20,11 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.parts import PartsFolder, write_part
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
 from geodp.table.card import drop_written
 from tests.bits import has_bits
 from tests.features.cluster.tables import GRID, ONCE, kept, split, town
+from tests.refusals import refuses
 
 # It takes that long on no machine; some are busy.
 pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
@@ -128,7 +129,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=2, raster=False)
     assert {one.name for one in card.left_out} == {"population.csv", "population.vrt"}
     assert [check for check in verify(out) if not check.ok] == []
-    with pytest.raises(UsageError, match="Give the grid"):
+    with refuses(UsageError, "grid-of-parts-missing"):
         join(out, tmp_path / "one")
     join(out, tmp_path / "one", grid=grid)
     geodp.publish(table, epsilon=1, key=kept(), contribution=1).write(tmp_path / "whole")
@@ -195,11 +196,11 @@ def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, 
     files, out = split(town(), tmp_path / "files", 2), tmp_path / "out"
     write(cluster(2), files, out, **ONCE, key=kept(), parts=2)
     before = digests(out)
-    with pytest.raises(UsageError, match="exists and holds a release"):
+    with refuses(UsageError, "output-exists"):
         write(None, files, out, **ONCE)
     bad = split(town(), tmp_path / "bad", 2)
     (tmp_path / "bad" / "1.parquet").write_bytes(b"PAR1 no more")
-    with pytest.raises(InputError, match="changed"):
+    with refuses(InputError, "file-changed"):
         write(cluster(2), bad, out, **ONCE, overwrite=True)
     assert digests(out) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "files", "out"]
@@ -223,11 +224,11 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
 
 def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tmp_path):
     table = geodp.publish(town(), epsilon=1, contribution=1).table
-    given = {"name": "people", "errors": Errors(2.5), "metadata": {}}
+    given = {"name": "people", "errors": RowErrors(2.5), "metadata": {}}
     entries = [write_part(table, tmp_path / "part.parquet", **given) for _ in range(2)]
     assert entries[0] == entries[1]
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
-    with pytest.raises(UsageError, match="Only released tables"):
+    with refuses(UsageError, "released-table-expected"):
         write_part(town(), tmp_path / "part.parquet", **given)
 
 

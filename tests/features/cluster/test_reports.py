@@ -8,6 +8,7 @@ from geodp.errors import InputError, UsageError
 from geodp.features.cluster.api import aggregate
 from geodp.features.local.coins import FixedCoins
 from geodp.features.local.files.reports import write_reports
+from tests.refusals import refuses
 
 pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
@@ -42,9 +43,9 @@ def test_what_is_wrong_with_a_file_is_said_by_its_name(cluster, collected, tmp_p
     round_, files, _ = collected
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(files[0].read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"cut\.parquet"):
+    with refuses(InputError, r"reports-damaged: cut\.parquet"):
         aggregate(cluster(2), round_, [files[1], cut])
-    with pytest.raises(UsageError, match="Exactly these reports"):
+    with refuses(UsageError, "reports-added-twice"):
         aggregate(cluster(2), round_, [files[1], files[2], files[1]])
-    with pytest.raises(UsageError, match="at least one file"):
+    with refuses(UsageError, "reports-missing"):
         aggregate(cluster(2), round_, [])

@@ -33,6 +33,7 @@ from geodp.privacy.noise.draws import Draws
 from geodp.release.identity import release_digest
 from tests.bits import has_bits
 from tests.features.cluster.tables import KEY, ONCE, kept, split, town
+from tests.refusals import refuses
 
 # It takes that long on no machine; some are busy.
 pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
@@ -293,21 +294,21 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
         os.link(path, again)
         with secret.open(Draws()) as key:
             assert key.words().tobytes() == KEY
-        with pytest.raises(UsageError, match="forgotten"):
+        with refuses(UsageError, "key-forgotten"):
             key.words()
         path.chmod(0o640)
-        with pytest.raises(UsageError, match="chmod 600"), secret.open(Draws()):
+        with refuses(UsageError, "key-file-shared"), secret.open(Draws()):
             pass
         path.chmod(0o600)
         link = tmp_path / "link"
         link.symlink_to(path)
         with (
-            pytest.raises(UsageError, match="symbolic link"),
+            refuses(UsageError, "key-file-is-link"),
             KeyFile(str(link)).open(Draws()),
         ):
             pass
         path.write_bytes(KEY[:31])
-        with pytest.raises(UsageError, match="32 bytes"), secret.open(Draws()):
+        with refuses(UsageError, "key-file-form"), secret.open(Draws()):
             pass
         path.write_text(KEY.hex())
     assert not path.exists()
@@ -357,7 +358,7 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
 def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     nowhere = nullcontext(KeyFile("/no/such/key"))
     monkeypatch.setattr("geodp.features.cluster.run.key_file", lambda key, folder: nowhere)
-    with pytest.raises(UsageError, match="Give a key_folder"):
+    with refuses(UsageError, "key-file-unreadable: key_folder"):
         publish(cluster(2), split(town(), tmp_path, 2), parts=2, **{"contribution": 1, **ONCE})
 
 

@@ -6,6 +6,7 @@ import pytest
 from geodp import compare
 from geodp.errors import UsageError
 from tests.features.compare.releases import released
+from tests.refusals import refuses
 
 
 def test_the_error_of_a_change_is_that_of_both_releases():
@@ -24,5 +25,5 @@ def test_the_error_of_a_change_is_that_of_both_releases():
 
 def test_one_release_twice_is_refused():
     old = released("laplace", 1)
-    with pytest.raises(UsageError, match="nothing changed"):
+    with refuses(UsageError, "changed-release-twice"):
         compare.estimate_cell_changes(old, old)

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from geodp.errors import UsageError
 from geodp.features.compare.logit import logit
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
 
@@ -68,16 +69,16 @@ X, Y = drawn(4, 40, 1)
 @pytest.mark.parametrize(
     ("x", "y", "epsilon", "said"),
     [
-        (X, Y[:-1], 1, "label for each"),
-        (X[:, 0], Y, 1, "label for each"),
-        (np.where(X > 0.9, np.nan, X), Y, 1, "finite"),
-        (X, Y + 1, 1, "0 or 1"),
-        (np.column_stack([X, X[:, 0]]), Y, 1, "depend on"),
-        (X[:3], Y[:3], 1, "too few rows"),
-        (X, Y, 0, "above 0"),
-        (np.linspace(-1, 1, 40)[:, None], np.arange(40) >= 20, 30, "No coefficients"),
+        (X, Y[:-1], 1, "features-form"),
+        (X[:, 0], Y, 1, "features-form"),
+        (np.where(X > 0.9, np.nan, X), Y, 1, "features-form"),
+        (X, Y + 1, 1, "labels-not-binary"),
+        (np.column_stack([X, X[:, 0]]), Y, 1, "features-dependent"),
+        (X[:3], Y[:3], 1, "features-dependent"),
+        (X, Y, 0, "budget-number-not-positive"),
+        (np.linspace(-1, 1, 40)[:, None], np.arange(40) >= 20, 30, "labels-separable"),
     ],
 )
 def test_what_is_refused(x, y, epsilon, said):
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         logit(x, y, epsilon)

@@ -8,6 +8,7 @@ from scipy.stats import false_discovery_control
 
 from geodp.errors import UsageError
 from geodp.features.compare.many import adjust
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
 
@@ -49,13 +50,13 @@ def test_any_false_finding_is_as_rare_as_asked():
 @pytest.mark.parametrize(
     ("given", "asked", "said"),
     [
-        ([1.1], {}, "from 0 to 1"),
-        ([np.nan], {}, "from 0 to 1"),
-        ([[0.1]], {}, "a list"),
-        ([0.1], {"correction": "bonferroni"}, "holm or"),
-        ([0.1, 0.2], {"tests": 1}, "as many tests"),
+        ([1.1], {}, "p-values-form"),
+        ([np.nan], {}, "p-values-form"),
+        ([[0.1]], {}, "p-values-form"),
+        ([0.1], {"correction": "bonferroni"}, "correction-unknown"),
+        ([0.1, 0.2], {"tests": 1}, "tests-fewer-than-p-values"),
     ],
 )
 def test_what_is_refused(given, asked, said):
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         adjust(given, **asked)

@@ -10,6 +10,7 @@ from geodp.errors import UsageError
 from geodp.features.compare.regions import noise_of_cells
 from geodp.grid.region import Region
 from tests.features.compare.releases import GRID, keys, released, run
+from tests.refusals import refuses
 
 METHODS = ["pyramid", "topdown", "privelet", "hay"]
 PAIRS = {
@@ -157,7 +158,7 @@ def test_clamped_regions_need_to_be_asked_for():
     one = released("topdown", 3, people)
     a, b = GRID.encode(np.array([[0], [0]])), GRID.encode(np.array([[7], [7]]))
     assert one.estimate(a).clamped
-    with pytest.raises(UsageError, match="conservative"):
+    with refuses(UsageError, "region-clamped"):
         compare.compare_regions((one, a), (one, b))
     found = compare.compare_regions((one, b), (one, a), conservative=True)
     assert found.basis == "conservative"
@@ -200,16 +201,20 @@ def test_differences_of_counts_beyond_floats_are_exact():
 @pytest.mark.parametrize(
     ("sides", "asked", "said"),
     [
-        (lambda: ((ONE, run(0, 4)), (ONE, run(0, 4))), {}, "same cells"),
-        (lambda: ((ONE, run(0, 4)), (released("hay", 1), run(0, 4))), {}, "same cells"),
-        (lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))), {"alternative": "more"}, "alternative"),
-        (lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))), {"alpha": 0}, "alpha"),
-        (lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))), {"alpha": 1e-16}, "at least 1e-15"),
-        (lambda: ((DAWA, run(0, 4)), (DAWA, run(4, 8))), {}, "no closed form"),
+        (lambda: ((ONE, run(0, 4)), (ONE, run(0, 4))), {}, "regions-same"),
+        (lambda: ((ONE, run(0, 4)), (released("hay", 1), run(0, 4))), {}, "regions-same"),
+        (
+            lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))),
+            {"alternative": "more"},
+            "alternative-unknown",
+        ),
+        (lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))), {"alpha": 0}, "chance-out-of-range: alpha"),
+        (lambda: ((ONE, run(0, 4)), (ONE, run(4, 8))), {"alpha": 1e-16}, "alpha-too-small: 1e-15"),
+        (lambda: ((DAWA, run(0, 4)), (DAWA, run(4, 8))), {}, "region-error-unknown"),
     ],
 )
 def test_what_is_refused(sides, asked, said):
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         compare.compare_regions(*sides(), **asked)
 
 

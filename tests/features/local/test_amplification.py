@@ -12,6 +12,7 @@ from scipy import stats
 from geodp.errors import UsageError
 from geodp.features.local.amplification import Shuffled, amplify_by_shuffling
 from geodp.privacy.loss import ApproximateDP, PureDP, compose, within
+from tests.refusals import refuses
 
 NAMED = {"shuffler": "the postal service"}
 
@@ -158,23 +159,23 @@ def test_it_stands_beside_the_local_guarantee():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"shuffler": None}, "name who strips"),
-        ({"shuffler": "  "}, "name who strips"),
-        ({"shuffler": "a\nb"}, "name who strips"),
-        ({"n": 0}, "at least 1"),
-        ({"n": 1.5}, "whole number"),
-        ({"n": True}, "whole number"),
-        ({"epsilon": 0}, "above 0"),
-        ({"epsilon": math.nan}, "decimal"),
-        ({"epsilon": 51}, "at most 50"),
-        ({"delta": 1}, "below 1"),
-        ({"delta": "1e-101"}, "1e-100"),
-        ({"delta": 0}, "^delta must be above 0"),
+        ({"shuffler": None}, "shuffler-unnamed"),
+        ({"shuffler": "  "}, "shuffler-unnamed"),
+        ({"shuffler": "a\nb"}, "shuffler-unnamed"),
+        ({"n": 0}, "devices-below-1"),
+        ({"n": 1.5}, "devices-below-1"),
+        ({"n": True}, "devices-below-1"),
+        ({"epsilon": 0}, "budget-number-not-positive"),
+        ({"epsilon": math.nan}, "budget-number-form"),
+        ({"epsilon": 51}, r"epsilon-too-large: \b50\b"),
+        ({"delta": 1}, "delta-out-of-range"),
+        ({"delta": "1e-101"}, "delta-out-of-range"),
+        ({"delta": 0}, "budget-number-not-positive: ^delta"),
     ],
 )
 def test_what_is_refused(given, said):
     call = {"epsilon": 1, "n": 1000, "delta": "1e-6", **NAMED, **given}
-    with pytest.raises(UsageError, match=said):
+    with refuses(UsageError, said):
         amplify_by_shuffling(**call)
 
 

@@ -12,6 +12,7 @@ from geodp.features.local.coins import Chance, Coins, FixedCoins
 from geodp.features.local.kernels import oracles
 from tests.reference.coins import Chance as Twin
 from tests.reference.coins import Units
+from tests.refusals import refuses
 
 CHANCES = [
     (1, 1, Fraction(1)),
@@ -73,7 +74,7 @@ def test_flips_have_the_chance():
 def test_fixed_bits_that_end_are_an_error(draw):
     coins = FixedCoins([1])
     draw(coins)
-    with pytest.raises(UsageError, match="used up"):
+    with refuses(UsageError, "bits-used-up"):
         draw(coins)
 
 

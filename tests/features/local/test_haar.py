@@ -18,6 +18,7 @@ from geodp.kernels import haar as haar_kernels
 from geodp.kernels.tree import BOTH
 from tests.reference import coins as naive_coins
 from tests.reference import local_tree as reference
+from tests.refusals import refuses
 
 ONE = Fraction(1)
 ALWAYS, NEVER = 0, 0xFFFFFFFF
@@ -214,7 +215,7 @@ def test_the_closed_form_of_equal_weights():
 
 @pytest.mark.parametrize("weights", ["1-0", "1", "1-x", "1-2-3"])
 def test_weights_that_do_not_fit_are_refused(weights):
-    with pytest.raises(UsageError, match="haar:weights"):
+    with refuses(UsageError, "weights-form: haar:weights"):
         protocol(f"haar:weights={weights}").oracles(Grid.regular((2, 2)), ONE)[0].randomize([1])
 
 

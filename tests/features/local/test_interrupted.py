@@ -3,11 +3,10 @@
 import stat
 from dataclasses import replace
 
-import pytest
-
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder import whole
 from geodp.local import open_round, read_round
+from tests.refusals import refuses
 
 
 def lose(monkeypatch, planned, ledger, tmp_path):
@@ -21,7 +20,7 @@ def lose(monkeypatch, planned, ledger, tmp_path):
 
     with monkeypatch.context() as patch:
         patch.setattr(whole.os, "link", fail)
-        with pytest.raises(OutputError, match="The ledger was charged") as error:
+        with refuses(OutputError, "round-charged-unwritten") as error:
             open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
     assert str(error.value).endswith("the same command completes the round and costs nothing.")
     (note,) = (path for path in tmp_path.iterdir() if path.suffix != ".ledger")
@@ -50,10 +49,10 @@ def test_an_interrupted_round_is_not_given_up_for_another(planned, ledger, tmp_p
         (planned, {"ledger": ledger, "dataset": "census"}),
         (planned, {}),
     ):
-        with pytest.raises(UsageError, match="which may have been charged, waits in"):
+        with refuses(UsageError, "round-interrupted"):
             open_round(plan_, **options, path=path)
     note.write_text("{}")
-    with pytest.raises(UsageError, match="cannot be read back"):
+    with refuses(UsageError, "round-not-read-back"):
         open_round(planned, ledger=ledger, dataset="phones", path=path)
     assert len(ledger.charges()) == 1
     assert not path.exists()

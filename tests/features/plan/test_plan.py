@@ -18,6 +18,8 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.mechanisms.trees.levels import steps_of, weights_of
 from geodp.privacy.assumption import ContributionBound
+from geodp.table.proxy import Proxy
+from tests.refusals import refuses
 
 GRID = Grid.regular((64, 64))
 BOX = (138.0, 35.0, 141.2, 37.1333333333)
@@ -200,9 +202,47 @@ def test_sizes_of_outputs():
     """The paper's method left 69.7k cells of Kanto's census, R 79.7k; evenly spread people more."""
     for method in ("pyramid", "topdown"):
         few, many = plan(KANTO, method, epsilon=0.1, people=45e6).output_cells
-        assert 69_700 / 2 < few <= many == KANTO.size
+        assert 69_700 / 4 < few < 69_700 < many == KANTO.size
     assert plan(KANTO, "laplace", epsilon=0.1).output_cells == (KANTO.size,) * 2
     assert plan(KANTO, epsilon=0.1).seconds is None
+
+
+def towns(people):
+    return Proxy.of(GRID, None, people).table
+
+
+def evenly(people):
+    count = np.random.default_rng(1).poisson(people / GRID.size, GRID.shape)
+    return CountTable.from_dense(count, GRID)
+
+
+def on_a_fifth(people):
+    """Unlike from cell to cell, as in a census, and nobody around."""
+    random = np.random.default_rng(2)
+    count = np.zeros(GRID.size)
+    lived_in = random.choice(GRID.size, GRID.size // 5, replace=False)
+    count[lived_in] = random.lognormal(0, 1.5, lived_in.size)
+    count = np.ceil(count / count.sum() * people).astype(np.int64)
+    return CountTable.from_dense(count.reshape(GRID.shape), GRID)
+
+
+def in_a_corner(people):
+    """One dense town on a fifth of the map, and nobody around."""
+    count = np.zeros(GRID.shape, np.int64)
+    count[:32, :26] = people // (32 * 26)
+    return CountTable.from_dense(count, GRID)
+
+
+@pytest.mark.parametrize("shape", [towns, evenly, on_a_fifth, in_a_corner])
+@pytest.mark.parametrize("method", ["pyramid", "topdown"])
+def test_sizes_of_outputs_hold_for_people_of_many_shapes(shape, method):
+    for people in (20_000, 1_000_000):
+        table = shape(people)
+        for epsilon in ("1/50", "1/2", 10):
+            found = plan(GRID, method, epsilon=epsilon, people=people)
+            released = found.method.release(table, found.event, NoiseKey(bytes(32)))
+            few, many = found.output_cells
+            assert few <= released.key.size <= many
 
 
 def test_comparison():
@@ -313,9 +353,9 @@ def test_dominance_of_a_row():
     assert list(found.ratios) == [4**i for i in range(7)]
     assert found.largest < 1
     assert found.to_dict()["largest_ratio"] == found.largest
-    with pytest.raises(UsageError, match="13 standard errors"):
+    with refuses(UsageError, r"row-length: \b13\b"):
         dominate(GRID, [1.0, 2.0], epsilon=1)
-    with pytest.raises(UsageError, match="closed form"):
+    with refuses(UsageError, "no-closed-form-on-grid"):
         dominate(GRID, "mwem", epsilon=1, releases=0)
 
 
@@ -338,7 +378,7 @@ def test_wishes_that_cannot_be(wrong):
 
 
 def test_a_chain_that_is_too_wide_is_refused():
-    with pytest.raises(UsageError, match="4096 children"):
+    with refuses(UsageError, r"pyramid-too-wide: \b4096\b"):
         optimise(Grid.regular((128, 128)), weights={1: 1}, chain="13-1", epsilon=1)
 
 
@@ -375,7 +415,7 @@ def test_a_file_says_what_was_planned(given, tmp_path):
     settings = read_plan(file)
     assert settings == found.settings
     settings.require_grid(Grid.regular((64, 64)))
-    with pytest.raises(UsageError, match="another grid"):
+    with refuses(UsageError, "plan-of-other-grid"):
         settings.require_grid(Grid.regular((64, 32)))
     table = CountTable.from_dense(np.full(GRID.shape, 100), GRID)
     release = geodp.publish(
@@ -393,10 +433,10 @@ def test_a_plan_of_persons_counted_once_refuses_others():
     settings = plan(GRID, epsilon=1).settings
     settings.require_bound(dataclasses.replace(table, bound=ContributionBound(1, "geodp")))
     table = dataclasses.replace(table, bound=ContributionBound(3, "geodp"))
-    with pytest.raises(UsageError, match="--contribution 3"):
+    with refuses(UsageError, "plan-contribution-higher: --contribution 3"):
         settings.require_bound(table)
     unknown = CountTable.from_keys(GRID, table.key, table.count)
-    with pytest.raises(UsageError, match="plan again with the --contribution"):
+    with refuses(UsageError, "plan-contribution-unbounded: --contribution"):
         settings.require_bound(unknown)
     for one in (table, unknown):
         plan(GRID, epsilon=1, contribution=3).settings.require_bound(one)
@@ -421,7 +461,9 @@ def test_files_that_are_no_plan(text, tmp_path):
     good = plan(GRID, epsilon=1).settings.toml()
     file = tmp_path / "plan.toml"
     file.write_text(text.replace("{good}", good))
-    with pytest.raises(InputError, match=r"plan\.toml"):
+    with refuses(
+        InputError, r"epsilon-or-rho|plan-format|plan-not-toml|plan-setting-kind: plan\.toml"
+    ):
         read_plan(file)
     with pytest.raises(InputError):
         read_plan(tmp_path / "none.toml")

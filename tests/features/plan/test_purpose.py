@@ -19,6 +19,7 @@ from geodp.features.plan.simulation import PlanSimulation, public_key
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
 
@@ -47,7 +48,7 @@ def keys_of(group, grid, number):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "cells", "cells=x", "cells=inf", "cells=0", "cells=-1", "towns=1", "file=1",
+    "text", ["", "cells=", "cells=x", "cells=inf", "cells=0", "cells=-1", "towns=1", "file=1",
              "cells=1,cells=2", "relative", "cells:3=1", "polygons:xkm2=1", "polygons:-3=1",
              "cells=1,relative,relative"],
 )  # fmt: skip
@@ -57,11 +58,14 @@ def test_objectives_that_mean_nothing_are_refused(text):
 
 
 def test_objectives_are_values_and_their_text():
-    text = "municipalities=3,cells=0.5,polygons:10km2=1,file:a/b.geojson=2,relative"
+    text = "municipalities=3,cells=0.5,polygons:10km2=1,polygons:a/b.geojson=2,relative"
     found = Objectives.parse(text)
     assert found.text == text
     assert found == Objectives.parse(found.text)
     assert found.families[1] == Objective("cells", 0.5)
+    assert found.families[3].file == "a/b.geojson"
+    assert [one.is_drawn for one in found.families] == [True, False, True, False]
+    assert Objectives.parse("cells,polygons:0.5km2").text == "cells=1,polygons:0.5km2=1"
 
 
 @pytest.mark.parametrize(
@@ -208,15 +212,15 @@ def test_closed_forms_alone_and_own_levels():
 @pytest.mark.parametrize(
     ("grid", "text", "sentence"),
     [
-        (SMALL, "areas=1", "code system"),
-        (SMALL, "polygons:1km2=1", "place on the Earth"),
-        (SMALL, "polygons:0.5=1", "smaller than a cell"),
-        (SMALL, "file:none.geojson=1", r"none\.geojson are not given"),
-        (SMALL.pairs(), "cells=1", "one map"),
+        (SMALL, "areas=1", "areas-need-codes"),
+        (SMALL, "polygons:1km2=1", "polygons-km2-need-earth"),
+        (SMALL, "polygons:0.5=1", "polygons-below-cell"),
+        (SMALL, "polygons:none.geojson=1", r"objective-polygons-missing: none\.geojson"),
+        (SMALL.pairs(), "cells=1", "made-up-map-needs-one-map"),
     ],
 )
 def test_families_that_a_grid_does_not_have_are_refused(grid, text, sentence):
-    with pytest.raises(UsageError, match=sentence):
+    with refuses(UsageError, sentence):
         serve(grid, text, releases=0, epsilon=1)
 
 
@@ -229,7 +233,7 @@ def test_areas_and_an_office_s_polygons():
         ("inspire:100km", 1), ("inspire:10km", 12), ("inspire:1km", 1200)
     ]  # fmt: skip
     shapes = {"f.json": {"west": shapely.box(4e6, 3e6, 4.01e6, 3.03e6)}}
-    (group,) = groups_of(grid, "file:f.json=1", shapes=shapes)
+    (group,) = groups_of(grid, "polygons:f.json=1", shapes=shapes)
     assert np.diff([*group.start, group.key.size]).tolist() == [300]
     (stars,) = groups_of(grid, "polygons:10km2=1")
     sizes = np.diff([*stars.start, stars.key.size])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.features.plan.shares import (
     LEAST,
     PARTS,
     best_ratio,
     best_sum,
-    block_variances,
     chains,
     least_ratio,
     least_sum,
@@ -23,6 +23,13 @@ def simplex(levels, parts=60):
     last = parts - grid.sum(axis=0)
     every = np.vstack([grid, last])
     return every[:, (every > 0).all(axis=0)].T / parts
+
+
+def block_variances(steps, shares, *, gaussian):
+    """Variances of aligned blocks for a budget of 1; the shares of n alternatives at once."""
+    own = 1 / shares if gaussian else 2 / shares**2
+    fanouts = tuple(1 << step for step in steps)
+    return TreeVariance(fanouts, from_below(fanouts, tuple(own))).blocks()
 
 
 WEIGHTS = [1.0, 0.0, 0.0, 0.0, 3.0]

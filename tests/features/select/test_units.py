@@ -10,6 +10,7 @@ from geodp.errors import UsageError
 from geodp.features.select.resolution import Level, list_levels
 from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.io.verify.verify import verify
+from tests.refusals import refuses
 
 SURE = {"epsilon": 10**6, "contribution": 1}
 BLOCKS = [f"{county}{tract}{block}" for county in "12" for tract in "123" for block in "12345"]
@@ -81,9 +82,9 @@ def test_levels_of_pairs_have_the_error_of_an_even_split_among_pairs_of_units():
 def test_units_have_no_middle_and_no_order_along_a_map(grid):
     table, _ = count_of(grid)
     for axis in grid.axis_names:
-        with pytest.raises(UsageError, match="Units lie along no axis"):
+        with refuses(UsageError, "units-lie-along-no-axis"):
             select.quantile(table, "1/2", axis=axis, **SURE)
-    with pytest.raises(UsageError, match="one map" if grid is PAIRS else "areal units have none"):
+    with refuses(UsageError, "median-needs-one-map" if grid is PAIRS else "median-needs-places"):
         select.median_centre(table, **SURE)
 
 

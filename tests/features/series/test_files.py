@@ -17,6 +17,7 @@ from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
 from geodp.release.simulated_cells import errors_of
 from tests.features.series.test_publish import publish
+from tests.refusals import refuses
 
 TIMES = ("2024-01", "2024-02", "2024-03")
 
@@ -119,14 +120,14 @@ def test_an_index_that_cannot_be_read_is_found(public):
 
 def test_a_series_is_replaced_only_when_asked_and_only_if_it_is_whole(series, public):
     out = public.parent
-    with pytest.raises(UsageError, match="use --overwrite"):
+    with refuses(UsageError, "output-exists: --overwrite"):
         series.write(out)
     before = (public / "series.json").read_bytes()
     series.write(out, name="stays", overwrite=True)
     assert (public / "series.json").read_bytes() != before
     assert (public / "2024-03" / "stays.csv").exists()
     (public / "2024-03" / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="2024-03/notes"):
+    with refuses(UsageError, "output-holds-other-files: 2024-03/notes"):
         series.write(out, overwrite=True)
     assert (public / "2024-03" / "notes.txt").read_text() == "mine"
 
@@ -136,7 +137,7 @@ def test_a_write_that_fails_leaves_nothing(series, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(netcdf, "write", fail)
-    with pytest.raises(OutputError, match="disk is full"):
+    with refuses(OutputError, "release-unwritten: disk"):
         series.write(tmp_path / "out")
     assert os.listdir(tmp_path) == []
 

@@ -1,19 +1,10 @@
 """A series as a kind of release: what ``geodp.open`` gives, and what other commands say of it."""
 
-import pytest
-
 import geodp
 from geodp.errors import VerificationError
 from geodp.features.series.kind import KINDS
 from tests.command import geodp as run
-from tests.features.series.test_publish import publish
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("series") / "out"
-    publish().write(found)
-    return found
+from tests.refusals import refuses
 
 
 def test_it_opens_as_its_snapshots(folder):
@@ -25,7 +16,7 @@ def test_it_opens_as_its_snapshots(folder):
 
 def test_what_needs_a_table_names_a_snapshot(folder):
     (kind,) = KINDS
-    with pytest.raises(VerificationError, match="one of its snapshots"):
+    with refuses(VerificationError, "series-is-no-release"):
         kind.refuse_table()
     for words in (["report", folder], ["map", folder, "--output", folder.parent / "map.png"]):
         done = run(*words)

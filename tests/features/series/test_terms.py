@@ -18,6 +18,7 @@ from geodp.release.request import Request
 from geodp.table.reading import MET_IN_SERIES
 from tests.keys import secret
 from tests.ledgers import small_ledger
+from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((8, 8))
 TIMES = ("2024-01", "2024-02", "2024-03")
@@ -66,14 +67,14 @@ def test_what_one_snapshot_does_not_enforce_nobody_enforces(loose):
 
 def test_a_bound_that_one_snapshot_lacks_is_asked_for():
     tables = [snapshot(1, True), snapshot(None, False)]
-    with pytest.raises(UsageError, match="Nothing in the input bounds"):
+    with refuses(UsageError, "contribution-unstated"):
         prepare(tables)
     assert prepare(tables, 4).each.contribution == 4
 
 
 def test_a_bound_below_that_of_any_snapshot_is_refused():
     for bounds in permutations((1, 3)):
-        with pytest.raises(UsageError, match="counted 3 times"):
+        with refuses(UsageError, r"contribution-below-table: \b3\b"):
             prepare([snapshot(bound, True) for bound in bounds], 2)
 
 
@@ -86,7 +87,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
     assert any("labels which count the sum of others" in fact for fact in facts)
     counts[place][..., 2] = 3
     tables[place] = geodp.CountTable.from_dense(counts[place], grid)
-    with pytest.raises(UsageError, match=r"sum|add up|total"):
+    with refuses(UsageError, "contribution-below-sums-found"):
         prepare(tables, 1)
 
 
@@ -95,7 +96,7 @@ def test_a_snapshot_may_be_empty_and_a_series_not(empty):
     nobody = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
     tables = [nobody if number in empty else snapshot(1, True) for number in range(3)]
     assert MET_IN_SERIES in prepare(tables, 1).outline.public_facts
-    with pytest.raises(UsageError, match="All snapshots of the series are empty"):
+    with refuses(UsageError, "series-empty"):
         prepare([nobody] * 3, 1)
 
 
@@ -103,7 +104,7 @@ def test_a_method_that_does_not_take_the_grid_is_refused():
     request = Request(terms=Terms.of(epsilon=1, contribution=1), method="parts")
     grid = GRID.with_attribute("kind", ["p", "q"]).with_attribute_order("above")
     tables = [geodp.CountTable.from_dense(np.ones((8, 8, 2), int), grid)] * 2
-    with pytest.raises(UsageError, match="parts needs attributes below"):
+    with refuses(UsageError, "parts-needs-attributes-below"):
         prepare_series(tables, Periods.of(TIMES[:2]), request, SeriesOptions(person="all"))
 
 

@@ -1,17 +1,7 @@
 """Links in a series' folder, and the command that verifies one."""
 
-import pytest
-
 from geodp.features.series.verify import verify_series
 from tests.command import geodp
-from tests.features.series.test_publish import publish
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("series") / "out"
-    publish().write(found)
-    return found
 
 
 def test_the_command_asks_index_and_snapshots(folder):

@@ -14,6 +14,7 @@ from geodp.grid.cells.points import CellMap
 from geodp.grid.units import grid_of_units
 from tests.command import geodp as command
 from tests.grid.cells.libraries import NEEDS
+from tests.refusals import refuses
 
 BOX = (139.5, 35.5, 140, 36)
 PLACES = [(139.7, 35.68), (139.701, 35.681), (139.8, 35.7), (139.9, 35.9), (139.7, 35.68)]
@@ -47,7 +48,7 @@ def test_points_have_the_row_and_column_of_their_cells(grid, expected):
 
 
 def test_points_outside_are_refused_or_left_out(grid):
-    with pytest.raises(CodeError, match="no cell of the grid's public area") as caught:
+    with refuses(CodeError, "point-outside-area") as caught:
         CellMap.of(grid, drops=False).locate([139.7, 0.0], [35.7, 51.0])
     assert caught.value.position == 1
     row, col = CellMap.of(grid, drops=True).locate([139.7, 0.0], [35.7, 51.0])
@@ -95,11 +96,11 @@ def test_records_are_counted(grid, expected, spec, form, tmp_path):
 def test_records_outside_are_refused_with_their_row(grid, tmp_path):
     path = tmp_path / "places.csv"
     path.write_text("x,y\n139.7,35.7\n35.7,139.7\n")
-    with pytest.raises(InputError, match="swapped") as caught:
+    with refuses(InputError, "coordinate-not-degrees") as caught:
         geodp.read_points(path, grid=grid, x="x", y="y")
     assert caught.value.row == 3
     path.write_text("x,y\n139.7,35.7\n0,51\n")
-    with pytest.raises(InputError, match="outside drop"):
+    with refuses(InputError, "point-outside-area"):
         geodp.read_points(path, grid=grid, x="x", y="y")
     assert geodp.read_points(path, grid=grid, x="x", y="y", outside="drop").count.sum() == 1
 
@@ -108,9 +109,9 @@ def test_points_on_units_and_counts_by_coordinates_are_refused(grid, tmp_path):
     path = tmp_path / "places.csv"
     path.write_text("x,y,n\n139.7,35.7,3\n")
     units = grid_of_units({"block": ["1", "2"]}, "an example")
-    with pytest.raises(UsageError, match="areal units"):
+    with refuses(UsageError, "points-need-map"):
         geodp.read_points(path, grid=units, x="x", y="y")
-    with pytest.raises(UsageError, match=r"no coordinates of their own.*--code"):
+    with refuses(UsageError, "units-have-no-coordinates: --code"):
         geodp.read_table(path, grid=grid, x="x", y="y", value="n")
 
 

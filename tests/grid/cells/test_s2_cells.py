@@ -9,6 +9,7 @@ from geodp.errors import UsageError
 from geodp.grid.cells.choose import SYSTEMS
 from geodp.grid.cells.system import degrees
 from tests.grid.cells.libraries import need_s2
+from tests.refusals import refuses
 
 S2 = SYSTEMS["s2"]
 
@@ -68,5 +69,5 @@ def test_outlines_and_places_are_those_of_the_library(s2, some):
 
 def test_without_the_library_the_extra_and_another_way_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "s2geometry", None)
-    with pytest.raises(UsageError, match=r"pip install 'geodp\[s2\]'.*--grid units:TABLE"):
+    with refuses(UsageError, r"library-missing: geodp\[s2\].*--grid units:TABLE"):
         S2.require_library()

@@ -17,6 +17,7 @@ from geodp.grid.codes.description import (
 )
 from geodp.grid.codes.pattern_grid import check_examples
 from geodp.io.verify.verify_release import Spelling
+from tests.refusals import refuses
 
 OWN = """
 name = "office"
@@ -60,14 +61,14 @@ def test_a_file_is_a_grid_by_its_path(tmp_path):
     small, large = (code_system(f"file:{path}:{size}") for size in ("250m", "1KM"))
     assert (small.name, large.name) == ("office:250m", "office:1km")
     assert small.areas == (("office:1km", 4), ("office:250m", 1))
-    with pytest.raises(UsageError, match=r"several sizes; name one: .*office.toml:250m"):
+    with refuses(UsageError, r"own-grid-size-missing: office\.toml:250m"):
         code_system(f"file:{path}")
-    with pytest.raises(UsageError, match="grids of office are office:250m, office:1km"):
+    with refuses(UsageError, "grid-size-unknown: office:250m, office:1km"):
         code_system(f"file:{path}:2km")
     assert small.definition == large.definition
     path.unlink()
     assert code_system("office:250m", small.definition).parse(["G47500-554025"])[0].size == 1
-    with pytest.raises(UsageError, match="another grid"):
+    with refuses(UsageError, "definition-of-other-grid"):
         code_system("others:250m", small.definition)
 
 
@@ -97,53 +98,97 @@ codes = "{NS}{row:5}{EW}{col:5}"
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
-        ('name = "office"', "", "name is missing"),
-        ('name = "office"', 'name = "Office 1"', "name must be of small letters"),
-        ('name = "office"', 'name = "cbs"', "is a grid of geodp"),
-        ('name = "office"', 'name = "jis"', "is a grid of geodp"),
-        ('name = "office"', "name = 3", "name must be a text"),
-        ("sizes =", "size =", "size is no key; keys are name, title"),
-        ("sizes = { 250m = 250, 1km = 1000 }", "sizes = {}", "sizes must name"),
-        ("250m = 250", "250m = -250", "sizes must name"),
-        ("250m = 250", "250m = true", "sizes must name"),
-        ("250m = 250", "250m = nan", "no TOML document"),
-        ("250m = 250", '"250 m" = 250', "letters and digits"),
-        ("250m = 250", "1KM = 250", "all different"),
-        ("[400000, 5450000, 600000, 5750000]", "[400000, 5450000, 600000]", "must be 4 numbers"),
-        ("[400000, 5450000, 600000, 5750000]", "[600000, 5450000, 400000, 5750000]", "west, south"),
-        ("5750000]", '"x"]', "must be 4 numbers"),
-        ("5750000]", "57500000]", "digits in the extent; give it more"),
-        ("EPSG:25832", "EPSG:99999", "crs: The CRS is unknown"),
-        ("EPSG:25832", "+init=/etc/passwd", "crs: A CRS that names files"),
-        ("G{east/10:5}", "G{east/100:5}", "is no whole number for cells of 250m"),
-        ("G{east/10:5}", "G{west:5}", "is no field"),
-        ("G{east/10:5}", "{country}{east/10:5}", "begins with a country"),
-        ('"G{east/10:5}-{north/10:6}"', "[]", "codes must be spellings"),
-        ('"G{east/10:5}-{north/10:6}"', "[3]", "must be a text"),
-        ('"G{east/10:5}-{north/10:6}"', "{ 250m = '{east}N{north}' }", "for each of sizes"),
-        ("G47500-554025", "G47500+554025", "is no code of the grid"),
-        ("[475000, 5540250]", "[475000, 5540000]", "has its lower left corner at 475000 5540250"),
-        ("[475000, 5540250]", "[475000]", "examples must be 2 numbers"),
-        ("examples", 'areas = ["5km"]\nexamples', "which is none of sizes"),
-        ("[400000, 5450000", "[400000, 5450000, [", "no TOML document"),
-        ("examples", 'letters = "A"\nexamples', "letters must be a table"),
-        ("examples", 'letters = { East = { side = 1, rows = ["AB"] } }\nexamples', "small letters"),
-        ("examples", 'letters = { east = { side = 1, rows = ["AB"] } }\nexamples', "another field"),
-        ("examples", 'letters = { a = "AB" }\nexamples', "letters.a must have the side"),
-        ("examples", 'letters = { a = { rows = ["AB"] } }\nexamples', "must have the side"),
-        ("examples", 'letters = { a = { side = 0, rows = ["AB"] } }\nexamples', "the side of"),
-        ("examples", 'letters = { a = { side = 1, rows = "AB" } }\nexamples', "rows of letters"),
-        ("examples", 'letters = { a = { side = 1, rows = ["A"] } }\nexamples', "rows of letters"),
-        ("examples", 'letters = { a = { side = 1, rows = ["A1"] } }\nexamples', "rows of letters"),
-        ("examples", 'letters = { a = { side = 1, rows = ["AB", "CA"] } }\nexamples', "different"),
-        ("examples", 'letters = { a = { side = 1, rows = ["AB", "C"] } }\nexamples', "rows of"),
-        ("examples", 'letters = { a = { side = 1, row = ["AB"] } }\nexamples', "rows of letters"),
+        ('name = "office"', "", "description-key-missing"),
+        ('name = "office"', 'name = "Office 1"', "description-name"),
+        ('name = "office"', 'name = "cbs"', "description-name-taken"),
+        ('name = "office"', 'name = "jis"', "description-name-taken"),
+        ('name = "office"', "name = 3", r"description-value-wrong: \bname\b.*\btext\b"),
+        ("sizes =", "size =", "description-key-unknown"),
+        ("sizes = { 250m = 250, 1km = 1000 }", "sizes = {}", "description-sizes"),
+        ("250m = 250", "250m = -250", "description-sizes"),
+        ("250m = 250", "250m = true", "description-sizes"),
+        ("250m = 250", "250m = nan", "description-not-toml"),
+        ("250m = 250", '"250 m" = 250', "description-size-labels"),
+        ("250m = 250", "1KM = 250", "description-size-labels"),
+        (
+            "[400000, 5450000, 600000, 5750000]",
+            "[400000, 5450000, 600000]",
+            r"description-numbers: \b4\b",
+        ),
+        (
+            "[400000, 5450000, 600000, 5750000]",
+            "[600000, 5450000, 400000, 5750000]",
+            "description-extent",
+        ),
+        ("5750000]", '"x"]', r"description-numbers: \b4\b"),
+        ("5750000]", "57500000]", "pattern-too-few-digits"),
+        ("EPSG:25832", "EPSG:99999", r"description-crs: \bunknown\b"),
+        ("EPSG:25832", "+init=/etc/passwd", r"description-crs: \bfiles\b"),
+        ("G{east/10:5}", "G{east/100:5}", "pattern-not-whole: 250m"),
+        ("G{east/10:5}", "G{west:5}", "pattern-field-unknown"),
+        ("G{east/10:5}", "{country}{east/10:5}", "pattern-begins-with-country"),
+        ('"G{east/10:5}-{north/10:6}"', "[]", "description-codes-not-spellings"),
+        ('"G{east/10:5}-{north/10:6}"', "[3]", "description-entry-not-text"),
+        ('"G{east/10:5}-{north/10:6}"', "{ 250m = '{east}N{north}' }", "description-codes-missing"),
+        ("G47500-554025", "G47500+554025", "example-is-no-code"),
+        ("[475000, 5540250]", "[475000, 5540000]", "example-elsewhere: 475000 5540250"),
+        ("[475000, 5540250]", "[475000]", "description-numbers: examples"),
+        ("examples", 'areas = ["5km"]\nexamples', "description-areas"),
+        ("[400000, 5450000", "[400000, 5450000, [", "description-not-toml"),
+        ("examples", 'letters = "A"\nexamples', r"description-value-wrong: \bletters\b.*\btable\b"),
+        (
+            "examples",
+            'letters = { East = { side = 1, rows = ["AB"] } }\nexamples',
+            "description-letters-name",
+        ),
+        (
+            "examples",
+            'letters = { east = { side = 1, rows = ["AB"] } }\nexamples',
+            "description-letters-name",
+        ),
+        ("examples", 'letters = { a = "AB" }\nexamples', "description-letters-square: letters.a"),
+        ("examples", 'letters = { a = { rows = ["AB"] } }\nexamples', "description-letters-square"),
+        (
+            "examples",
+            'letters = { a = { side = 0, rows = ["AB"] } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, rows = "AB" } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, rows = ["A"] } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, rows = ["A1"] } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, rows = ["AB", "CA"] } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, rows = ["AB", "C"] } }\nexamples',
+            "description-letters-square",
+        ),
+        (
+            "examples",
+            'letters = { a = { side = 1, row = ["AB"] } }\nexamples',
+            "description-letters-square",
+        ),
     ],
 )
 def test_an_error_names_file_key_and_what_is_allowed(tmp_path, old, new, rule):
     assert old in OWN
     path = own(tmp_path, OWN.replace(old, new))
-    with pytest.raises(UsageError, match=rule) as caught:
+    with refuses(UsageError, rule) as caught:
         code_system(f"file:{path}:250m")
     assert str(caught.value).startswith(str(path))
 
@@ -151,24 +196,24 @@ def test_an_error_names_file_key_and_what_is_allowed(tmp_path, old, new, rule):
 def test_spellings_that_are_read_as_each_other_are_refused(tmp_path):
     two = 'codes = ["{east/10:5}{north/10:6}", "{north/10:6}{east/10:5}"]'
     text = OWN.replace('codes = "G{east/10:5}-{north/10:6}"', two).split("examples")[0]
-    with pytest.raises(UsageError, match="read as other cells by another spelling"):
+    with refuses(UsageError, "pattern-read-otherwise"):
         code_system(f"file:{own(tmp_path, text)}:250m")
 
 
 def test_what_is_no_file_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cannot be read as a TOML file"):
+    with refuses(InputError, "description-unreadable"):
         code_system(f"file:{tmp_path / 'none.toml'}")
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(InputError, match="is no file"):
+    with refuses(InputError, "description-not-toml-file"):
         code_system(f"file:{tmp_path / 'folder.toml'}")
     (tmp_path / "bytes.toml").write_bytes(b"name = \xff")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refuses(InputError, "description-unreadable: cannot be read"):
         code_system(f"file:{tmp_path / 'bytes.toml'}")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.toml")
-        with pytest.raises(InputError, match="is no file"):
+        with refuses(InputError, "description-not-toml-file"):
             code_system(f"file:{tmp_path / 'pipe.toml'}")
-    with pytest.raises(UsageError, match=r"ends in \.toml"):
+    with refuses(UsageError, "own-grid-form"):
         code_system("file:grid.csv")
 
 

@@ -9,6 +9,7 @@ from geodp.grid.codes import code_system
 from geodp.grid.codes.description import described_names, find_description
 from geodp.grid.codes.quadkey import Quadkeys
 from geodp.grid.grid import Grid
+from tests.refusals import refuses
 
 NAMES = [
     *("quadkey:3", "quadkey:20", "geohash:1", "geohash:6", "geohash:9"),
@@ -48,7 +49,7 @@ def test_codes_and_cells_are_one_to_one(name):
 def test_quadkeys_are_never_numbers(kind):
     """A zero in front is lost, and the codes of a quarter of the map all look one level coarser."""
     assert code_system("quadkey:2").parse(["13", "02"])[0].size == 2
-    with pytest.raises(CodeError, match="lost the zeros in front"):
+    with refuses(CodeError, "zeros-lost"):
         code_system("quadkey:2").parse(np.array([13, 12], kind))
 
 

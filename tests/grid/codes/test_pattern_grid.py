@@ -13,6 +13,7 @@ from geodp.grid.codes.description import described_names, find_description, pars
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.io.verify.verify_release import Spelling
 from tests.grid.codes.earlier import AREAS, CODES, EXTENTS, SHORT
+from tests.refusals import refuses
 
 OWN = """
 name = "own"
@@ -129,43 +130,46 @@ def test_fields_of_one_axis_count_within_the_one_before(codes, code):
 @pytest.mark.parametrize(
     ("codes", "rule"),
     [
-        ("'{square}{big}{east/2000:2}{north/2000:2}'", "letters for 5 squares"),
-        ("'{big}{tetrad}'", "letters for 5 squares"),
-        ("'{tetrad}{big}'", "letters for 5 squares"),
-        ("'{big}{square}'", "does not tell the cells of 2000 apart"),
-        ("'{big}{square}{square}{east/2000:2}{north/2000:2}'", "tells 100000 twice"),
-        ("'{big}{square}{east/3000:2}{north/3000:2}'", "is no part of the one before"),
-        ("'{big}{square}{east/10000:1}{east/1000:1}{north/1000:1}'", "have 2 digits"),
-        ("'{big}{square}{east/2000:2}{east/2000:2}{north/2000:2}'", "tells 2000 twice"),
-        ("'{east}N{north/2000}N{north/10000:1}'", "no part of the one before"),
+        ("'{square}{big}{east/2000:2}{north/2000:2}'", r"pattern-letters-do-not-fit: \b5\b"),
+        ("'{big}{tetrad}'", r"pattern-letters-do-not-fit: \b5\b"),
+        ("'{tetrad}{big}'", r"pattern-letters-do-not-fit: \b5\b"),
+        ("'{big}{square}'", "pattern-cells-alike: 2000"),
+        ("'{big}{square}{square}{east/2000:2}{north/2000:2}'", "pattern-told-twice: 100000"),
+        ("'{big}{square}{east/3000:2}{north/3000:2}'", "pattern-not-nested"),
+        (
+            "'{big}{square}{east/10000:1}{east/1000:1}{north/1000:1}'",
+            r"pattern-too-few-digits: \b2\b",
+        ),
+        ("'{big}{square}{east/2000:2}{east/2000:2}{north/2000:2}'", "pattern-told-twice: 2000"),
+        ("'{east}N{north/2000}N{north/10000:1}'", "pattern-not-nested"),
     ],
 )
 def test_fields_that_leave_cells_untold_or_tell_them_twice_are_refused(codes, rule):
-    with pytest.raises(UsageError, match=rule):
+    with refuses(UsageError, rule):
         lettered(codes)
 
 
 def test_squares_hold_the_extent():
     codes = "'{square}{east/2000:2}{north/2000:2}'"
-    with pytest.raises(UsageError, match="letters for 5 squares"):
+    with refuses(UsageError, r"pattern-letters-do-not-fit: \b5\b"):
         lettered(codes)
-    with pytest.raises(UsageError, match="begins south or west"):
+    with refuses(UsageError, "pattern-before-origin"):
         lettered(codes, origin=(Fraction(100_000), Fraction(0)))
 
 
 @pytest.mark.parametrize(
     ("code", "rule"),
     [
-        ("SI42", "no code|check the column"),  # there is no I
-        ("su42", "as capitals"),
-        ("SU425", "use british:1km|check the column"),
-        ("SU4217", "use british:1km"),
-        ("S442", "check the column"),
-        ("SU 42 ", "strip the blanks"),
+        ("SI42", "pattern-code-corner"),  # there is no I
+        ("su42", "pattern-code-capitals"),
+        ("SU425", "pattern-code-corner: british:1km|column"),
+        ("SU4217", "pattern-code-resolution: british:1km"),
+        ("S442", "pattern-code-corner"),
+        ("SU 42 ", "pattern-code-blanks"),
     ],
 )
 def test_what_is_no_code_of_letters_is_refused(code, rule):
-    with pytest.raises(CodeError, match=rule):
+    with refuses(CodeError, rule):
         code_system("british:10km").parse(["SU41", code])
 
 
@@ -190,7 +194,7 @@ def test_texts_of_letters_are_codes_to_both_readers_or_to_none(name):
 def test_no_square_outside_of_the_table_is_written():
     system = code_system("irish:10km")
     for row, col in ((50, 0), (0, 50), (-1, 0), (0, -1)):
-        with pytest.raises(CodeError, match="codes exist"):
+        with refuses(CodeError, "pattern-cell-outside"):
             system.format([row], [col])
 
 
@@ -204,17 +208,17 @@ def test_cells_are_counted_from_a_corner_that_all_sizes_share_beyond_the_extent(
 @pytest.mark.parametrize(
     ("code", "rule"),
     [
-        ("S000E004", "N or S"),  # there is no -0
-        ("S3E4", "N or S"),
-        ("s003E004", "N or S"),
-        ("N003E0040", "N or S"),
-        ("N003E004 ", "strip the blanks"),
-        ("", "missing or blank"),
+        ("S000E004", "pattern-code-capitals|pattern-code-corner: N or S"),  # there is no -0
+        ("S3E4", "pattern-code-capitals|pattern-code-corner: N or S"),
+        ("s003E004", "pattern-code-capitals|pattern-code-corner: N or S"),
+        ("N003E0040", "pattern-code-capitals|pattern-code-corner: N or S"),
+        ("N003E004 ", "pattern-code-blanks"),
+        ("", "code-missing"),
     ],
 )
 def test_what_is_no_code_is_refused(code, rule):
     grid = grid_of("'{NS}{north/1000:3}{EW}{east/1000:3}'")
-    with pytest.raises(CodeError, match=rule) as caught:
+    with refuses(CodeError, rule) as caught:
         grid.parse(["N003E004", code])
     assert caught.value.position == 1
     assert not code.strip() or code not in str(caught.value)
@@ -225,7 +229,7 @@ def test_numbers_of_codes_of_digits_are_read_unless_zeros_are_missing():
     codes = np.array([22450006449750, 19500006600000])
     for kind in (np.int64, np.float64, np.uint64):
         assert (grid.parse(codes.astype(kind))[0] == grid.parse(codes.astype(str))[0]).all()
-    with pytest.raises(CodeError, match="lost the zeros in front"):
+    with refuses(CodeError, "pattern-code-lost-zeros"):
         grid_of("'{east+20000:5}{north+30000:5}'").parse(np.array([1230004000]) // 10)
 
 

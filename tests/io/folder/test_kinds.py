@@ -7,6 +7,7 @@ import pytest
 from geodp.errors import VerificationError
 from geodp.io.folder import kinds
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
+from tests.refusals import refuses
 
 
 def put(folder, name, schema):
@@ -46,5 +47,5 @@ def test_a_card_of_no_kind_is_refused():
     class Strange:
         schema = "geodp-strange-1"
 
-    with pytest.raises(VerificationError, match="geodp-strange-1"):
+    with refuses(VerificationError, "card-kind-unknown: geodp-strange-1"):
         kinds.kind_of(Strange())

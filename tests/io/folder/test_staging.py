@@ -16,6 +16,7 @@ from geodp.privacy.access import has_owners
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code
 from tests.bits import has_bits
+from tests.refusals import refuses
 
 
 def fill(folder, text):
@@ -94,21 +95,21 @@ def test_nothing_is_left_after_an_exception(tmp_path, error, before):
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.ENOSPC, "disk is full"),
-        (errno.EDQUOT, "quota"),
-        (errno.EACCES, "the folder folder may not be written"),
-        (errno.ENOTEMPTY, "another run writes"),
-        (errno.EIO, "Input/output error"),
+        (errno.ENOSPC, "release-unwritten: disk"),
+        (errno.EDQUOT, "release-unwritten: quota"),
+        (errno.EACCES, r"release-unwritten: \bfolder folder\b"),
+        (errno.ENOTEMPTY, r"release-unwritten: \brun\b writes"),
+        (errno.EIO, "release-unwritten: Input/output error"),
     ],
 )
 def test_errors_of_the_file_system_are_one_sentence(tmp_path, number, words):
-    with pytest.raises(OutputError, match=words), stage(tmp_path / "out"):
+    with refuses(OutputError, words), stage(tmp_path / "out"):
         raise OSError(number, os.strerror(number), "folder/file")
     assert os.listdir(tmp_path) == []
 
 
 def test_an_error_without_a_number_still_tells_a_full_disk(tmp_path):
-    with pytest.raises(OutputError, match="disk is full"), stage(tmp_path / "out"):
+    with refuses(OutputError, "release-unwritten: disk"), stage(tmp_path / "out"):
         raise OSError("write failed: No space left on device")
 
 
@@ -121,7 +122,7 @@ def test_an_empty_folder_is_taken(tmp_path):
 def test_a_release_is_replaced_only_on_request(tmp_path):
     target = tmp_path / "out"
     put(target, "old")
-    with pytest.raises(UsageError, match="--overwrite"):
+    with refuses(UsageError, "output-exists: --overwrite"):
         put(target, "new")
     assert text_of(target) == "old"
     put(target, "new", overwrite=True)
@@ -145,7 +146,7 @@ def test_a_folder_that_is_no_release_is_never_replaced(tmp_path, content, overwr
     (target / "public").mkdir(parents=True)
     if content is not None:
         (target / "public" / "release.json").write_text(content)
-    with pytest.raises(UsageError, match="something else"):
+    with refuses(UsageError, "output-is-no-release"):
         put(target, "new", overwrite=overwrite)
     assert target.exists()
     assert os.listdir(tmp_path) == ["photos"]
@@ -160,7 +161,7 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path):
             target.mkdir()
             (target / "letter").write_text("dear")
 
-    with pytest.raises(UsageError, match="something else"):
+    with refuses(UsageError, "output-is-no-release"):
         overtaken()
     assert (target / "letter").exists()
     assert os.listdir(tmp_path) == ["out"]
@@ -168,17 +169,17 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path):
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "out").write_text("")
-    with pytest.raises(UsageError, match="is a file"):
+    with refuses(UsageError, "output-is-file"):
         put(tmp_path / "out", "new", overwrite=True)
-    with pytest.raises(UsageError, match="Not a directory"):
+    with refuses(UsageError, "output-not-writable: Not a directory"):
         put(tmp_path / "out" / "below", "new")
 
 
 def test_the_current_folder_and_mount_points_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="current folder"):
+    with refuses(UsageError, "output-is-current-folder"):
         put(".", "new")
-    with pytest.raises(UsageError, match="mount point"):
+    with refuses(UsageError, "output-is-mount-point"):
         put("/", "new")
 
 
@@ -187,7 +188,7 @@ def test_the_current_folder_and_mount_points_are_refused(tmp_path, monkeypatch):
 def test_a_parent_that_may_not_be_written(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(OutputError, match="may not be written"):
+        with refuses(OutputError, "release-unwritten: may not be written"):
             put(tmp_path / "out", "new")
     finally:
         tmp_path.chmod(0o700)
@@ -229,7 +230,7 @@ def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, overwrite):
     if overwrite:
         put(target, "new", overwrite=True)
     else:
-        with pytest.raises(UsageError, match="--overwrite"):
+        with refuses(UsageError, "output-exists: --overwrite"):
             put(target, "new")
     assert text_of(target) == ("new" if overwrite else "old")
     put(target, "later", overwrite=True)
@@ -251,7 +252,7 @@ def test_one_run_at_a_time_has_the_name_of_a_target(tmp_path):
     with stage(target, overwrite=True) as first:
         fill(first, "first")
         with (
-            pytest.raises(OutputError, match="another run writes to the same folder"),
+            refuses(OutputError, "release-unwritten: another run"),
             stage(target, overwrite=True),
         ):
             raise AssertionError("a second run began")
@@ -274,7 +275,7 @@ def test_who_takes_the_name_after_a_run_has_ended_is_asked_again(tmp_path, monke
 
     real = staging._require_free
     monkeypatch.setattr(staging, "_require_free", ask)
-    with pytest.raises(UsageError, match="use --overwrite"), stage(target):
+    with refuses(UsageError, "output-exists: --overwrite"), stage(target):
         raise AssertionError("the release of another run would be in the way")
     assert text_of(target) == "first"
     assert os.listdir(tmp_path) == ["out"]
@@ -344,7 +345,7 @@ def test_handles_that_run_out_leave_nothing(tmp_path):
     highest = max(map(int, os.listdir("/dev/fd")))
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 60, limits[1]))
-        with pytest.raises(OutputError, match="too few files may be open at once") as caught:
+        with refuses(OutputError, "release-unwritten: ulimit -n") as caught:
             use_up(held, tmp_path / "out")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -358,7 +359,7 @@ def test_what_cannot_be_removed_is_named(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(staging, "_remove", lambda folder: False)
         with (
-            pytest.raises(OutputError, match="disk is full") as caught,
+            refuses(OutputError, "release-unwritten: disk") as caught,
             stage(tmp_path / "out"),
         ):
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -395,9 +396,9 @@ def test_a_look_at_a_release_that_another_run_replaces_is_taken_again(tmp_path, 
 def test_what_is_no_release_of_geodp_is_refused_at_the_first_look(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("kept")
-    with pytest.raises(UsageError, match="something else than a release"):
+    with refuses(UsageError, "output-is-no-release"):
         staging.require_free(tmp_path / "out", overwrite=True)
     put(tmp_path / "release", "old")
     (tmp_path / "release" / "mine.txt").write_text("kept")
-    with pytest.raises(UsageError, match=r"holds mine\.txt"):
+    with refuses(UsageError, r"output-holds-other-files: mine\.txt"):
         staging.require_own(tmp_path / "release")

@@ -12,6 +12,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.io.folder import whole
 from geodp.io.folder.manifest import foreign, remove_release, sha256, sums_text
 from geodp.io.folder.whole import hide, remove_drafts, write_whole
+from tests.refusals import refuses
 
 POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="permissions of POSIX")
 
@@ -90,7 +91,7 @@ def test_drafts_of_dead_runs_are_removed_and_those_of_living_ones_stay(tmp_path,
 def test_devices_and_pipes_are_not_replaced(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(UsageError, match="give the name of a file"):
+    with refuses(UsageError, "output-not-regular"):
         write_whole(path, "", overwrite=True).__enter__()
     assert stat.S_ISFIFO(path.stat().st_mode)
 
@@ -103,7 +104,7 @@ def test_a_draft_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(whole.os, "fsync", refuse)
         patch.setattr(whole.Path, "unlink", refuse)
-        told = pytest.raises(OutputError, match=r"Its draft .* could not be removed")
+        told = refuses(OutputError, "file-unwritten: Its draft .* could not be removed")
         with told, write_whole(tmp_path / "a", ""):
             pass
     assert len(os.listdir(tmp_path)) == 1
@@ -142,7 +143,7 @@ def test_a_file_appears_under_its_name_once_it_is_whole(tmp_path):
 
 
 def test_nothing_is_left_of_a_file_that_fails(tmp_path):
-    with pytest.raises(OutputError, match="No space"), write_whole(tmp_path / "a", ""):
+    with refuses(OutputError, "file-unwritten: No space"), write_whole(tmp_path / "a", ""):
         raise OSError(28, "No space left on device")
     with pytest.raises(KeyError), write_whole(tmp_path / "a", ""):
         raise KeyError

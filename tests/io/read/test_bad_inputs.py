@@ -26,6 +26,7 @@ from tests.io.files import (
     tiff,
     zipped,
 )
+from tests.refusals import refuses
 
 RASTER = np.full((4, 4), 3, np.int32)
 
@@ -214,7 +215,7 @@ def test_a_member_of_an_archive_is_named(tmp_path: Path) -> None:
     path = zipped({"a.txt": HEAD + GOOD, "sub/b.csv": HEAD + GOOD + "533946113,0,,,-1,1\r\n"})(
         tmp_path
     )
-    with pytest.raises(InputError, match="not negative") as caught:
+    with refuses(InputError, "count-negative") as caught:
         mesh(path, duplicates="sum")
     assert caught.value.file == f"{path} (sub/b.csv)"
     assert caught.value.row == 4
@@ -226,7 +227,7 @@ def test_an_encrypted_archive(tmp_path: Path) -> None:
     for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(magic) + offset] |= 1
     path.write_bytes(bytes(data))
-    with pytest.raises(InputError, match="encrypted"):
+    with refuses(InputError, "archive-encrypted"):
         mesh(path)
 
 
@@ -236,7 +237,7 @@ def test_an_archive_of_another_compression(tmp_path: Path) -> None:
     for magic, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         data[data.index(magic) + offset] = 9  # Deflate64
     path.write_bytes(bytes(data))
-    with pytest.raises(InputError, match="not supported"):
+    with refuses(InputError, "archive-compression"):
         mesh(path)
 
 
@@ -248,19 +249,19 @@ def test_a_damaged_member(tmp_path: Path) -> None:
     middle = data.index(b"PK\x01\x02") - 20
     data[middle] ^= 0xFF
     path.write_bytes(bytes(data))
-    with pytest.raises(InputError, match="damaged"):
+    with refuses(InputError, "file-damaged"):
         mesh(path)
 
 
 def test_the_same_mesh_in_two_files(tmp_path: Path) -> None:
     first = text(HEAD + GOOD, "a.txt")(tmp_path)
     second = text(HEAD + "533946114,0,,,5,1\r\n" + GOOD, "b.txt")(tmp_path)
-    with pytest.raises(InputError, match="earlier file") as caught:
+    with refuses(InputError, "cell-repeated-in-files") as caught:
         mesh(first, second)
     assert (caught.value.file, caught.value.row) == (str(second), 4)
     assert mesh(first, second, duplicates="sum").count.tolist() == [2 * int(SECRET), 5]
     twice = text(HEAD + GOOD * 2, "c.txt")(tmp_path)
-    with pytest.raises(InputError, match="lists a cell once") as caught:
+    with refuses(InputError, "cell-repeated-in-file") as caught:
         mesh(first, twice, duplicates="sum")
     assert (caught.value.file, caught.value.row) == (str(twice), 4)
 
@@ -268,7 +269,7 @@ def test_the_same_mesh_in_two_files(tmp_path: Path) -> None:
 def test_counts_that_sum_to_more_than_a_table_holds(tmp_path: Path) -> None:
     big = (1 << 60) - 1
     path = text(f"code,n\n533946113,{big}\n533946113,{big}\n")(tmp_path)
-    with pytest.raises(InputError, match=r"2\*\*60") as caught:
+    with refuses(InputError, "counts-too-many") as caught:
         table(path, duplicates="sum")
     assert str(big) not in str(caught.value)
 
@@ -278,7 +279,7 @@ def test_an_error_far_down_a_large_file_names_its_line(tmp_path: Path) -> None:
     """Several blocks, blank lines, line breaks in quotes: the line is the one an editor shows."""
     body = "".join(f'{x},{y},"a\nb"\n\n' for x in range(900) for y in range(900))
     path = text(f"x,y,note\n{body}1,1.5,{SECRET}\n" + body)(tmp_path)
-    with pytest.raises(InputError, match="whole number") as caught:
+    with refuses(InputError, "cell-index-not-whole") as caught:
         read_table(
             path,
             grid=Grid.regular((900, 900), transform=(1, 0, 0, 0, 1, 0)),

@@ -61,9 +61,7 @@ def test_primary_meshes_are_a_mask() -> None:
 
 def test_sex_adds_up_to_the_total() -> None:
     total = read_mesh(census(), grid="jis:half", value=TOTAL, bounds=WINDOW).to_dense()
-    sexes = read_mesh(
-        census(), grid="jis:half", value=[MALE, FEMALE], attribute="sex", bounds=WINDOW
-    )
+    sexes = read_mesh(census(), grid="jis:half", value=[MALE, FEMALE], by="sex", bounds=WINDOW)
     assert sexes.grid.attributes[0].labels == (MALE, FEMALE)
     np.testing.assert_array_equal(sexes.to_dense().sum(axis=2), total)
 

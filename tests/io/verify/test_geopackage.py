@@ -6,8 +6,12 @@ from contextlib import closing
 
 import pytest
 
+from geodp.io.verify import geopackage
+from geodp.io.verify.card import read_table_card
 from geodp.io.verify.geopackage import has_geopackage
+from geodp.io.verify.readback import parquet_rows
 from geodp.io.verify.verify import verify
+from geodp.io.write import tables
 from tests.io.verify.test_verify import write_checksums
 from tests.release.test_frames import METRES, release
 
@@ -56,3 +60,19 @@ def test_what_is_no_base_is_found(written, tmp_path):
     (public / "population.gpkg").write_bytes(b"SQLite format 3\0" + bytes(4096))
     write_checksums(public)
     assert [check.name for check in verify(public) if not check.ok] == ["geopackage"]
+
+
+def test_rows_are_compared_a_piece_at_a_time(written, monkeypatch):
+    monkeypatch.setattr(tables, "ROW_GROUP", 3)
+    asked, compare = [], geopackage._require_rows
+
+    def count(found, part, *others):
+        asked.append((len(found), part.num_rows))
+        compare(found, part, *others)
+
+    monkeypatch.setattr(geopackage, "_require_rows", count)
+    card = read_table_card(written)
+    assert geopackage.ask_geopackage(written, card).startswith("equal")
+    rows = parquet_rows(written, card).num_rows
+    assert sum(one for one, _ in asked) == rows > 6
+    assert {*asked[:-1]} == {(3, 3)}

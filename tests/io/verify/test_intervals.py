@@ -5,9 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
+import rasterio
 
 import geodp
+from geodp.io.verify import intervals
+from geodp.io.verify.card import read_table_card
+from geodp.io.verify.readback import open_map, parquet_rows
 from geodp.io.verify.verify import verify
+from geodp.io.write import geotiff, tables
 from geodp.release.simulated_cells import errors_of
 
 FEW = 20
@@ -84,3 +89,24 @@ def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
     (check,) = (one for one in verify(tmp_path / "out", errors_again) if one.name == "intervals")
     assert words in check.detail
     assert check.ok == ("worked out again, as" in check.detail)
+
+
+def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatch):
+    monkeypatch.setattr(tables, "CHUNK", 50)
+    public, asked = written / "public", []
+    card = read_table_card(public)
+
+    def count(table, simulated, closed):
+        found = errors_of(table, simulated, closed)
+        of = type(found.intervals).of
+        monkeypatch.setattr(
+            type(found.intervals), "of", lambda self, key: asked.append(key.size) or of(self, key)
+        )
+        return found
+
+    said = intervals.ask_intervals(count, public, card)
+    assert said == "those of the released counts, worked out again, in tables and raster"
+    rows = parquet_rows(public, card).num_rows
+    assert asked[: -(-rows // 50)] == [50] * (rows // 50) + [rows % 50] * (rows % 50 > 0)
+    with open_map(public, card):
+        assert rasterio.env.getenv()["GDAL_CACHEMAX"] == geotiff.CACHE

@@ -20,7 +20,8 @@ from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from tests.io.write.test_writers import GRIDS, KANTO, released
 
@@ -66,7 +67,7 @@ def test_counts_beyond_32_bits_are_real(tmp_path, largest, kind):
     count = table.count.copy()
     count[count.size // 2] = largest
     path = tmp_path / "population.csv"
-    write_csv(replace(table, count=count), path, name="population", errors=Errors(1.5))
+    write_csv(View(replace(table, count=count), "population", RowErrors(1.5)), path)
     assert types(path) == ["string", kind, "real"]
     fields = pyogrio.raw.read(path)
     codes, counts, _ = fields[3]

@@ -9,12 +9,15 @@ import numpy as np
 import pandas
 import pyogrio
 import pytest
+import shapely
 
 import geodp
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import verify
-from geodp.io.write import geopackage
+from geodp.io.write import geopackage, tables
+from geodp.io.write.view import View
+from geodp.table.released import ReleasedTable
 from tests.release.test_frames import GRIDS, METRES, release
 
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
@@ -106,7 +109,58 @@ def test_why_there_is_none_is_said(tmp_path, monkeypatch):
     release(Grid.regular((4, 4))).write(tmp_path / "nowhere")
     left = geodp.open(tmp_path / "nowhere").card().left_out
     assert {one.name: one.why for one in left}["population.gpkg"].endswith("nowhere on the Earth")
-    monkeypatch.setattr(geopackage, "MOST_ROWS", 3)
-    release(METRES).write(tmp_path / "large")
-    left = geodp.open(tmp_path / "large").card().left_out
-    assert "more than 3 cells" in {one.name: one.why for one in left}["population.gpkg"]
+    monkeypatch.setattr(geopackage, "can_pack", lambda: False)
+    release(METRES).write(tmp_path / "old")
+    left = geodp.open(tmp_path / "old").card().left_out
+    assert "no index of outlines" in {one.name: one.why for one in left}["population.gpkg"]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """Of a tree of three levels, in more than one piece."""
+    path = tmp_path_factory.mktemp("wide") / "wide.gpkg"
+    grid = Grid.regular((256, 256), crs="EPSG:3035", transform=(7.3, 0, -900, 0, -7.3, 900))
+    key = np.flatnonzero(np.random.default_rng(3).random(grid.size) < 0.5).astype(np.uint64)
+    table = ReleasedTable(grid, key, np.ones(key.size, np.int64), release(METRES).event)
+    layer = geopackage.GeoPackageLayer("wide", "", {})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tables, "CHUNK", 1 << 13)
+        patched.setattr(geopackage, "AT_ONCE", 1 << 11)
+        geopackage.write_geopackage(View(table, "wide", None), path, layer=layer)
+    return path
+
+
+@pytest.mark.parametrize("part", [0.003, 0.05, 0.4, 1])
+def test_gdal_finds_by_the_packed_index_what_a_search_of_all_rows_does(wide, part):
+    assert ask(wide, "SELECT rtreecheck('rtree_wide_geometry')") == [("ok",)]
+    every = pyogrio.read_dataframe(wide, layer="wide", fid_as_index=True)
+    west, south, east, north = every.total_bounds
+    draw = np.random.default_rng(4)
+    for _ in range(5):
+        x, y = draw.uniform(west, east), draw.uniform(south, north)
+        box = (x, y, x + part * (east - west), y + part * (north - south))
+        some = pyogrio.read_dataframe(wide, layer="wide", bbox=box, fid_as_index=True)
+        assert sorted(some.index) == sorted(every.index[every.intersects(shapely.box(*box))])
+
+
+def test_a_packed_index_follows_the_files_triggers(wide, tmp_path):
+    path = tmp_path / "copy.gpkg"
+    shutil.copy(wide, path)
+    frame = pyogrio.read_dataframe(wide, layer="wide")
+    moved = frame.head(3000).translate(0.1, 0.1)
+    added = geopandas.GeoDataFrame(frame.head(3000).drop(columns="geometry"), geometry=moved)
+    pyogrio.write_dataframe(added.set_crs(frame.crs), path, layer="wide", append=True)
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("DELETE FROM wide WHERE fid % 3 = 0")
+        base.commit()
+    assert ask(path, "SELECT rtreecheck('rtree_wide_geometry')") == [("ok",)]
+    numbers = "SELECT id FROM rtree_wide_geometry ORDER BY id"
+    assert ask(path, numbers) == ask(path, "SELECT fid FROM wide ORDER BY fid")
+    assert len(ask(path, numbers)) == len(frame) + 3000 - (len(frame) + 3000) // 3
+
+
+def test_an_index_costs_a_node_for_fifty_rows(wide):
+    """Inserts leave nodes half full, and write each many times."""
+    ((rows,),) = ask(wide, "SELECT count(*) FROM wide")
+    ((nodes,),) = ask(wide, "SELECT count(*) FROM rtree_wide_geometry_node")
+    assert nodes <= rows / 51 * 1.06 + 4

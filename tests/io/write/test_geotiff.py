@@ -1,4 +1,5 @@
 import json
+import shutil
 import sqlite3
 import warnings
 import xml.etree.ElementTree as ET
@@ -7,10 +8,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 import rasterio
+import rasterio.shutil
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.errors import AccessWarning
+from geodp.errors import AccessWarning, OutputError
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
 from geodp.io.write.uncertainty import BESIDE
@@ -98,6 +101,92 @@ def test_large_rasters_keep_everybody(tmp_path):
         assert raster.overviews(1) == [2, 4]
     with rasterio.open(file, overview_level=0) as smaller:
         assert smaller.read(1).sum(dtype=np.float64) * 4 == table.total
+
+
+@pytest.fixture
+def wide():
+    """More than one window, of odd sides, cut by a mask; some windows have nobody."""
+    inside = np.ones((1301, 777), bool)
+    inside[:300, :500] = False
+    plain = geodp.Grid.regular((1301, 777), crs="EPSG:3035", transform=LAEA)
+    grid = plain.with_mask(mask_of_blocks(plain, blocks_of_array(inside), "a test"))
+    key = grid.encode(np.stack([np.arange(600, 640), np.arange(40)]))
+    event = released(KANTO).event
+    return Release(ReleasedTable(grid, np.sort(key), np.arange(1, 41), event))
+
+
+def test_a_raster_has_the_overviews_and_statistics_that_gdal_would_make(wide, tmp_path):
+    wide.write(tmp_path / "out")
+    path, again = tmp_path / "out" / "public" / "population.tif", tmp_path / "again.tif"
+    made = {"OVERVIEWS": "IGNORE_EXISTING", "OVERVIEW_RESAMPLING": "AVERAGE"}
+    shutil.copy(path, again)
+    with rasterio.open(again, "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
+        raster.clear_stats()
+    rasterio.shutil.copy(again, tmp_path / "gdal.tif", **geotiff.COPY, **made, STATISTICS="YES")
+    with rasterio.open(path) as ours, rasterio.open(tmp_path / "gdal.tif") as gdals:
+        assert ours.overviews(1) == gdals.overviews(1) == [2, 4]
+        for band in range(1, ours.count + 1):
+            own, other = ours.tags(band), gdals.tags(band)
+            assert len(own) == 5
+            assert own.keys() == other.keys()
+            assert all(float(own[k]) == pytest.approx(float(other[k]), 1e-6, 1e-6) for k in own)
+    for level in range(2):
+        with (
+            rasterio.open(path, overview_level=level) as ours,
+            rasterio.open(tmp_path / "gdal.tif", overview_level=level) as gdals,
+        ):
+            own, other = ours.read(), gdals.read()
+            assert np.abs(np.subtract(own.shape, other.shape)).max() <= 1  # it rounds down
+            total, expected = (np.nansum(one[0], dtype=float) for one in (own, other))
+            assert total == pytest.approx(expected, rel=0.02)
+
+
+def test_a_large_draft_is_compressed_and_gives_the_same_file(wide, tmp_path, monkeypatch):
+    wide.write(tmp_path / "small")
+    monkeypatch.setattr(geotiff, "UNCOMPRESSED", 0)
+    assert geotiff.profile("float32", 4, 100, 100)["compress"] == "DEFLATE"
+    wide.write(tmp_path / "large")
+    files = [(tmp_path / one / "public" / "population.tif") for one in ("small", "large")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_raster_that_gdal_wrote_wrongly_is_noticed(wide, tmp_path, monkeypatch):
+    """GDAL tells of no write that fails when a file is closed."""
+    pack = geotiff.pack
+
+    def spoil(draft, path, **others):
+        with rasterio.open(draft, "r+") as raster:
+            raster.write(np.full((1, 1), 3, np.float32), 1, window=((700, 701), (3, 4)))
+        pack(draft, path, **others)
+
+    monkeypatch.setattr(geotiff, "pack", spoil)
+    with pytest.raises(OutputError, match="could not write the raster"):
+        wide.write(tmp_path / "out")
+
+
+def test_intervals_of_a_window_are_asked_for_a_cell_of_each_block(wide, monkeypatch):
+    """Empty cells of a block are alike, so that windows without anybody cost next to nothing."""
+    intervals, asked = wide.errors().intervals, []
+    place = wide.grid.places[0]
+
+    class Counted:
+        alike = intervals.alike
+
+        def of(self, key):
+            asked.append(key.size)
+            return intervals.of(key)
+
+    drawn, cells = pixels.Pixels(wide.table), 0
+    for number, window in pixels.windows(place):
+        counts = pixels.background(wide.grid, window)
+        drawn.dense(number, 0, counts)
+        pixels.ends_in(wide.grid, counts, window, 0, Counted())
+        cells += np.count_nonzero(~np.isnan(counts))
+    high, wide_ = pixels._alike(wide.grid, intervals.alike)
+    blocks = (-(-place.rows // high) + 3) * -(-place.cols // wide_)
+    assert intervals.alike > 1
+    assert sum(asked) <= blocks + wide.table.key.size
+    assert cells > 10 * sum(asked)
 
 
 def test_counts_above_2_to_the_24_stay_exact(tmp_path):

@@ -35,6 +35,7 @@ from geodp.table.card import Card
 from tests.io.verify.test_verify import card_of, failures, rewrite, with_column, write_checksums
 from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
+from tests.refusals import refuses
 from tests.release.report.test_markdown import ABOUT
 
 KINDS = ["laplace", "geometric", "laplace-nonnegative"]
@@ -223,7 +224,7 @@ def test_errors_of_gdal_are_explained(tmp_path):
 def test_without_a_closed_form_nothing_states_an_error(written):
     release, folder = written["laplace-nonnegative"]
     assert release.expected_error() == []
-    with pytest.raises(UsageError, match="laplace-nonnegative has no closed form"):
+    with refuses(UsageError, "standard-error-unknown"):
         release.standard_error()
     error = card_of(folder)["expected_error"]
     assert (error["blocks"], error["holds"], error["isolated_cell"]) == (None, None, None)
@@ -270,7 +271,10 @@ def test_counts_that_the_method_cannot_release_are_found(tmp_path, method, value
     assert {"csv", "raster"} <= failed
     assert ("counts" in failed) == ("cells" in failed) == (not ok)
     if not ok:
-        with pytest.raises(VerificationError, match=r"cannot be read back: (Some|The) counts"):
+        with refuses(
+            VerificationError,
+            "counts-missing|counts-not-finite|counts-not-positive|counts-type-differs|counts-zero",
+        ):
             read_release_table(folder)
 
 

@@ -22,11 +22,13 @@ from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import drop_written
 from geodp.table.counts import Cells, CountTable
 from geodp.table.released import ReleasedTable
 from tests.bits import has_bits
+from tests.refusals import refuses
 
 KANTO = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 LAEA = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
@@ -105,7 +107,7 @@ def test_repetition_gives_the_same_bytes(tmp_path, name):
 
 def test_confidential_tables_are_refused(tmp_path):
     table = CountTable.from_dense(np.ones((24, 32), int), KANTO)
-    with pytest.raises(UsageError, match="released"):
+    with refuses(UsageError, "released-table-expected"):
         write_publication(
             Released(table, None, None), tmp_path / "o", name="p", overwrite=False, restricted={}
         )
@@ -118,27 +120,27 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: csv_format.write_csv(table, path, name="p", errors=None),
-        "parquet": lambda: parquet.write_parquet(table, path, name="p", errors=None, metadata={}),
+        "csv": lambda: csv_format.write_csv(View(table, "p", None), path),
+        "parquet": lambda: parquet.write_parquet(View(table, "p", None), path, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: path.write_bytes(picture.draw_map(table, None)),
     }
     path = tmp_path / "out"
-    with pytest.raises(UsageError, match="released"):
+    with refuses(UsageError, "released-table-expected"):
         calls[writer]()
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../a", "a/b", ".hidden", "-x", "a.b", "人" * 70])
 def test_names_are_plain_file_names(tmp_path, name):
-    with pytest.raises(UsageError, match="name"):
+    with refuses(UsageError, "release-name-form"):
         released(KANTO).write(tmp_path / "out", name=name)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["layer_styles", "GPKG_contents", "sqlite_x"])
 def test_names_of_tables_of_a_database_are_refused_before_the_noise(tmp_path, name):
-    with pytest.raises(UsageError, match="database"):
+    with refuses(UsageError, "release-name-of-database"):
         check_publication(KANTO, tmp_path / "out", name=name, overwrite=False)
 
 
@@ -147,14 +149,14 @@ def test_names_of_tables_of_a_database_are_refused_before_the_noise(tmp_path, na
 )
 def test_columns_need_names_of_their_own(tmp_path, name):
     grid = KANTO.with_attribute("sex", ["m", "f"])
-    with pytest.raises(UsageError, match="Two columns"):
+    with refuses(UsageError, "columns-of-one-name"):
         check_publication(grid, tmp_path / "out", name=name, overwrite=False)
 
 
 def test_an_unknown_crs_is_refused_before_anything_is_written(tmp_path):
     place = geodp.grid.lattice.Lattice(2, 2, crs="EPSG:1", transform=LAEA)
     grid = geodp.Grid((place,))
-    with pytest.raises(UsageError, match="EPSG:1"):
+    with refuses(UsageError, "crs-not-known-to-proj: EPSG:1"):
         check_publication(grid, tmp_path / "out", name="population", overwrite=False)
 
 

@@ -25,6 +25,7 @@ from geodp.privacy.key import NoiseKey
 from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.reference import agrid as reference
+from tests.refusals import refuses
 from tests.strategies import secrets
 
 
@@ -166,7 +167,7 @@ def test_refusals():
     assert "at most" in AGrid().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
     assert AGrid().unsupported(geodp.Grid.regular((100, 7))) is None
     for text in ("share=0", "alpha=1", "c1=0", "c2=-1"):
-        with pytest.raises(UsageError, match="above 0"):
+        with refuses(UsageError, "agrid-settings"):
             AGrid().with_settings(text)
 
 

@@ -1,5 +1,4 @@
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -21,20 +20,13 @@ from geodp.mechanisms.baselines.barak import (
     transform,
 )
 from geodp.mechanisms.measure import laplace_noise
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import spent
 from tests.reference import fourier as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
-
-
-def spent(method, grid, epsilon=1):
-    sensitivity = method.sensitivity(grid)
-    return Measurement.of(
-        method.spec, Terms.of(epsilon=Fraction(epsilon), contribution=1), sensitivity, "fixed"
-    )
 
 
 @pytest.mark.parametrize("bits", range(7))
@@ -194,7 +186,7 @@ def test_settings():
     assert Barak().nonnegative
     assert not Barak(nonnegative=False).nonnegative
     assert Barak().postprocessing != Barak(nonnegative=False).postprocessing
-    with pytest.raises(UsageError, match="or 0 for all"):
+    with refuses(UsageError, "barak-order"):
         mechanism("barak:order=-1")
 
 

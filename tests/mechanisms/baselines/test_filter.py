@@ -33,6 +33,7 @@ from geodp.release.publish import publish
 from geodp.table.counts import CountTable
 from tests.grids import FORMS, cells_of
 from tests.reference import sparsefilter as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
 
 SIGNIFICANCE = 1e-6
@@ -330,7 +331,7 @@ def test_too_low_a_threshold_is_refused_before_anything_is_drawn(monkeypatch):
     monkeypatch.setattr(GeometricDraws, "draws", None)
     grid = Grid.regular((1 << 40,))
     table = CountTable.from_keys(grid, np.array([5], np.uint64), np.array([9]))
-    with pytest.raises(UsageError, match="raise its threshold from 3"):
+    with refuses(UsageError, r"filter-passes-too-many: \b3\b"):
         publish(table, method="filter:theta=3", epsilon="1/10", contribution=1)
 
 

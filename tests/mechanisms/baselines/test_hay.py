@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.baselines.hay import Hay
 from geodp.mechanisms.baselines.hb import Branching, _average_error, _splits
@@ -24,34 +23,13 @@ from geodp.mechanisms.trees.least_squares import (
     unaligned_variances,
     widths_of,
 )
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import domain_of, masked, spent
 from tests.reference import hierarchy as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
-
-
-def spent(method, grid, epsilon=Fraction(1), neighbours=NEIGHBOURS[0]):
-    sensitivity = method.sensitivity(grid)
-    return Measurement.of(
-        method.spec,
-        Terms.of(epsilon=epsilon, neighbours=neighbours, contribution=1),
-        sensitivity,
-        "fixed",
-    )
-
-
-def masked(shape, inside):
-    grid = Grid.regular(shape)
-    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "drawn for a test"))
-
-
-def domain_of(grid):
-    return grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
-
 
 MASKED = masked((5, 6), np.add.outer(np.arange(5), np.arange(6)) % 3 > 0)
 GRIDS = [
@@ -179,7 +157,7 @@ def test_known_standard_errors_of_64_cells(fanout, known):
 
 
 def test_hay_settings():
-    with pytest.raises(UsageError, match="at least 2"):
+    with refuses(UsageError, "hay-fanout"):
         Hay(fanout=1)
     assert Hay().with_settings("fanout=16,nonnegative=yes") == Hay(fanout=16, nonnegative=True)
     assert Hay(fanout=16, nonnegative=True).spec == "hay:nonnegative=yes,fanout=16"

@@ -14,6 +14,7 @@ from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.reference import mwem as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
 
 
@@ -170,5 +171,5 @@ def test_refusals():
     assert "at most" in Mwem().unsupported(geodp.Grid.regular((1 << 11, 1 << 10)))
     assert Mwem().unsupported(geodp.Grid.regular((1 << 10, 1 << 10))) is None
     for text in ("rounds=0", "passes=0", "share=1"):
-        with pytest.raises(UsageError, match="at least 1"):
+        with refuses(UsageError, "mwem-settings"):
             Mwem().with_settings(text)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 
 from geodp.grid.grid import Grid
-from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.read.mesh import read_mesh
 from geodp.mechanisms.baselines.privelet import (
@@ -30,6 +29,7 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.terms import Terms
 from geodp.table import haar
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import domain_of, masked
 from tests.reference import privelet as reference
 from tests.strategies import secrets, shaped_tables
 
@@ -47,11 +47,6 @@ def spent(method, grid, epsilon=Fraction(1, 10), neighbours=NEIGHBOURS[0]):
     )
 
 
-def masked(shape, inside):
-    grid = Grid.regular(shape)
-    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "drawn for a test"))
-
-
 def matrix_of(method, grid):
     """The measurements, and the key of every column."""
     if isinstance(method, Privelet):
@@ -59,10 +54,6 @@ def matrix_of(method, grid):
     shape = [1 << bits for bits in axis_bits(grid)]
     index = np.indices(shape).reshape(len(shape), -1)
     return reference.standard(axis_bits(grid)), grid.order.encode(index).astype(int)
-
-
-def domain_of(grid):
-    return grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
 
 
 def dense(released):

@@ -9,7 +9,6 @@ from hypothesis import assume, given, settings
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.baselines.quadtree import Quadtree, spread
 from geodp.mechanisms.measure import laplace_noise
@@ -19,8 +18,10 @@ from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from tests.mechanisms.baselines.cases import domain_of, masked
 from tests.reference import hierarchy as trees
 from tests.reference import quadtree as reference
+from tests.refusals import refuses
 from tests.strategies import secrets, shaped_tables
 
 METHODS = [Quadtree(), Quadtree(budget="uniform"), Quadtree(height=2), Quadtree(height=1)]
@@ -31,15 +32,6 @@ def spent(grid, epsilon=Fraction(1), neighbours=NEIGHBOURS[0]):
     return Measurement.of(
         "quadtree", Terms.of(epsilon=epsilon, neighbours=neighbours, contribution=1), 1, "fixed"
     )
-
-
-def masked(shape, inside):
-    grid = Grid.regular(shape)
-    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "drawn for a test"))
-
-
-def domain_of(grid):
-    return grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
 
 
 def naive(method, table, key, scale):
@@ -190,7 +182,7 @@ def test_leaves_are_spread_over_cells_of_the_domain_only():
 
 def test_settings_and_refusals():
     for wrong in ({"height": 0}, {"height": 64}, {"budget": "fair"}):
-        with pytest.raises(UsageError, match="quadtree:"):
+        with refuses(UsageError, "quadtree-budget|quadtree-height"):
             Quadtree(**wrong)
     assert Quadtree().with_settings("height=4,budget=uniform") == Quadtree(4, "uniform")
     tens = Grid.regular((10,)).with_order(Order((0, 0), (2, 5)))

@@ -18,6 +18,7 @@ from geodp.mechanisms.parts.marginals import (
     shift,
 )
 from tests.mechanisms.parts.test_chain import SCHEDULE, chain, dense, people, released
+from tests.refusals import refuses
 
 GRID = Grid.regular((4, 4)).with_attribute("sex", ["f", "m"]).with_attribute("age", list("abc"))
 SEX = Marginal("sex", 0, 2, np.repeat([0, 1], 3))
@@ -51,25 +52,25 @@ def test_texts_are_written_in_one_way():
     assert normalise("") == ""
     many = ",".join(map(str, range(17)))
     for wrong, words in (
-        ("sex,", "attributes"),
-        ("sex,sex", "once"),
-        ("sex*age,age*sex", "once"),
-        ("sex*sex", "once"),
-        (many, "at most 16"),
+        ("sex,", "marginals-form"),
+        ("sex,sex", "marginals-repeated"),
+        ("sex*age,age*sex", "marginals-repeated"),
+        ("sex*sex", "marginals-repeated"),
+        (many, r"marginals-too-many: \b16\b"),
     ):
-        with pytest.raises(UsageError, match=words):
+        with refuses(UsageError, words):
             normalise(wrong)
 
 
 def test_other_attributes_and_sums_of_later_steps_are_refused():
-    with pytest.raises(UsageError, match=r"the grid \(sex, age\), and income is not one"):
+    with refuses(UsageError, r"marginal-attribute-unknown: \(sex, age\).*\bincome\b"):
         found("income")
-    with pytest.raises(UsageError, match=r"the grid \(none\)"):
+    with refuses(UsageError, r"marginal-attribute-unknown: \(none\)"):
         found("sex", Grid.regular((4, 4)))
     large = GRID.with_attribute("nation", list(map(str, range(40))))
     (sex,) = found("sex", large)
     assert sex.label.tolist() == SEX.label.tolist()
-    with pytest.raises(UsageError, match="no sum of the groups that come first"):
+    with refuses(UsageError, "marginal-not-nested"):
         found("nation", large)
 
 

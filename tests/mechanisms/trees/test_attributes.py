@@ -255,7 +255,7 @@ def test_the_card_says_it_and_both_verifiers_take_it(table, tmp_path):
 def test_the_command_line_warns_once_before_the_charge(tmp_path):
     rows = "\n".join(f"{r},{c},{s},9" for r in range(8) for c in range(8) for s in "fm")
     (tmp_path / "a.csv").write_text(f"y,x,sex,n\n{rows}\n", encoding="utf-8")
-    place = ["--grid", "regular:8x8", "--axis", "sex=f,m", "--epsilon", "0.1"]
+    place = ["--grid", "regular:8x8", "--labels", "sex=f,m", "--epsilon", "0.1"]
     place += ["--method", "pyramid"]
     read = ["--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--column", "sex=sex"]
     arguments = [str(tmp_path / "a.csv"), *place, *read, "--contribution", "1", "--json"]

@@ -10,6 +10,7 @@ import pytest
 from geodp.errors import OutputError, UsageError
 from geodp.privacy.chain import locked_file
 from geodp.privacy.chain.locked_file import is_at, open_locked, real_path, sync_folder, write_at
+from tests.refusals import refuses
 
 posix = pytest.mark.skipif(
     locked_file.fcntl is None, reason="locks on files themselves are of POSIX"
@@ -32,7 +33,7 @@ def test_one_writer_keeps_all_others_out(path, monkeypatch):
         assert path.read_bytes() == b"Content"  # nothing waits in a buffer when it is flushed
         for write in (True, False):
             with (
-                pytest.raises(OutputError, match="in use by others"),
+                refuses(OutputError, "ledger-in-use"),
                 open_locked(path, write=write),
             ):
                 pass
@@ -58,7 +59,7 @@ def test_closing_another_handle_keeps_the_lock(path, monkeypatch):
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     with open_locked(path, write=True):
         path.read_bytes()
-        with pytest.raises(OutputError, match="in use by others"), open_locked(path, write=True):
+        with refuses(OutputError, "ledger-in-use"), open_locked(path, write=True):
             pass
 
 
@@ -92,7 +93,7 @@ def test_a_fork_that_leaves_the_block_does_not_take_the_lock_from_its_parent(pat
                 raise SystemExit
             os.waitpid(child, 0)
             with (
-                pytest.raises(OutputError, match="in use by others"),
+                refuses(OutputError, "ledger-in-use"),
                 open_locked(path, write=True),
             ):
                 pass
@@ -155,14 +156,14 @@ def test_a_file_system_without_locks_is_refused_in_a_sentence(path, monkeypatch)
 
     monkeypatch.setattr(locked_file.fcntl, "flock", flock)
     for write in (True, False):
-        with pytest.raises(OutputError, match="has no locks"), open_locked(path, write=write):
+        with refuses(OutputError, "ledger-without-locks"), open_locked(path, write=write):
             pass
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path):
     with pytest.raises(OSError, match=r"directory|denied"), open_locked(tmp_path, write=False):
         pass
-    with pytest.raises(UsageError, match="not a regular file"), open_locked(NULL, write=False):
+    with refuses(UsageError, "ledger-not-regular"), open_locked(NULL, write=False):
         pass
 
 
@@ -197,12 +198,12 @@ def test_a_lock_by_name_refuses_a_file_with_two_names(path, monkeypatch):
     monkeypatch.setattr(locked_file, "fcntl", None)
     monkeypatch.setattr(locked_file, "PATIENCE", 0.05)
     os.link(path, path.with_name("other"))
-    with pytest.raises(UsageError, match="hard link"), open_locked(path, write=True):
+    with refuses(UsageError, "ledger-hard-link"), open_locked(path, write=True):
         pass
     path.with_name("other").unlink()
     with (
         open_locked(path, write=True),
-        pytest.raises(OutputError, match="in use by others"),
+        refuses(OutputError, "ledger-in-use"),
         open_locked(path, write=False),
     ):
         pass

@@ -15,6 +15,7 @@ from geodp.privacy.chain.slots import (
     read_opening,
     recognise,
 )
+from tests.refusals import refuses
 
 PLACE = Place(12345, "ab" * 32)
 
@@ -48,7 +49,7 @@ def test_an_opening_is_recognised_by_its_first_line(tmp_path):
     assert len(empty_ledger()) == START
     recognise(empty_ledger(), tmp_path)
     for content in (b"", empty_ledger()[:-1], b"x" * START, empty_ledger().replace(b"3", b"x")):
-        with pytest.raises(UsageError, match="is not a ledger"):
+        with refuses(UsageError, "ledger-expected"):
             recognise(content, tmp_path)
 
 

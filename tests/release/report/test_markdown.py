@@ -23,6 +23,7 @@ from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
 from geodp.release.report.sentences import unit_in_words
 from geodp.table.card import Card
+from tests.refusals import refuses
 
 TEXT = {"type": "string", "minLength": 1}
 
@@ -196,14 +197,14 @@ def test_the_schema_of_this_test_refuses(card, change):
 def test_a_release_that_is_not_private_has_no_record(tmp_path):
     release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
     card = card_of(tmp_path / "out", release)
-    with pytest.raises(UsageError, match="not private"):
+    with refuses(UsageError, "registry-needs-private"):
         registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert "**NOT PRIVATE**" in markdown(Card.from_json(card))
 
 
 def test_a_variant_without_a_name_is_refused(card):
     card["guarantee"]["variant"] = "differential privacy by decree"
-    with pytest.raises(UsageError, match="by decree"):
+    with refuses(UsageError, "registry-variant-unknown"):
         registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
 
 
@@ -274,20 +275,20 @@ def test_a_charge_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": None, "slug": None}, "name, slug"),
-        ({"color": "red"}, "color"),
-        ({"region": " "}, "region"),
-        ({"region": 4}, "region"),
-        ({"authors": []}, "authors"),
-        ({"authors": "A. Author"}, "authors"),
-        ({"slug": "A b"}, "slug"),
-        ({"publication_date": "1 April"}, "publication_date"),
-        ({"publication_date": "20250401"}, "publication_date"),
+        ({"name": None, "slug": None}, "registry-fields-missing: name, slug"),
+        ({"color": "red"}, "registry-fields-unknown"),
+        ({"region": " "}, "registry-field-kind: region"),
+        ({"region": 4}, "registry-field-kind: region"),
+        ({"authors": []}, "registry-field-kind: authors"),
+        ({"authors": "A. Author"}, "registry-field-kind: authors"),
+        ({"slug": "A b"}, "registry-slug"),
+        ({"publication_date": "1 April"}, "registry-date"),
+        ({"publication_date": "20250401"}, "registry-date"),
     ],
 )
 def test_what_the_office_says_is_checked(change, words):
     given = {k: v for k, v in {**ABOUT, **change}.items() if v is not None}
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         ReleaseMetadata.of(given)
 
 
@@ -313,21 +314,23 @@ def test_the_command_line(tmp_path, card):
     assert record == registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
     assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(Card.from_json(card))
-    with pytest.raises(UsageError, match="needs --about"):
+    with refuses(UsageError, "registry-needs-about: --about"):
         run(out, "--format", "registry")
-    with pytest.raises(UsageError, match="html and registry only"):
+    with refuses(UsageError, "about-needs-html-or-registry"):
         run(out, "--about", about)
-    with pytest.raises(VerificationError, match="no release"):
+    with refuses(VerificationError, "folder-without-release"):
         run(tmp_path / "absent")
     with pytest.raises(OutputError):
         run(out, "--output", tmp_path / "absent" / "card.md")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refuses(InputError, "metadata-unreadable: cannot be read"):
         run(out, "--format", "registry", "--about", tmp_path / "absent")
     about.write_text("name =")
-    with pytest.raises(InputError, match="TOML"):
+    with refuses(InputError, "metadata-not-toml"):
         run(out, "--format", "registry", "--about", about)
     about.write_text(toml({"name": "x"}))
-    with pytest.raises(UsageError, match=r"about\.toml: Missing .*curator, curator_type, region"):
+    with refuses(
+        UsageError, r"registry-fields-missing: about\.toml: .*curator, curator_type, region"
+    ):
         run(out, "--format", "registry", "--about", about)
 
 

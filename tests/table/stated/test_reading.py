@@ -59,7 +59,7 @@ TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], StatedReading]] = {
     ),
     "columns that are the labels": (
         WIDE,
-        {"grid": MESHES, "code": "mesh", "value": ["P_F", "P_M"], "attribute": "sex"},
+        {"grid": MESHES, "code": "mesh", "value": ["P_F", "P_M"], "by": "sex"},
         StatedReading(
             **BY_CODE, counts=(StatedCounts("P_F", ("P_F",)), StatedCounts("P_M", ("P_M",)))
         ),
@@ -202,7 +202,7 @@ def test_an_array_states_its_name_its_coordinates_and_its_unit() -> None:
     array = xarray.DataArray(
         np.full((64, 64), 3), {"n": y, "e": x}, ("n", "e"), "residents", {"units": "people"}
     )
-    found = stated(geodp.CountTable.from_xarray(array, PLANE, x="e", y="n"))
+    found = stated(geodp.read(array, PLANE, x="e", y="n"))
     assert found == StatedReading(
         form="array",
         places={"x": "e", "y": "n"},
@@ -247,7 +247,7 @@ def test_a_written_card_is_verified_and_reports_say_how_the_input_was_read(
 ) -> None:
     (tmp_path / "secret_name.csv").write_text(ROWS)
     call = [str(tmp_path / "secret_name.csv"), "--grid", "jis:basic", "--primary", "5339"]
-    call += ["--code", "code", "--value", "n", "--axis", "sex=m,f", "--column", "sex=Sex"]
+    call += ["--code", "code", "--value", "n", "--labels", "sex=m,f", "--column", "sex=Sex"]
     call += ["--epsilon", "1", "--contribution", "1", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(publish, call)
     assert done.exit_code == 0, done.output

@@ -40,7 +40,7 @@ OF_GRID = {
         "domain_is_public",
         "pairs",
     ),
-    *("axis", "method"),
+    *("labels", "method"),
 }
 """Options that say something of the grid."""
 
@@ -183,24 +183,32 @@ def _require_sense(context: click.Context) -> None:
     given = {n for n in options if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
     for name in given & NEEDS.keys() - ({"spec"} if options["rate"] else set()):
         if NEEDS[name] not in given:
-            raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
+            raise UsageError(
+                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
+            )
     if (of_grid := given & OF_GRID) and options["spec"] is None:
-        raise UsageError(f"{names[min(of_grid)]} goes with --grid only.")
+        raise UsageError(f"{names[min(of_grid)]} goes with --grid only.", code="option-needs-grid")
     if options["ledger"] is not None and not {"dataset", "sample"} <= given:
-        raise UsageError("--ledger needs --dataset and --sample.")
+        raise UsageError("--ledger needs --dataset and --sample.", code="audit-ledger-incomplete")
     if options["hierarchy"]:
         from geodp.features.audit.recoding import CHOSEN
 
         if options["rate"] is not None:
             raise UsageError(CHOSEN)
         if options["threshold"] is None:
-            raise UsageError("--hierarchy goes with --threshold only.")
+            raise UsageError(
+                "--hierarchy goes with --threshold only.", code="hierarchy-needs-threshold"
+            )
         if options["column"]:
-            raise UsageError("--hierarchy names the columns; leave --column out.")
+            raise UsageError(
+                "--hierarchy names the columns; leave --column out.", code="hierarchy-or-column"
+            )
     if options["rate"] is None and options["table"] is None:
-        raise UsageError("Give a --rate, or a TABLE to look at.")
+        raise UsageError("Give a --rate, or a TABLE to look at.", code="rate-or-table")
     if options["counts"] and (options["rate"] is None or options["column"]):
-        raise UsageError("--counts goes with --rate, and not with --column.")
+        raise UsageError(
+            "--counts goes with --rate, and not with --column.", code="counts-need-rate"
+        )
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
@@ -217,15 +225,23 @@ def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None
     k, spent, chance = options["threshold"], options["epsilon"], options["delta"]
     if spent is None and chance is None:
         if options["spec"] is not None or options["ledger"] is not None:
-            raise UsageError("--grid and --ledger go with --epsilon or --delta only.")
+            raise UsageError(
+                "--grid and --ledger go with --epsilon or --delta only.", code="grid-needs-epsilon"
+            )
         if k is not None:
             document["curve"] = curve(k, rate).to_dict()
         elif not options["counts"]:
-            raise UsageError("Give --threshold, or both --epsilon and --delta to find it.")
+            raise UsageError(
+                "Give --threshold, or both --epsilon and --delta to find it.",
+                code="threshold-or-epsilon",
+            )
         return None
     if k is None:
         if spent is None or chance is None:
-            raise UsageError("Give --threshold, or both --epsilon and --delta to find it.")
+            raise UsageError(
+                "Give --threshold, or both --epsilon and --delta to find it.",
+                code="threshold-or-epsilon",
+            )
         sampled_threshold(1, rate, spent, bound=bound, **given)  # what is outside the model
         k = smallest_k(rate, spent, chance, bound)
         document["smallest_k"] = {"k": k, "epsilon": spent, "delta": chance}
@@ -293,7 +309,7 @@ def _look(options: dict[str, Any]) -> dict[str, Any]:
             found = realized(people, drawn, options["rate"], options["threshold"] or 1)
         except CodeError as error:
             rule = f"Record {error.position + 1}, without the header: {error.rule}"
-            raise InputError(rule, file=str(options["table"])) from None
+            raise InputError(rule, file=str(options["table"]), code=error.code) from None
         value = found.value if found.value < float("inf") else None
         return {"realized": value, "record": found.where + 1, "infinite": found.infinite}
     count = [] if options["count"] is None else [options["count"]]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
+from geodp.cli.running import tell_steps
 from geodp.io.folder.stopping import complete_with_commit
 
 
@@ -27,7 +29,9 @@ def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
     complete_with_commit()
     from geodp.features.cluster.api import join as join_parts
 
-    written = join_parts(parts, output, overwrite=overwrite)
+    with tell_steps():
+        progress.begin("Verifying", public=True)
+        written = join_parts(parts, output, overwrite=overwrite)
     if as_json:
         document = {"output": str(output), **written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))

@@ -27,7 +27,7 @@ COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are told beside the one that is asked for."""
 FORMS = (".png", ".pdf", ".svg")
 RATED = ("alternative", "correction")
-TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
+TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
 
 
@@ -90,8 +90,8 @@ def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
 
     \b
-    geodp compare release-2020 release-2025 --regions cities.geojson
-    geodp compare release-2025 --area 5339 --area 5340
+    geodp compare release-2020 release-2025 --polygons cities.geojson --conservative
+    geodp compare release-2025 --area 5339 --area 5340 --conservative
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2 --plot power.svg
     geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
@@ -139,35 +139,52 @@ def _require_fitting(context: click.Context) -> None:
             "maximum",
             "epsilon",
         }:
-            raise UsageError("--bits goes with --maximum, --epsilon, --alternative and --alpha.")
+            raise UsageError(
+                "--bits goes with --maximum, --epsilon, --alternative and --alpha.",
+                code="option-needs-bits",
+            )
         if len(options["bits"]) != 2 or options["maximum"] is None:
-            raise UsageError("--bits is given for each of two groups, with --maximum.")
+            raise UsageError(
+                "--bits is given for each of two groups, with --maximum.", code="bits-of-two-groups"
+            )
         return
     if options["plan"]:
         if options["releases"] or given & {*TESTED}:
-            raise UsageError("--plan looks at no release; leave out releases and regions.")
+            raise UsageError(
+                "--plan looks at no release; leave out releases and regions.",
+                code="plan-has-no-release",
+            )
         if options["maximum"] is None or options["difference"] is None:
-            raise UsageError("--plan needs --maximum and --difference.")
+            raise UsageError("--plan needs --maximum and --difference.", code="plan-incomplete")
         if options["devices"] is not None and "power" in given:
-            raise UsageError("Give --power or --devices, not both.")
+            raise UsageError("Give --power or --devices, not both.", code="power-or-devices")
         return
     for name in (*PLANNED, "plot", "overwrite"):
         if name in given:
-            raise UsageError(f"{names[name]} goes with --plan or --bits only.")
+            raise UsageError(
+                f"{names[name]} goes with --plan or --bits only.", code="option-needs-plan-or-bits"
+            )
     count = len(options["releases"])
     if count not in (1, 2):
-        raise UsageError("Name one release or two, or ask for --plan.")
-    has_regions = options["regions"] is not None or bool(options["area"])
+        raise UsageError("Name one release or two, or ask for --plan.", code="releases-one-or-two")
+    has_regions = options["polygons"] is not None or bool(options["area"])
     if options["ratio"] and (options["cells"] or given & {*RATED}):
-        raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
+        raise UsageError(
+            "--ratio is of regions, and estimates: leave out cells and tests.",
+            code="ratio-of-regions",
+        )
     if options["cells"] == has_regions:
         raise UsageError(
-            "Say what to compare: --area CODE, repeatable, or --regions FILE, with --conservative "
+            "Say what to compare: --area CODE, repeatable, or --polygons FILE, with --conservative "
             "where the releases have no negative counts; or --cells of two releases that have "
-            "them. geodp diff OLD NEW --cells estimates changes of cells of any two."
+            "them. geodp diff OLD NEW estimates changes of cells of any two.",
+            code="compare-what",
         )
     if options["cells"] and (count != 2 or options["conservative"]):
-        raise UsageError("--cells compares two releases, and --conservative is for regions.")
+        raise UsageError(
+            "--cells compares two releases, and --conservative is for regions.",
+            code="cells-of-two-releases",
+        )
     require_named(options)
 
 
@@ -254,7 +271,9 @@ def _bits(options: dict[str, Any]) -> dict[str, Any]:
 
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
-        raise UsageError("--bits is written ONES:ALL, how many are 1 and how many there are.")
+        raise UsageError(
+            "--bits is written ONES:ALL, how many are 1 and how many there are.", code="bits-form"
+        )
     first, second = ((int(ones), int(every)) for ones, every in groups)
     asked = {name: options[name] for name in ("alternative", "alpha")}
     said = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
@@ -287,9 +306,11 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
         return
     count = len(shapes[0])
     if count < 2:
-        raise UsageError("Give at least two regions of one release.")
+        raise UsageError("Give at least two regions of one release.", code="regions-fewer-than-two")
     if count * (count - 1) // 2 > MOST_PAIRS:
-        raise UsageError(f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.")
+        raise UsageError(
+            f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.", code="pairs-too-many"
+        )
     for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
         yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
 
@@ -304,7 +325,7 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
         try:
             found = compare_regions(first, second, **asked)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError(f"{name}: {error}", code=error.code) from None
         rows.append({"name": name, **found.to_dict()})
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
@@ -345,7 +366,7 @@ def _ratios(options: dict[str, Any]) -> dict[str, Any]:
         try:
             found = estimate_ratio(first, second, **asked)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError(f"{name}: {error}", code=error.code) from None
         rows.append({"name": name, **found.to_dict()})
     return {**asked, "ratios": rows}
 

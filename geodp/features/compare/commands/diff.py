@@ -13,10 +13,14 @@ import click
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, write_file
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
+
+MOST_ROWS = 40
+"""Cells that the screen shows."""
 
 FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 
@@ -27,7 +31,6 @@ FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 @POLYGONS
 @POLYGON_NAME
 @AREA
-@click.option("--cells", is_flag=True, help="Every cell that either release lists: the default.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--output", type=click.Path(path_type=Path), help="CSV file to write instead.")
 @click.option("--overwrite", is_flag=True, help="Replace the file of --output.")
@@ -37,16 +40,16 @@ def diff(**options: Any) -> None:
     \b
     geodp diff release-2025 release-2025-corrected
     geodp diff release-2025 release-2025-corrected --area 5339
-    geodp diff release-2020 release-2025 --cells --output changes.csv
+    geodp diff release-2020 release-2025 --output changes.csv
 
+    Cells that either release lists, on the screen those that changed most; or the regions of
+    --area and --polygons.
     Changes are new less old. Intervals are of each row by itself; geodp compare tests many rows
     together.
     """
-    has_regions = options["regions"] is not None or bool(options["area"])
-    if options["cells"] and has_regions:
-        raise UsageError("Give --cells, or --regions and --area, not both.")
+    has_regions = options["polygons"] is not None or bool(options["area"])
     if options["as_json"] and options["output"] is not None:
-        raise UsageError("Give --json or --output, not both.")
+        raise UsageError("Give --json or --output, not both.", code="json-or-output")
     require_named(options)
     require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
     from geodp.features.compare.changes import require_two
@@ -62,7 +65,14 @@ def diff(**options: Any) -> None:
         write_file(options["output"], text, public=True, overwrite=options["overwrite"])
         click.echo(str(options["output"]))
     else:
-        click.echo(_text(rows, old.card().display_below, new.card().display_below))
+        shown = rows if has_regions else _most_changed(rows)
+        click.echo(_text(shown, old.card().display_below, new.card().display_below))
+        if len(shown) < len(rows):
+            told = (
+                f"Of {len(rows):,} cells, the {len(shown)} that changed most; all: --output "
+                "FILE.csv"
+            )
+            click.echo(translate_message(told))
 
 
 COMMAND = diff
@@ -76,7 +86,7 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
         try:
             found = compare_regions((new, shape), (old, shape), conservative=True)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
         figures = (*counts, found.difference, found.standard_error, found.low, found.high)
         row = dict(zip(FIGURES, figures, strict=True))
@@ -95,6 +105,14 @@ def _cells(old: Release, new: Release) -> list[dict[str, Any]]:
         {"name": name, **dict(zip(FIGURES, figures, strict=True)), "basis": found.basis}
         for name, *figures in zip(names, *columns, strict=True)
     ]
+
+
+def _most_changed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the largest changes, in the order of all."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    least = sorted((abs(row["difference"]) for row in rows), reverse=True)[MOST_ROWS - 1]
+    return [row for row in rows if abs(row["difference"]) >= least][:MOST_ROWS]
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:

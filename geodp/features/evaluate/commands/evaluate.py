@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp import progress
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import grid_options, inputs, split_specs
@@ -24,9 +22,9 @@ from geodp.cli.output import (
     write_file,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
-from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import request_options, terms_of
-from geodp.errors import UsageError
+from geodp.cli.running import tell_steps
 
 if TYPE_CHECKING:
     from geodp.features.evaluate.result import Evaluation
@@ -72,13 +70,7 @@ WIDTH = 160
     show_default=True,
     help="Of the rectangles.",
 )
-@option(
-    "--polygons",
-    group="Domain",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
+@POLYGONS
 @POLYGON_NAME
 @option(
     "--processes",
@@ -128,8 +120,7 @@ def evaluate(**options: Any) -> None:
     without protection: it is for the operator alone, unless the inputs are public.
     """
     require_known(click.get_current_context())
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+    require_named(options)
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
@@ -150,8 +141,9 @@ def evaluate(**options: Any) -> None:
         from geodp.io.read.public.polygons import read_polygons
 
         polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
-    table = read(options, grid, key)
-    with _progress() as progress:
+    with tell_steps():
+        table = read(options, grid, key)
+        progress.begin("Evaluating", 1.0)
         found = run(
             table,
             methods=specs,
@@ -162,7 +154,7 @@ def evaluate(**options: Any) -> None:
             polygons=polygons,
             processes=options["processes"],
             public=options["public_input"],
-            progress=progress,
+            progress=_tell,
             **terms.arguments,
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
@@ -183,22 +175,9 @@ def evaluate(**options: Any) -> None:
 COMMAND = evaluate
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on stderr where a person looks on."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Evaluating", total=None)
-
-        def told(done: int, trials: int) -> None:
-            bar.update(task, completed=done, total=trials)
-
-        yield told
+def _tell(done: int, trials: int) -> None:
+    """Tell how many trials are done."""
+    progress.part(done / trials)
 
 
 def _show(found: Evaluation) -> None:

@@ -49,9 +49,15 @@ def explain(
     file of geodp audit.
     """
     if (release is None) != differencing:
-        raise UsageError("Name a RELEASE, or ask for --differencing, which looks at none.")
+        raise UsageError(
+            "Name a RELEASE, or ask for --differencing, which looks at none.",
+            code="explain-names-nothing",
+        )
     if epsilon is not None and not differencing:
-        raise UsageError("--epsilon goes with --differencing; a release states its own.")
+        raise UsageError(
+            "--epsilon goes with --differencing; a release states its own.",
+            code="epsilon-needs-differencing",
+        )
     if release is None:
         from geodp.features.explain.differencing import explain_differencing
 
@@ -89,5 +95,6 @@ def _explain_file(path: Path, language: str) -> Explanation:
             f"it is not readable as JSON ({error}); give the folder of a release or its zip "
             f"archive, its card {CARD}, or the JSON file of geodp audit.",
             file=str(path),
+            code="document-not-json",
         ) from None
     return explain_audit(document, language)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodp import progress
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -55,15 +57,19 @@ def report(
     from geodp.release.report.registry import registry_record
 
     if form == "registry" and about is None:
-        raise UsageError("--format registry needs --about FILE.toml.")
+        raise UsageError("--format registry needs --about FILE.toml.", code="registry-needs-about")
     if about is not None and form not in ("html", "registry"):
-        raise UsageError("--about is for --format html and registry only.")
+        raise UsageError(
+            "--about is for --format html and registry only.", code="about-needs-html-or-registry"
+        )
     if language is not None and form != "html":
-        raise UsageError("--language is for --format html only.")
+        raise UsageError("--language is for --format html only.", code="language-needs-html")
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        text = _page(release, language or "en", about)
+        with tell_steps():
+            progress.begin("Writing the page", public=True)
+            text = _page(release, language or "en", about)
     elif form == "md":
         text = markdown(card)
     else:

@@ -14,6 +14,7 @@ import click
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import area_text, number_text, require_drawn, require_free, write_file
+from geodp.cli.running import tell_steps
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def aggregate(
     from geodp.features.local.collect import aggregate as make
     from geodp.features.local.round import read_round
 
-    found = make(read_round(file), reports)
+    with tell_steps():
+        found = make(read_round(file), reports)
     found.write(output, overwrite=overwrite)
     if as_json:
         _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
@@ -165,8 +167,9 @@ def publish(
     from geodp.features.local.collect import publish as make
 
     found = Sums.read(sums)
-    release = make(found.round, found, spread=spread)
-    written = release.write(output, name=name, overwrite=overwrite)
+    with tell_steps():
+        release = make(found.round, found, spread=spread)
+        written = release.write(output, name=name, overwrite=overwrite)
     if as_json:
         _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
         return
@@ -221,7 +224,9 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
     require_drawn(options["plot"])
     pairs = [one.split(":") for one in menu.split(",")]
     if any(len(pair) != 2 for pair in pairs):
-        raise UsageError("--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.")
+        raise UsageError(
+            "--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.", code="menu-form"
+        )
     answers, shares = zip(*pairs, strict=True)
     given = (answers, None) if epsilons else (None, answers)
     found = make(shares, given[0], values, truths=given[1], allow_weak=allow_weak)
@@ -309,17 +314,25 @@ def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
             reader = csv.reader(file)
             rows = [(row[0].strip(), reader.line_num) for row in reader if row]
     except OSError as error:
-        raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
+        ) from None
     except (ValueError, csv.Error):
-        raise InputError("The file is no CSV file in UTF-8.", file=path.name) from None
+        raise InputError(
+            "The file is no CSV file in UTF-8.", file=path.name, code="csv-not-utf8"
+        ) from None
     if len(rows) < 2:
         raise InputError(
             "The file has no codes; give the name of the column, and a line for each device.",
             file=path.name,
+            code="codes-missing",
         )
     with suppress(InputError):
         parse_codes(grid.places[0], [rows[0][0]])
-        raise UsageError(f"{path.name}: the first line has a code; it must name the column.")
+        raise UsageError(
+            f"{path.name}: the first line has a code; it must name the column.",
+            code="header-is-code",
+        )
     codes, lines = zip(*rows[1:], strict=True)
     return list(codes), list(lines)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.io.folder.whole import require_absent, write_whole
 from geodp.io.opening import open_parquet, parse_json, require_regular
 from geodp.typing import ReportArray
@@ -85,6 +85,7 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
         raise InputError(
             f"Files of reports end in {' or '.join(ENDINGS)}, and those of sums in .sums.",
             file=path.name,
+            code="reports-ending",
         )
     try:
         yield from (_read_parquet if path.suffix == ".parquet" else _read_lines)(path, digest, kind)
@@ -93,24 +94,30 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
     except BROKEN as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise InputError(
-                f"The file cannot be read ({os.strerror(error.errno)}).", file=path.name
+                f"The file cannot be read ({os.strerror(error.errno)}).",
+                file=path.name,
+                code="report-unreadable",
             ) from None
         raise InputError(
             "This is no whole file of reports: it was cut off, changed or is something else; get "
             "it again.",
             file=path.name,
+            code="reports-damaged",
         ) from None
 
 
 def require_new(path: Path) -> None:
     """Raise UsageError where a file of reports exists or is called otherwise."""
     if path.suffix not in ENDINGS:
-        raise UsageError(f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.")
+        raise UsageError(
+            f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.",
+            code="reports-ending-named",
+        )
     require_absent(path, _there(path))
 
 
 def _there(path: Path) -> str:
-    return f"{path} exists; choose a new file."
+    return Rule("reports-file-exists", f"{path} exists; choose a new file.")
 
 
 def row_of(path: Path, position: int) -> int:
@@ -131,18 +138,23 @@ def _columns(kind: np.dtype[Any]) -> list[Any]:
 def _require_head(found: Any, digest: str, path: Path) -> None:
     """Refuse a file that is of another round, or of none."""
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise InputError("This is no file of reports.", file=path.name)
+        raise InputError("This is no file of reports.", file=path.name, code="reports-expected")
     if found.get("round") != digest:
         raise InputError(
             "These are reports of another round, or of one whose file was changed; aggregate them "
             "with the file of their own round.",
             file=path.name,
+            code="reports-of-other-round",
         )
 
 
 def _require_fields(same: bool, path: Path) -> None:
     if not same:
-        raise InputError("The reports have other fields than those of the round.", file=path.name)
+        raise InputError(
+            "The reports have other fields than those of the round.",
+            file=path.name,
+            code="report-fields-unlike-round",
+        )
 
 
 def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
@@ -162,6 +174,7 @@ def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repo
                     f"The report has no {name}; a report has all fields of its round.",
                     file=path.name,
                     row=row_of(path, position),
+                    code="report-field-missing",
                 )
             found[name] = column.to_numpy()
         yield found
@@ -198,6 +211,7 @@ def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Report
                     "something else, so get it again.",
                     file=path.name,
                     row=place,
+                    code="report-broken",
                 ) from None
             if len(rows) == AT_ONCE:
                 yield np.array(rows, kind)

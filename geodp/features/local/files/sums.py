@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.folder.whole import write_whole
 from geodp.io.opening import parse_json, require_regular
 
@@ -50,7 +50,7 @@ def write_sums(
     digest = hashlib.sha256(_encode_head(head))
     for piece in pieces:
         digest.update(piece.data)
-    refusal = f"{path} exists; replace it with --overwrite."
+    refusal = Rule("sums-file-exists", f"{path} exists; replace it with --overwrite.")
     with write_whole(path, refusal, overwrite=overwrite) as file:
         file.write(json.dumps({**head, "sha256": digest.hexdigest()}).encode() + b"\n")
         for piece in pieces:
@@ -75,6 +75,7 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "This is no whole file of sums: it was cut off, changed or is something else; aggregate "
         "the reports again.",
         file=path.name,
+        code="sums-damaged",
     )
     try:
         with path.open("rb") as file:
@@ -94,7 +95,9 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         digest.update(body)
         whole = at == len(body) and digest.hexdigest() == stated
     except OSError as error:
-        raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
+        ) from None
     except (ValueError, TypeError, KeyError):
         raise broken from None
     if not whole or any(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import pkgutil
-from collections.abc import Mapping
 from importlib import import_module
 from inspect import isabstract
 from typing import Any
@@ -18,7 +17,7 @@ from geodp.features.local.oracles.base import Oracle
 from geodp.features.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 
-__all__ = ["ORACLES", "Oracle", "State", "choose_oracle", "read_oracle"]
+__all__ = ["ORACLES", "Oracle", "State", "choose_oracle"]
 
 
 def _find() -> list[type[Oracle]]:
@@ -82,25 +81,3 @@ def choose_oracle(cells: int, epsilon: Any, *, allow_weak: bool = False) -> Orac
         return ORACLES["pgr"](**own)
     except UsageError:  # a domain that is too large for it
         return one_bit
-
-
-def read_oracle(settings: Mapping[str, Any]) -> Oracle:
-    """Return the oracle of settings that :attr:`Oracle.settings` gave.
-
-    Raises
-    ------
-    UsageError
-        An oracle or a version that is not here, or settings that it does not take.
-    """
-    given = {**settings}
-    name, version, scheme = (given.pop(one, None) for one in ("oracle", "version", "scheme"))
-    kind = ORACLES.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise UsageError(f"The oracle must be one of: {', '.join(ORACLES)}.")
-    try:
-        found = kind.of_settings(given)
-    except (KeyError, TypeError):
-        raise UsageError(f"These are no settings of {kind.name}.") from None
-    if (version, scheme) != (found.version, found.scheme):
-        raise UsageError(f"These settings are of another version of {kind.name}.")
-    return found

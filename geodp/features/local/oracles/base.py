@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,11 +78,6 @@ class Oracle(ABC):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "cells", whole(self.cells, "cells", 2, self.most_cells, self.name))
 
-    @classmethod
-    def of_settings(cls, given: Mapping[str, Any]) -> Self:
-        """Return the oracle of fields as :attr:`settings` has them."""
-        return cls(**given)
-
     @property
     @abstractmethod
     def report_type(self) -> np.dtype[Any]:
@@ -137,10 +131,7 @@ class Oracle(ABC):
 
     @property
     def settings(self) -> dict[str, Plain]:
-        """All that decides what a report means, as plain values for a public file.
-
-        :func:`geodp.features.local.oracles.read_oracle` makes the same oracle of them.
-        """
+        """All that decides what a report means, as plain values for a public file."""
         plain: dict[str, Plain] = {
             "oracle": self.name,
             "version": self.version,
@@ -190,7 +181,8 @@ class Oracle(ABC):
         given = np.asarray(reports)
         if given.dtype != self.report_type or given.ndim != 1:
             raise UsageError(
-                f"These are no reports of {self.name} with these settings: their fields differ."
+                f"These are no reports of {self.name} with these settings: their fields differ.",
+                code="oracle-report-fields",
             )
         return self.collect(given)
 
@@ -219,7 +211,8 @@ class Oracle(ABC):
         if self.cells > self.most_listed:
             raise UsageError(
                 f"{self.name} estimates at most {self.most_listed:,} cells all together; name the "
-                "values that are asked for."
+                "values that are asked for.",
+                code="oracle-lists-too-many",
             )
         return self.count(state, None)
 
@@ -227,11 +220,12 @@ class Oracle(ABC):
         """Return values as uint64[n]; UsageError where one is not in the domain."""
         given = np.asarray(values)
         if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-            raise UsageError("Values are a list of whole numbers.")
+            raise UsageError("Values are a list of whole numbers.", code="values-not-whole")
         if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.cells:
             raise UsageError(
                 f"A value is outside of the domain, which is 0 to {self.cells - 1}; it is refused, "
-                "for a value that is moved into the domain would tell."
+                "for a value that is moved into the domain would tell.",
+                code="value-outside-domain",
             )
         return np.ascontiguousarray(given, np.uint64)
 
@@ -240,11 +234,15 @@ def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
     """Return the epsilon of a report exactly; UsageError outside of its range."""
     epsilon = rational(given)
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise UsageError(f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.")
+        raise UsageError(
+            f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.",
+            code="report-epsilon-range",
+        )
     if epsilon > WEAK_EPSILON and not allow_weak:
         raise UsageError(
             f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a smaller "
-            "one, or allow weak protection with allow_weak (--allow-weak)."
+            "one, or allow weak protection with allow_weak (--allow-weak).",
+            code="epsilon-weak",
         )
     return epsilon
 
@@ -252,9 +250,11 @@ def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
 def whole(value: object, name: str, least: int, most: int, of: str) -> int:
     """Return a whole number of a setting; UsageError outside of its range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise UsageError(f"{name} must be a whole number.")
+        raise UsageError(f"{name} must be a whole number.", code="setting-not-whole")
     if not least <= value <= most:
-        raise UsageError(f"{name} of {of} must lie between {least} and {most}.")
+        raise UsageError(
+            f"{name} of {of} must lie between {least} and {most}.", code="setting-out-of-range"
+        )
     return int(value)
 
 
@@ -271,6 +271,7 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
             int(fits.argmin()),
             f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another "
             "round or damaged, and nothing was added up.",
+            code="report-field-out-of-range",
         )
 
 

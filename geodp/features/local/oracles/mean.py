@@ -66,12 +66,16 @@ def report_bits(
     most = whole(maximum, "maximum", 1, MOST_CELLS, "a value")
     given = np.asarray(values)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise UsageError("Values are a list of whole numbers; take a smaller unit for others.")
+        raise UsageError(
+            "Values are a list of whole numbers; take a smaller unit for others.",
+            code="values-need-smaller-unit",
+        )
     outside = (given < 0) | (given > most)
     if outside.any():
         raise CodeError(
             int(outside.argmax()),
             f"A value is not from 0 to {most}; it is refused, for one that is moved would tell.",
+            code="value-above-most",
         )
     value, bit = np.ascontiguousarray(given, np.uint64), np.empty(given.size, np.uint8)
     source = Coins() if coins is None else coins

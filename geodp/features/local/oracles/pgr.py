@@ -77,12 +77,13 @@ class Pgr(Oracle):
             prime = _choose_prime(self.cells, float(self.epsilon))
         prime = whole(prime, "prime", 2, MOST_PRIME, self.name)
         if prime not in _primes():
-            raise UsageError("prime of pgr must be a prime number.")
+            raise UsageError("prime of pgr must be a prime number.", code="pgr-prime")
         object.__setattr__(self, "prime", prime)
         if self.points > MOST_CELLS:
             raise UsageError(
                 f"pgr takes at most {MOST_CELLS:,} points, and this domain needs more; choose "
-                "hadamard or olh."
+                "hadamard or olh.",
+                code="pgr-points-too-many",
             )
 
     @property
@@ -147,7 +148,8 @@ class Pgr(Oracle):
         if value is None and self.points > MOST_LISTED:
             raise UsageError(
                 f"pgr estimates all cells together for at most {MOST_LISTED:,} points; name the "
-                "values that are asked for."
+                "values that are asked for.",
+                code="pgr-lists-too-many",
             )
         if value is None or (
             self.points <= MOST_LISTED and value.size * state.total.size * t > together

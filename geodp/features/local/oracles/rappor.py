@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,7 +90,9 @@ class Rappor(Oracle):
     def __post_init__(self) -> None:
         self._check_filter()
         if [one is None for one in (self.f, self.p, self.q)] != [bool(self.epsilon)] * 3:
-            raise UsageError("Give rappor either epsilon, or f, p and q.")
+            raise UsageError(
+                "Give rappor either epsilon, or f, p and q.", code="rappor-epsilon-or-bits"
+            )
         if self.epsilon:
             super().__post_init__()
             chosen = _choose_chances(self.epsilon, self.hashes, self.one_time)
@@ -105,7 +106,8 @@ class Rappor(Oracle):
         if not self.f and not self.one_time:
             raise UsageError(
                 "With f = 0 many reports of a device tell its value; choose an f above 0, or state "
-                "that a device reports once (one_time)."
+                "that a device reports once (one_time).",
+                code="rappor-f-zero",
             )
 
     def _check_filter(self) -> None:
@@ -116,19 +118,15 @@ class Rappor(Oracle):
         if self.bits is None:
             whole(self.cells, "cells", 2, FEW, "rappor without a Bloom filter")
             if (self.hashes, self.cohorts) != (1, 1):
-                raise UsageError("Several hashes or cohorts of rappor need bits of a Bloom filter.")
+                raise UsageError(
+                    "Several hashes or cohorts of rappor need bits of a Bloom filter.",
+                    code="rappor-needs-bloom",
+                )
         elif whole(self.bits, "bits", self.hashes + 1, FEW, self.name) * self.cohorts > MOST_SUMS:
-            raise UsageError(f"rappor has at most {MOST_SUMS:,} bits in all cohorts together.")
-
-    @classmethod
-    def of_settings(cls, given: Mapping[str, Any]) -> Self:
-        """Return the oracle of f, p and q; epsilon follows from them, or was rounded to them."""
-        found = cls(**{**given, "epsilon": Fraction(0)})
-        stated = rational(given["epsilon"])
-        if stated < found.epsilon:
-            raise UsageError("f, p and q of rappor have a larger epsilon than is stated.")
-        object.__setattr__(found, "epsilon", stated)
-        return found
+            raise UsageError(
+                f"rappor has at most {MOST_SUMS:,} bits in all cohorts together.",
+                code="rappor-bits-too-many",
+            )
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
@@ -211,7 +209,10 @@ class Rappor(Oracle):
         """
         f = self._fpq[0]
         if not f:
-            raise UsageError("With f = 0 there is nothing to keep: a device reports once.")
+            raise UsageError(
+                "With f = 0 there is nothing to keep: a device reports once.",
+                code="rappor-nothing-kept",
+            )
         source = Coins() if coins is None else coins
         turned = self.declare()[-1]
         return draw_bits(self, self.check_values(values), self.shape, (turned, turned), source)
@@ -291,7 +292,9 @@ def _check_chances(*given: Any) -> tuple[Fraction, Fraction, Fraction]:
         for name, value in zip("fpq", given, strict=True)
     )
     if not (0 <= f < 1 and 0 < p < q < 1):
-        raise UsageError("f, p and q of rappor must have 0 <= f < 1 and 0 < p < q < 1.")
+        raise UsageError(
+            "f, p and q of rappor must have 0 <= f < 1 and 0 < p < q < 1.", code="rappor-bits-range"
+        )
     return f, p, q
 
 

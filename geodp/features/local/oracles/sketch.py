@@ -70,7 +70,10 @@ class Sketch(Oracle):
             given = whole(getattr(self, name), name, least, most, self.name)
             object.__setattr__(self, name, given)
         if self.k * self.m > MOST_SUMS:
-            raise UsageError(f"A sketch has at most {MOST_SUMS:,} sums; choose a smaller k or m.")
+            raise UsageError(
+                f"A sketch has at most {MOST_SUMS:,} sums; choose a smaller k or m.",
+                code="sketch-too-large",
+            )
 
     def check_values(self, values: ArrayLike) -> NDArray[np.uint64]:
         """Return values as uint64[n]; of ``2**62`` cells a value may be a text.
@@ -86,9 +89,14 @@ class Sketch(Oracle):
             return super().check_values(values)
         given = np.asarray(values, np.object_)  # whole, with a NUL at the end too
         if given.ndim != 1 or not all(isinstance(one, str) for one in given):
-            raise UsageError("Values are a list of whole numbers, or of texts.")
+            raise UsageError(
+                "Values are a list of whole numbers, or of texts.", code="values-not-whole-or-texts"
+            )
         if self.cells != MOST_CELLS:
-            raise UsageError(f"Texts are values of {self.name} with cells=2**62; give that.")
+            raise UsageError(
+                f"Texts are values of {self.name} with cells=2**62; give that.",
+                code="texts-need-all-cells",
+            )
         digests = (hashlib.sha256(text.encode()).digest()[:8] for text in given)
         return np.array([int.from_bytes(one, "big") >> 2 for one in digests], np.uint64)
 
@@ -201,7 +209,7 @@ class Hcms(Sketch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.m & (self.m - 1):
-            raise UsageError("m of hcms must be a power of two.")
+            raise UsageError("m of hcms must be a power of two.", code="hcms-power-of-two")
 
     @property
     def report_type(self) -> np.dtype[Any]:

@@ -94,7 +94,10 @@ class State:
         UsageError
             The state of another oracle, or none at all.
         """
-        wrong = UsageError("This is not the whole state of an oracle; aggregate the reports again.")
+        wrong = UsageError(
+            "This is not the whole state of an oracle; aggregate the reports again.",
+            code="state-incomplete",
+        )
         try:
             key, total = arrays["key"], arrays["total"]
             reports = int(arrays["reports"][0])
@@ -134,7 +137,10 @@ class State:
         if (reports := self.reports + other.reports) > MOST_REPORTS:
             raise too_many()
         if _largest(self.total) + _largest(other.total) >= 1 << 63:  # of forged sums
-            raise UsageError("These sums are too large to be added up: they are of no reports.")
+            raise UsageError(
+                "These sums are too large to be added up: they are of no reports.",
+                code="sums-too-large",
+            )
         if self.size <= DENSE:
             key, total = self.key, self.total + other.total
         else:
@@ -188,13 +194,17 @@ def of_another() -> UsageError:
     """Return the error of a state and an oracle that do not belong together."""
     return UsageError(
         "These are the reports of another oracle or of other settings; each state goes with the "
-        "oracle that it was made by."
+        "oracle that it was made by.",
+        code="state-of-other-oracle",
     )
 
 
 def too_many() -> UsageError:
     """Return the error of more reports than a state can count."""
-    return UsageError("Sums take at most 2**62 reports, and these say that they are of more.")
+    return UsageError(
+        "Sums take at most 2**62 reports, and these say that they are of more.",
+        code="reports-too-many",
+    )
 
 
 def _largest(total: NDArray[np.int64]) -> int:

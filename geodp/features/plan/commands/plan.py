@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp import progress
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import require_drawn, require_free, write_file
-from geodp.cli.regions import POLYGON_NAME
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
+from geodp.cli.running import tell_steps
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
 
@@ -34,6 +37,12 @@ FIELDS = (
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
+DRAWN = (
+    "Note: municipalities and polygons are made up here; to choose by your own, and to see the "
+    "error of each, give their file: --for polygons:FILE.geojson."
+)
+
+
 @click.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
 @request_options(*FIELDS)
@@ -46,11 +55,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     multiple=True,
     help="West south east north: the error of the sum over these cells; repeatable.",
 )
-@click.option(
-    "--polygons",
-    type=click.Path(path_type=Path),
-    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
+@POLYGONS
 @POLYGON_NAME
 @click.option(
     "--smallest",
@@ -78,9 +83,10 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @click.option(
     "--for",
     "purpose",
-    help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
-    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, islands "
-    "(what lone settlements lose), file:POLYGONS.geojson; and `relative`.",
+    help="The same for families of regions, with commas between: your own (polygons:FILE.geojson), "
+    "made up (municipalities, polygons, polygons:10km2, polygons:64 of so many cells, rectangles), "
+    "cells, squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT where they "
+    "differ; and `relative`.",
 )
 @click.option(
     "--prior",
@@ -121,6 +127,36 @@ def plan(**options: Any) -> None:
     --output wrote with --plan.
     """
     wish = _check_objective(click.get_current_context())
+    with tell_steps():
+        progress.begin("Planning", public=True)
+        main, found, every, sharing = _plan(options, wish)
+    document = _document(every, found, options["smallest"])
+    if sharing is not None:
+        document["series"] = list(sharing.sentences)
+    if options["output"] is not None:
+        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.features.plan.figure import plot_plans
+
+        picture = io.BytesIO()
+        plot_plans(every, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+    for words in main.warnings:
+        click.echo(translate_message(f"Warning: {words}"), err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show(every, found, options["smallest"])
+        click.echo("\n".join(document.get("series", ())))
+
+
+COMMAND = plan
+
+
+def _plan(
+    options: dict[str, Any], wish: str | None
+) -> tuple[Plan, Dominance | None, Comparison, Sharing | None]:
+    """Plan what is asked for, beside other methods; also how a series shares its budget."""
     from geodp.features.plan.api import Comparison, compare, dominate, optimise
     from geodp.features.plan.plan import plan as planned
 
@@ -152,27 +188,7 @@ def plan(**options: Any) -> None:
             grid, sharing.method if sharing else choose_with_marginals(options, grid), **given
         )
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
-    document = _document(every, found, options["smallest"])
-    if sharing is not None:
-        document["series"] = list(sharing.sentences)
-    if options["output"] is not None:
-        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
-    if options["plot"] is not None:
-        from geodp.features.plan.figure import plot_plans
-
-        picture = io.BytesIO()
-        plot_plans(every, picture, options["plot"].suffix[1:].lower())
-        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
-    for words in main.warnings:
-        click.echo(f"Warning: {words}", err=True)
-    if options["as_json"]:
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-    else:
-        show(every, found, options["smallest"])
-        click.echo("\n".join(document.get("series", ())))
-
-
-COMMAND = plan
+    return main, found, every, sharing
 
 
 def _check_objective(context: click.Context) -> str | None:
@@ -185,23 +201,33 @@ def _check_objective(context: click.Context) -> str | None:
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         if name in own and name not in options_of_grid(grid):
-            raise UsageError(f"{names[name]} is not for {grid}: grids.")
+            raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
         if name in NEEDS and options.get(NEEDS[name]) is None:
-            raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError("--polygon-name goes with --polygons only.")
+            raise UsageError(
+                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
+            )
+    require_named(options)
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
-        raise UsageError("Give one of --weight, --target, --dominate and --for.")
+        raise UsageError(
+            "Give one of --weight, --target, --dominate and --for.", code="wishes-several"
+        )
     for name in ("method", "marginals"):
         if wishes and options[name] is not None:
-            raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.")
+            raise UsageError(
+                f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.",
+                code="option-not-for-wish",
+            )
     if options["chain"] and not wishes:
-        raise UsageError("--chain goes with --weight, --target, --dominate or --for.")
+        raise UsageError(
+            "--chain goes with --weight, --target, --dominate or --for.", code="chain-needs-wish"
+        )
     if wishes not in (["purpose"], ["dominate"]):
         for name in ("prior", "releases"):
             if options[name] is not None:
-                raise UsageError(f"--{name} goes with --for or --dominate.")
+                raise UsageError(
+                    f"--{name} goes with --for or --dominate.", code="option-needs-for-or-dominate"
+                )
     for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
@@ -215,10 +241,13 @@ def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
     asked = Objectives.parse(options["purpose"])
     shapes = {}
     for one in asked.families:
-        if one.family == "file":
+        if one.file:
             from geodp.io.read.public.polygons import read_polygons
 
-            shapes[one.size] = read_polygons(one.size, grid)
+            shapes[one.file] = read_polygons(one.file, grid)
+            given["regions"] |= shapes[one.file]
+    if any(one.is_drawn for one in asked.families):
+        click.echo(translate_message(DRAWN), err=True)
     return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
 
 
@@ -255,7 +284,9 @@ def _wishes(given: Sequence[str], option: str) -> dict[int | str, float]:
         except ValueError:
             name = ""
         if not name or key in found:
-            raise UsageError(f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.")
+            raise UsageError(
+                f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.", code="wish-form"
+            )
         found[key] = number
     return found
 
@@ -283,13 +314,15 @@ def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
     """Return how the budget of a series is shared, if one is planned."""
     if options["snapshots"] is None:
         if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.")
+            raise UsageError(
+                "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
+            )
         return None
     from geodp.features.series.sharing import share_budget
     from geodp.mechanisms import mechanism
 
     if options["marginals"] is not None:
-        raise UsageError("A series has no --marginals.")
+        raise UsageError("A series has no --marginals.", code="series-has-no-marginals")
     method = mechanism(options["method"] or "pyramid")
     shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
     return share_budget(grid, method, terms_of(options), **shared)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import open_ledger, read_request, request_options
-from geodp.cli.running import describe_call, tell_if_kept
+from geodp.cli.running import describe_call, tell_if_kept, tell_steps
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
@@ -143,7 +142,7 @@ def _run(options: dict[str, Any], question: Question) -> None:
     require_known(click.get_current_context())
     complete_with_commit()
     call = {"question": repr(question), **describe_call(options)}
-    with progress.show(sys.stderr), tell_if_kept(options["output"]):
+    with tell_steps(), tell_if_kept(options["output"]):
         choose = _resume if options["resume"] else _choose
         card, written = choose(options, question, call)
     click.echo(_say(options, card, written))
@@ -158,7 +157,6 @@ def _resume(
     from geodp.io.folder.kept import read_kept, unreadable
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
-    from geodp.table.plain import read_plain
 
     place = {"overwrite": options["overwrite"], "resume": True}
     ledger = open_ledger(options)
@@ -169,7 +167,7 @@ def _resume(
         except VerificationError:
             raise unreadable(staged.folder) from None
         charge = find_charge(ledger, kept.dataset, kept.fingerprint)
-        card = card.with_budget(read_plain(StatedCharge, charge.describe(), "budget"))
+        card = card.with_budget(StatedCharge.of(charge))
         return card, staged.write(card, dict(kept.run))
 
 
@@ -183,7 +181,9 @@ def _choose(
 
     output, overwrite = options["output"], options["overwrite"]
     if options["epsilon"] is None:
-        raise UsageError("--epsilon is needed here.")
+        raise UsageError(
+            "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
+        )
     grid = grid_of(options)
     question.candidates(grid)
     request = read_request(options, grid)

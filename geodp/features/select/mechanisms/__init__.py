@@ -29,5 +29,7 @@ def find_selector(chosen: str | Selector) -> Selector:
     if isinstance(chosen, Selector):
         return chosen
     if chosen not in SELECTORS:
-        raise UsageError(f"A selection's mechanism is one of: {', '.join(SELECTORS)}.")
+        raise UsageError(
+            f"A selection's mechanism is one of: {', '.join(SELECTORS)}.", code="selector-unknown"
+        )
     return SELECTORS[chosen]

@@ -142,7 +142,9 @@ class Selector(ABC):
         """
         candidates = _candidates(utilities, epsilon, sensitivity, monotone)
         if not isinstance(key, NoiseKey | None):
-            raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
+            raise UsageError(
+                "key must be a NoiseKey; NoiseKey(bytes) makes one for tests.", code="key-expected"
+            )
         rate = candidates.rate * candidates.unit
         draws = Draws.of(self.declare(rate, Stream.SELECT))
         fresh = NoiseKey.generate() if key is None else key
@@ -167,7 +169,10 @@ class Selector(ABC):
         Parameters are those of a call; UsageError also for more than 256 utilities.
         """
         if len(utilities) > MOST_LISTED:
-            raise UsageError(f"Probabilities are worked out of at most {MOST_LISTED} utilities.")
+            raise UsageError(
+                f"Probabilities are worked out of at most {MOST_LISTED} utilities.",
+                code="utilities-too-many",
+            )
         candidates = _candidates(utilities, epsilon, sensitivity, monotone)
         far = [min(float(candidates.rate * int(d)), 1e3) for d in candidates.deficit]
         return tuple(self.weigh(np.exp(-np.array(far))).tolist())
@@ -179,9 +184,11 @@ def _candidates(
     """Return the candidates of a call, read exactly."""
     read = [read_exact(value, "A utility") for value in utilities]
     if not read:
-        raise UsageError("There is no candidate; give one utility for each.")
+        raise UsageError(
+            "There is no candidate; give one utility for each.", code="candidates-missing"
+        )
     if not isinstance(monotone, bool):
-        raise UsageError("monotone is True or False.")
+        raise UsageError("monotone is True or False.", code="monotone-not-bool")
     rate = rate_of(rational(epsilon), rational(sensitivity, "sensitivity"), monotone)
     return Candidates.of(read, rate)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,7 @@ from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, tell_if_kept
+from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps
 from geodp.cli.stated import read_stated
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
@@ -56,13 +55,17 @@ def part_inputs(
     for text in given:
         time, equals, path = text.partition("=")
         if not equals or not path:
-            raise UsageError("Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.")
+            raise UsageError(
+                "Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.",
+                code="snapshot-form",
+            )
         refuse_url(path)
         if time in parted:
             raise UsageError(
                 f"The time {printable(time[:40])} is given twice; a series has every time once. If "
                 "several files make one snapshot, give their folder or a pattern: "
-                "2024-05='may/*.csv'."
+                "2024-05='may/*.csv'.",
+                code="snapshot-twice-given",
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
         parted[time] = tuple(map(Path, files))
@@ -141,7 +144,7 @@ def publish_series(**options: Any) -> None:
     the data is printed.
     """
     with pad_time(options["pad_time"]):
-        with progress.show(sys.stderr):
+        with tell_steps(lines=not options["pad_time"]):
             said = _publish(options)
         click.echo(said)
 
@@ -150,7 +153,7 @@ COMMAND = publish_series
 
 
 @dataclass(frozen=True)
-class _Start:
+class _SeriesStart:
     """Grid, times and request of a run, opened before anything is read."""
 
     grid: Grid
@@ -165,7 +168,7 @@ def _publish(options: dict[str, Any]) -> str:
     inferred = complete(context, options)
     require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.")
+        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
@@ -183,7 +186,7 @@ def _publish(options: dict[str, Any]) -> str:
     return _write(options, start, prepared, inferred=inferred)
 
 
-def _start(options: dict[str, Any]) -> _Start:
+def _start(options: dict[str, Any]) -> _SeriesStart:
     """Open and check what a run goes by: whatever can be refused without the data is."""
     from geodp.features.series.periods import Periods
     from geodp.features.series.publish import SeriesOptions
@@ -205,7 +208,7 @@ def _start(options: dict[str, Any]) -> _Start:
         smooth=options["smooth"],
         cycles=options["cycle"],
     )
-    return _Start(grid, periods, request, asked)
+    return _SeriesStart(grid, periods, request, asked)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +216,7 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
     return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
-def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
+def _prepare(options: dict[str, Any], start: _SeriesStart) -> PreparedSeries:
     """Read every snapshot, and settle all that can be before the charge."""
     from geodp.features.series.publish import prepare_series
 
@@ -225,7 +228,7 @@ def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
 
 
 def _write(
-    options: dict[str, Any], start: _Start, prepared: PreparedSeries | None, *, inferred: bool
+    options: dict[str, Any], start: _SeriesStart, prepared: PreparedSeries | None, *, inferred: bool
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.series.files import stage_series
@@ -270,7 +273,7 @@ def _release(
 
 
 def _resume(
-    place: StagedSeries, start: _Start, options: dict[str, Any]
+    place: StagedSeries, start: _SeriesStart, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.features.series.publish import restore_series

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
 from geodp.cli.options import StrictCommand
+from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def statistics(**options: Any) -> None:
     classes = _classes(options["classes"])
     release = open_release(options["release"])
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
-    with progress.show(sys.stderr):
+    with tell_steps():
         found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
     limit = release.card().display_below
     if options["as_json"]:
@@ -72,7 +71,10 @@ def _classes(text: str) -> tuple[int, ...]:
     """Read least people of size classes."""
     parts = text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
-        raise UsageError("--classes is written as whole numbers with commas between: 1,20,100.")
+        raise UsageError(
+            "--classes is written as whole numbers with commas between: 1,20,100.",
+            code="classes-form",
+        )
     return tuple(int(part) for part in parts)
 
 

@@ -15,15 +15,15 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from geodp.errors import InputError, UsageError, printable
-from geodp.grid.axes import JOINT, Attribute
+from geodp.errors import InputError, Rule, UsageError, printable
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.labels import read_lists
-from geodp.io.read.layout.named import STAR, Named, has_pattern
+from geodp.io.read.layout.named import STAR, Named, has_pattern, stand_side_by_side
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
-from geodp.io.read.rows.columns import WELL_KNOWN, Table, find_column
+from geodp.io.read.rows.columns import WELL_KNOWN, InputTable, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
@@ -59,13 +59,13 @@ class Resolved:
     def extend(self, grid: Grid) -> Grid:
         """Return the public grid with these attributes; UsageError where something is asked."""
         if self.asks:
-            raise UsageError(f"{self.asks[0][0].upper()}{self.asks[0][1:]}.")
+            raise UsageError(f"{self.asks[0][0].upper()}{self.asks[0][1:]}.", code="question-open")
         for one in self.axes:
             grid = grid.with_attribute(one.name, one.labels)
         return grid
 
 
-def resolve(table: Table, named: Named) -> Resolved:
+def resolve(table: InputTable, named: Named) -> Resolved:
     """Return the attributes of a table by its header.
 
     Raises
@@ -80,14 +80,17 @@ def resolve(table: Table, named: Named) -> Resolved:
     if not all(names) or len({*names}) < len(names) or any({*",=*"} & {*one} for one in names):
         raise UsageError(
             "Attributes are given by their names, each of them once, with commas between (--by "
-            "sex,age, by=['sex', 'age'])."
+            "sex,age, by=['sex', 'age']).",
+            code="attribute-names-form",
         )
-    known = {*names, *(named.attribute or "").split(JOINT)}
-    if unnamed := next((name for name in named.labels if name and name not in known), None):
+    if unnamed := next((name for name in named.labels if name and name not in names), None):
         raise UsageError(
             f"There are labels for {printable(unnamed)}, which is not among the attributes that "
-            "are named (--labels NAME=FILE, --by; labels=, by=)."
+            "are named (--labels NAME=FILE, --by; labels=, by=).",
+            code="labels-of-unnamed",
         )
+    if stand_side_by_side(named.values):
+        return Resolved(_label_all(named, names))
     headers = _headers(table)
     if has_pattern(named.values) and (met := _meet(table, named, headers)):
         return _Wide(table, named, names, met).resolve()
@@ -102,19 +105,33 @@ def resolve(table: Table, named: Named) -> Resolved:
         if other := _differs(axes, _stated_labels(named, names)):
             raise UsageError(
                 f"In the layout of the file the labels of {printable(other.name)} are "
-                f"{list_names(other.labels)}; leave other labels out (--axis, --labels; labels=), "
-                "or name the columns (--value LABEL=COLUMN, value={label: column})."
+                f"{list_names(other.labels)}; leave other labels out (--labels, labels=), "
+                "or name the columns (--value LABEL=COLUMN, value={label: column}).",
+                code="layout-has-labels",
             )
         return _of_pairs(named, axes, pairs, "layout")
     return _resolve_long(table, named, names, preset, [*parts])
 
 
-def _headers(table: Table) -> list[str]:
+def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
+    """Return the attributes that named columns side by side make, by lists of all their labels."""
+    stated = _stated_labels(named, names)
+    if left := [name for name in names if name not in stated]:
+        raise UsageError(
+            f"Say the labels of {list_names(left)}, too (--labels '{printable(left[0])}=LABEL,"
+            "LABEL,...', labels=).",
+            code="labels-missing",
+        )
+    own = {one.name for one in named.attributes}
+    return tuple(Attribute(name, stated[name]) for name in names if name not in own)
+
+
+def _headers(table: InputTable) -> list[str]:
     """Return names of columns, and labels of a second header row."""
     return [*table.columns, *(label for label in getattr(table, "labels", ()) if label.strip())]
 
 
-def _fitting(table: Table, names: Sequence[str]) -> Preset | None:
+def _fitting(table: InputTable, names: Sequence[str]) -> Preset | None:
     """Return the preset of the package that fits; UsageError for several that know an attribute."""
     found = presets.find_fitting(Path(table.name), table.columns)
     knowing = [one for one in found if any({*part.names} & {*names} for part in one.attributes)]
@@ -123,13 +140,14 @@ def _fitting(table: Table, names: Sequence[str]) -> Preset | None:
         raise presets.SeveralLayoutsError(
             f"Several presets fit this file, and {shown} may know the columns of "
             f"{list_names(names)} otherwise; choose one (--preset), or name the columns (--value "
-            "LABEL=COLUMN, value={label: column})."
+            "LABEL=COLUMN, value={label: column}).",
+            code="presets-disagree",
         )
     return found[0] if len(found) == 1 else None
 
 
 def _resolve_long(
-    table: Table,
+    table: InputTable,
     named: Named,
     names: Sequence[str],
     preset: Preset | None,
@@ -145,7 +163,8 @@ def _resolve_long(
         if column in columns.values():
             raise UsageError(
                 f"The column {printable(column)} would be two attributes; say which is which "
-                "(--column NAME=COLUMN, columns=)."
+                "(--column NAME=COLUMN, columns=).",
+                code="column-of-two-attributes",
             )
         columns[name] = column
         facts.append(Fact(f"column of attribute {name}", column, known_by))
@@ -167,7 +186,7 @@ def _resolve_long(
 
 
 def _find_column(
-    table: Table, named: Named, name: str, preset: Preset | None, parts: Sequence[str]
+    table: InputTable, named: Named, name: str, preset: Preset | None, parts: Sequence[str]
 ) -> tuple[str, KnownBy]:
     """Return the one column of an attribute, and who says so."""
     if name in named.columns:
@@ -185,20 +204,23 @@ def _find_column(
     if len(found) > 1:
         raise UsageError(
             f"Several columns may be {printable(name)}: {list_names(found)}; say which one is "
-            f"({_column_option(name, found[0].strip())})."
+            f"({_column_option(name, found[0].strip())}).",
+            code="columns-of-one-attribute",
         )
     if found:
         return found[0].strip(), "file"
     known = ""
     if parts:
-        known = f" The layout of the file has columns side by side for {', '.join(parts)}."
+        known = f"The layout of the file has columns side by side for {', '.join(parts)}."
     asked = [one for one in (*named.taken, *named.columns.values()) if one]
     try:
         return table.columns[find_column(table, name, asked)].strip(), "file"
     except InputError as error:
         rule, row = error.rule, error.row
     remedy = f"Say which column is {printable(name)} ({_column_option(name, 'COLUMN')})."
-    raise InputError(f"{rule} {remedy}{known}", file=table.name, row=row)
+    raise InputError(
+        f"{rule} {remedy} {known}".rstrip(), file=table.name, row=row, code="column-unknown"
+    )
 
 
 def _column_option(name: str, column: str) -> str:
@@ -213,7 +235,7 @@ def _ask_labels(columns: Mapping[str, str]) -> str:
         f"{name} as its column {printable(column)} writes them"
         for name, column in zip(names, columns.values(), strict=True)
     )
-    flags = " ".join(f"--axis '{name}=LABEL,LABEL,...'" for name in names)
+    flags = " ".join(f"--labels '{name}=LABEL,LABEL,...'" for name in names)
     keys = ", ".join(f"{name!r}: ['LABEL', ...]" for name in names)
     return (
         f"say all labels of {written}, from a public list and never from the records: {flags}, or "
@@ -275,8 +297,9 @@ def _read_lists(
         name = known.get(fold(other), other)
         if {*stated.get(name, labels)} != {*labels}:
             raise UsageError(
-                f"The labels of {printable(name)} are given twice and differ (--axis, --labels; "
-                "labels=); give one list."
+                f"The labels of {printable(name)} are given twice and differ (--labels, "
+                "labels=); give one list.",
+                code="labels-differ",
             )
         found[name] = labels
     return found, stated
@@ -285,9 +308,10 @@ def _read_lists(
 def _ask_whose(names: Sequence[str]) -> str:
     """Return what to say of a list that does not say for which attribute it is."""
     name = printable(names[0])
-    return (
+    return Rule(
+        "labels-of-which",
         f"Nothing says which of {list_names(names)} the list of labels is for; name it (--labels "
-        f"'{name}=FILE', labels={{{name!r}: ...}})."
+        f"'{name}=FILE', labels={{{name!r}: ...}}).",
     )
 
 
@@ -316,7 +340,8 @@ def _of_pairs(
     if not {*stated} <= {*names}:
         raise UsageError(
             "The grid has an attribute already, of another name; the columns of counts make all "
-            "attributes of a grid."
+            "attributes of a grid.",
+            code="attribute-of-other-name",
         )
     axes = tuple(one for one in attributes if one.name not in stated)
     order = [names.index(name) for name in (*stated, *(one.name for one in axes))]
@@ -329,7 +354,7 @@ def _of_pairs(
 
 
 def _meet(
-    table: Table, named: Named, headers: Sequence[str]
+    table: InputTable, named: Named, headers: Sequence[str]
 ) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
     """Return the columns that meet a pattern: what is matched, and what its stars may stand for.
 
@@ -354,7 +379,8 @@ def _meet(
             raise UsageError(
                 f"The pattern {printable(one)} says nothing about the columns that are meant; "
                 "write what their names have in common, and one * for what differs (--value "
-                "'F_*', value='F_*')."
+                "'F_*', value='F_*').",
+                code="pattern-says-nothing",
             )
         met = _meet_one(one, free)
         if not met:
@@ -365,7 +391,7 @@ def _meet(
     return found
 
 
-def _require_header(table: Table, named: Named, met: Sequence[str]) -> None:
+def _require_header(table: InputTable, named: Named, met: Sequence[str]) -> None:
     """Raise InputError where the columns that meet a pattern may be values of a first row of data.
 
     Messages and the command that is shown quote them.
@@ -378,10 +404,11 @@ def _require_header(table: Table, named: Named, met: Sequence[str]) -> None:
             "header, name its column of codes (--code, code=).",
             file=table.name,
             row=1,
+            code="header-missing",
         )
 
 
-def _labels(table: Table) -> Sequence[str]:
+def _labels(table: InputTable) -> Sequence[str]:
     return getattr(table, "labels", ()) or ("",) * len(table.columns)
 
 
@@ -422,7 +449,7 @@ def _split(pieces: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
 class _Wide:
     """Columns that meet a pattern."""
 
-    table: Table
+    table: InputTable
     named: Named
     names: Sequence[str]
     met: Mapping[str, tuple[str, list[tuple[str, ...]]]]
@@ -435,7 +462,8 @@ class _Wide:
         if not names:
             raise UsageError(
                 f"The pattern meets several columns: {list_names([*self.met])}; name the "
-                "attribute that they make (--by NAME, by='NAME')."
+                "attribute that they make (--by NAME, by='NAME').",
+                code="pattern-meets-several",
             )
         stated = _stated_labels(self.named, names)
         preset = self.named.preset or _fitting(self.table, names)
@@ -457,18 +485,15 @@ class _Wide:
         if missing := next((one for one in every if one not in pairs), None):
             raise UsageError(
                 f"No column that meets the pattern is for {printable(','.join(missing))}; there "
-                f"are {list_names([*self.met])} (--value LABEL=COLUMN, value={{label: column}})."
+                f"are {list_names([*self.met])} (--value LABEL=COLUMN, value={{label: column}}).",
+                code="pattern-meets-none",
             )
         return _of_pairs(self.named, attributes, {one: pairs[one] for one in every}, "file")
 
     @property
     def attributes(self) -> list[str]:
         """Names of the attributes that the columns make."""
-        given = self.named.attribute
-        if self.names and given is not None and {*given.split(JOINT)} != {*self.names}:
-            raise UsageError("Name the attribute once (--by or --attribute; by= or attribute=).")
-        named = [*self.names] or (given.split(JOINT) if given is not None else [])
-        return named or [one.name for one in self.named.attributes]
+        return [*self.names] or [one.name for one in self.named.attributes]
 
     def _pair(
         self, names: Sequence[str], stated: Mapping[str, tuple[str, ...]]
@@ -493,7 +518,8 @@ class _Wide:
                 raise UsageError(
                     f"The columns {printable(pairs[labels])} and {printable(column)} would both "
                     f"be for {printable(','.join(labels))}; name the columns (--value "
-                    "LABEL=COLUMN, value={label: column})."
+                    "LABEL=COLUMN, value={label: column}).",
+                    code="columns-of-one-label",
                 )
             pairs[labels] = column
         return pairs
@@ -545,22 +571,27 @@ class _Wide:
         """Return why a column's labels are not told."""
         say = (
             "write the pattern with a * for each attribute in their order, say the labels "
-            "(--axis NAME=LABEL,LABEL..., --labels FILE; labels=), or name the columns (--value "
-            "LABEL=COLUMN, value={label: column})"
+            "(--labels NAME=LABEL,LABEL..., labels=), or name the columns (--value LABEL=COLUMN, "
+            "value={label: column})"
         )
         attributes, column = list_names(names), printable(column)
         if found:
-            return (
+            return Rule(
+                "pattern-in-several-ways",
                 f"The column {column} meets the pattern in several ways, so that its label of "
-                f"{attributes} is in doubt; {say}."
+                f"{attributes} is in doubt; {say}.",
             )
         if any(name in stated for name in names):
             known = "; ".join(list_names(stated[name]) for name in names if name in stated)
-            return (
+            return Rule(
+                "pattern-column-without-label",
                 f"The column {column} meets the pattern and has not one of the labels {known} in "
-                f"its name; write a pattern that leaves it out, or {say}."
+                f"its name; write a pattern that leaves it out, or {say}.",
             )
-        return f"The pattern does not tell the labels of {attributes}; {say}."
+        return Rule(
+            "pattern-tells-no-labels",
+            f"The pattern does not tell the labels of {attributes}; {say}.",
+        )
 
 
 def _is_label(labels: Sequence[str], text: str) -> str | None:

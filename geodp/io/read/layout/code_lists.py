@@ -72,7 +72,7 @@ def read_xml(path: Path) -> dict[str, tuple[str, ...]]:
     except OSError:
         document.wrong = "cannot be read"
     if document.wrong or document.found is None:
-        raise UsageError(f"{path} {document.wrong}.")
+        raise UsageError(f"{path} {document.wrong}.", code="code-list-broken")
     return document.found.lists(path)
 
 
@@ -188,7 +188,8 @@ class _Codebook:
         if not found:
             raise UsageError(
                 f"{path} is a codebook without a variable whose categories are all of its values; "
-                "give a list of the labels."
+                "give a list of the labels.",
+                code="codebook-incomplete",
             )
         return found
 
@@ -253,11 +254,15 @@ def _of_code_lists(
 ) -> dict[str, tuple[str, ...]]:
     """Return codes by dimensions and code lists; ``every``: id, codes, what is wrong, of each."""
     if not every:
-        raise UsageError(f"{path} has no code lists; give the message that has them.")
+        raise UsageError(
+            f"{path} has no code lists; give the message that has them.", code="code-lists-missing"
+        )
     found: dict[str, tuple[str, ...]] = {}
     for name, codes, wrong in every:
         if wrong:
-            raise UsageError(f"The code list {printable(name)} of {path} {wrong[0]}.")
+            raise UsageError(
+                f"The code list {printable(name)} of {path} {wrong[0]}.", code="code-list-unfit"
+            )
         _add_list(found, name, tuple(codes), path)
     if len(found) == 1 and not dimensions:
         return {"": next(iter(found.values()))}
@@ -269,7 +274,10 @@ def _add_list(
     found: dict[str, tuple[str, ...]], name: str, labels: tuple[str, ...], path: Path
 ) -> None:
     if found.setdefault(name, labels) != labels:
-        raise UsageError(f"{path} has two lists of the name {printable(name)}, which differ.")
+        raise UsageError(
+            f"{path} has two lists of the name {printable(name)}, which differ.",
+            code="code-lists-differ",
+        )
 
 
 def of_json(said: Any, path: Path) -> dict[str, tuple[str, ...]] | None:
@@ -289,7 +297,9 @@ def of_json(said: Any, path: Path) -> dict[str, tuple[str, ...]] | None:
             [_code_list(one) for one in data["codelists"]], _dimensions(data), path
         )
     except (KeyError, TypeError, AttributeError, IndexError):
-        raise UsageError(f"{path} is no structure message of SDMX; save it again.") from None
+        raise UsageError(
+            f"{path} is no structure message of SDMX; save it again.", code="sdmx-broken"
+        ) from None
 
 
 def _code_list(said: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
@@ -323,7 +333,7 @@ def _of_csvw(said: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
             for name in _titles(column) if labels else ():
                 _add_list(found, name, labels, path)
     if not found:
-        raise UsageError(f"{path} {NO_FORMATS}.")
+        raise UsageError(f"{path} {NO_FORMATS}.", code="code-list-format-unknown")
     return found
 
 

@@ -21,7 +21,7 @@ from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
 from geodp.io.read.rows.arrow import ArrowTable
-from geodp.io.read.rows.columns import Rows, Table, guess_header_of, open_tables
+from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
 from geodp.io.read.rows.forms.packed import unpack
@@ -135,7 +135,9 @@ def inspect(
     with unpack(path, None, member) as here:
         kind = kind_of(here)
         if encoding is not None and kind in (*RASTER, "parquet"):
-            raise UsageError("Only a text has an encoding (--encoding, encoding=).")
+            raise UsageError(
+                "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
+            )
         if kind in RASTER:
             return {"format": "raster", "raster": _raster(here)}
         opens = partial(
@@ -161,7 +163,7 @@ def inspect(
         return {"format": kind, "tables": tables}
 
 
-def _guess_rows(opened: Iterator[Table]) -> tuple[int, int] | None:
+def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
     """Return the rows that look like the names and the first of one table that cannot be read."""
     tables = [*opened]
     if len(tables) != 1:
@@ -178,7 +180,7 @@ def _raster(path: FilePath) -> dict[str, Any]:
         return dict(describe_raster(RasterHeader(raster, path)))
 
 
-def _table(table: Table, known: Known) -> dict[str, Any]:
+def _table(table: InputTable, known: Known) -> dict[str, Any]:
     titles = [name.strip() for name in table.columns]  # as they are looked for
     names = [name.upper() for name in titles]
     found: dict[str, Any] = {"name": table.name, "columns": None}
@@ -258,7 +260,7 @@ def _digits(codes: Sequence[str]) -> int | None:
     return choose(verdicts) or None
 
 
-def _first(table: Table) -> list[pa.Array]:
+def _first(table: InputTable) -> list[pa.Array]:
     """Return the first values of every column; no column of a table without rows."""
     batch = next(islice(table.arrays([*range(len(table.columns))]), 1), [])
     return [column.slice(0, SAMPLE) for column in batch]
@@ -284,7 +286,7 @@ def _text_of_float(number: float | None) -> str:
     return f"{number:.0f}" if number.is_integer() else str(number)
 
 
-def _geometry(table: Table, first: Sequence[pa.Array]) -> dict[str, Any]:
+def _geometry(table: InputTable, first: Sequence[pa.Array]) -> dict[str, Any]:
     """Return the CRS of a table's geometries, and whether they are points."""
     crs, points = _crs_of(table), False
     if crs is not None and first:
@@ -295,7 +297,7 @@ def _geometry(table: Table, first: Sequence[pa.Array]) -> dict[str, Any]:
     return {"geometry": crs, "points": points}
 
 
-def _crs_of(table: Table) -> str | None:
+def _crs_of(table: InputTable) -> str | None:
     """Return the CRS of a table's geometries, "unknown" where they state none; None without."""
     try:
         crs = find_geometry(table).crs

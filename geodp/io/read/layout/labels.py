@@ -14,7 +14,7 @@ from geodp.io.opening import parse_json
 from geodp.io.read.layout.code_lists import of_json, read_xml
 from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
-from geodp.io.read.rows.columns import Rows, Table, batches, open_tables
+from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
@@ -71,7 +71,8 @@ def read_lists(
                 if own is None:
                     raise UsageError(
                         f"{one} has no list for {printable(name)}, but for "
-                        f"{list_names([*lists])}; {FORMS}."
+                        f"{list_names([*lists])}; {FORMS}.",
+                        code="list-for-attribute-missing",
                     )
                 lists = {name: lists[own]}
             elif columns is not None and "" not in lists:
@@ -83,7 +84,8 @@ def read_lists(
             if found.get(other, labels) != labels:
                 raise UsageError(
                     f"The labels of {printable(other) or 'one attribute'} are given twice and "
-                    "differ (--labels, labels=); give one list."
+                    "differ (--labels, labels=); give one list.",
+                    code="labels-differ",
                 )
             what = f"The labels of {printable(other)}" if other else "The list of labels"
             found[other] = _require_labels(labels, what)
@@ -102,7 +104,8 @@ def _find_list(lists: Mapping[str, Sequence[str]], name: str, column: str) -> st
     if len(near) > 1:
         raise UsageError(
             f"Several lists may be that of {printable(name)}: {list_names(near)}; give a file with "
-            f"one of them (--labels '{printable(name)}=FILE', labels=)."
+            f"one of them (--labels '{printable(name)}=FILE', labels=).",
+            code="lists-ambiguous",
         )
     return near[0] if near else "" if "" in lists else None
 
@@ -115,14 +118,14 @@ def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, .
         try:
             said = parse_json(read_text(path).encode())
         except ValueError:
-            raise UsageError(f"{path} is no JSON document.") from None
+            raise UsageError(f"{path} is no JSON document.", code="labels-not-json") from None
         found = of_json(said, path)
         return _of_document(said, path) if found is None else found
     if path.suffix.lower() == ".xml":
         return read_xml(path)
     tables = [*open_tables(path, **opening)]
     if len(tables) != 1:
-        raise UsageError(f"{path} holds several tables; {FORMS}.")
+        raise UsageError(f"{path} holds several tables; {FORMS}.", code="labels-of-several-tables")
     return _of_table(tables[0], path)
 
 
@@ -137,18 +140,20 @@ def _of_document(said: Any, path: Path) -> dict[str, tuple[str, ...]]:
         named = [*labels.values()] if isinstance(labels, dict) else []
         plain = all(isinstance(one, str | int) and not isinstance(one, bool) for one in codes)
         if not codes or not plain or any(isinstance(one, dict | list) for one in named):
-            raise UsageError(f"{path} is no list of labels; {FORMS}.")
+            raise UsageError(f"{path} is no list of labels; {FORMS}.", code="labels-not-a-list")
         found[str(name)] = tuple(str(one) for one in codes)
     return found
 
 
-def _of_table(table: Table, path: Path) -> dict[str, tuple[str, ...]]:
+def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     """Return the lists of a table: with a header, or one label a line."""
     folded = [fold(name) for name in table.columns]
     at = [_position(folded, names) for names in (ATTRIBUTES, CODES, LABELS)]
     attribute, label = at[0], at[2] if at[1] is None else at[1]
     if label is None and len(folded) > 1:
-        raise UsageError(f"{path} has none of the columns of a list; {FORMS}.")
+        raise UsageError(
+            f"{path} has none of the columns of a list; {FORMS}.", code="labels-columns-missing"
+        )
     chosen = [0 if label is None else label, *([] if attribute is None else [attribute])]
     columns: list[list[str]] = [[] for _ in chosen]
     for rows, arrays in batches(table, chosen):
@@ -158,7 +163,10 @@ def _of_table(table: Table, path: Path) -> dict[str, tuple[str, ...]]:
         columns[0].insert(0, table.columns[0])
     names = columns[1] if len(columns) > 1 else [""] * len(columns[0])
     if attribute is not None and not all(map(str.strip, names)):
-        raise UsageError(f"{path} has a label without the name of its attribute; {FORMS}.")
+        raise UsageError(
+            f"{path} has a label without the name of its attribute; {FORMS}.",
+            code="labels-without-attribute",
+        )
     found: dict[str, list[str]] = {}
     for name, text in zip(names, columns[0], strict=True):
         found.setdefault(name.strip(), []).append(text)
@@ -179,11 +187,14 @@ def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:
     """Return trimmed labels; UsageError for what cannot be one."""
     found = tuple(label.strip() for label in labels)
     if not found or not all(found):
-        raise UsageError(f"{what}: a label is blank (--labels, labels=); leave it out.")
+        raise UsageError(
+            f"{what}: a label is blank (--labels, labels=); leave it out.", code="label-blank"
+        )
     if twice := [label for label in found if found.count(label) > 1]:
-        raise UsageError(f"{what}: {printable(twice[0])} is there twice.")
+        raise UsageError(f"{what}: {printable(twice[0])} is there twice.", code="label-twice")
     if commas := [label for label in found if "," in label]:
         raise UsageError(
-            f"{what}: {printable(commas[0])} has a comma, which separates labels (--axis)."
+            f"{what}: {printable(commas[0])} has a comma, which separates labels (--labels).",
+            code="label-has-comma",
         )
     return found

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from geodp.errors import UsageError
-from geodp.grid.axes import Attribute
-from geodp.io.read.layout.presets import Preset
-from geodp.io.read.rows.input_files import FilePath
+from geodp.grid.axes import JOINT, Attribute
 from geodp.io.read.rows.pairing import Values
 
-Lists: TypeAlias = Mapping[str, Sequence[str] | FilePath]
+if TYPE_CHECKING:
+    from geodp.io.read.layout.presets import Preset
+    from geodp.io.read.rows.input_files import FilePath
+
+Lists: TypeAlias = "Mapping[str, Sequence[str] | FilePath]"
 """Labels, or files of them, by attributes; under an empty name a file that is for several."""
 
 STAR = "*"
@@ -38,8 +40,6 @@ class Named:
         Columns that the call states, by axes.
     values : Values
         Columns of counts; patterns among them.
-    attribute : str, optional
-        Name of the attribute that several columns make.
     taken : sequence of str
         Columns that the call names for something else: codes, coordinates, persons.
     preset : Preset, optional
@@ -51,18 +51,31 @@ class Named:
     attributes: Sequence[Attribute] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Values = None
-    attribute: str | None = None
     taken: Sequence[str] = ()
     preset: Preset | None = None
 
     def __post_init__(self) -> None:
         if self.labels and not self.asks:
-            raise UsageError("Labels go with the names of attributes (--by, by=).")
+            raise UsageError(
+                "Labels go with the names of attributes (--by, by=).", code="labels-need-names"
+            )
 
     @property
     def asks(self) -> bool:
-        """Whether there is anything to be found in a header."""
-        return bool(self.by) or has_pattern(self.values)
+        """Whether there is anything to be found in a header, or in lists of labels."""
+        found = bool(self.by) and (bool(self.labels) or not stand_side_by_side(self.values))
+        return found or has_pattern(self.values)
+
+
+def stand_side_by_side(values: Values) -> bool:
+    """Whether several columns of counts are named, which make the labels of attributes."""
+    several = isinstance(values, Mapping) or not (values is None or isinstance(values, str))
+    return several and len(values or ()) > 1 and not has_pattern(values)
+
+
+def name_joint(by: Sequence[str], values: Values) -> str | None:
+    """Return the name of the attribute that columns side by side make; None where none do."""
+    return JOINT.join(by) if by and stand_side_by_side(values) else None
 
 
 def has_pattern(values: Values) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geodp.io.read.layout.presets import Preset, find_layout
-from geodp.io.read.rows.columns import Table
+from geodp.io.read.rows.columns import InputTable
 from geodp.io.read.rows.names import match
 from geodp.privacy.assumption import ContributionBound
 
@@ -27,12 +27,12 @@ class OneTable:
         self._values: list[int] = []
         self._layout: Preset | None = None
 
-    def add(self, table: Table, values: Sequence[int]) -> None:
+    def add(self, table: InputTable, values: Sequence[int]) -> None:
         """Take in the header of another table.
 
         Parameters
         ----------
-        table : Table
+        table : InputTable
         values : sequence of int
             Positions of the columns of counts.
         """

@@ -10,20 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.layout.presets import find_layout
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.names import match
 from geodp.io.read.rows.tally import MOST_PARTS
 
-TOO_MANY = (
+TOO_MANY = Rule(
+    "parts-too-many",
     f"The column has more than {MOST_PARTS:,} texts, and it tells the countries of a cell apart by "
-    "this table's layout; give the table as it was published."
+    "this table's layout; give the table as it was published.",
 )
 
 
-def find_parts(table: Table) -> list[int]:
+def find_parts(table: InputTable) -> list[int]:
     """Find the column that tells rows of one cell apart, by the table's header.
 
     Returns its position; none where no layout of the package has such a column, or several fit.
@@ -35,7 +36,7 @@ def find_parts(table: Table) -> list[int]:
     return [[*table.columns].index(met[0])] if len(met) == 1 else []
 
 
-class Parts:
+class PartNumbers:
     """Numbers of parts, in the order in which rows name them first."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.grid.lattice import Lattice
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, judge
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Table
+from geodp.io.read.rows.columns import InputTable
 
 TURN, POLE = 360.0, 90.0
 """Largest longitude (0 to 360 or -180 to 180) and latitude."""
@@ -41,9 +41,9 @@ class UnitCheck:
 
     def __init__(self, lattice: Lattice, remedy: str) -> None:
         self._lattice, self._remedy = lattice, remedy
-        self._table: Table | None = None
+        self._table: InputTable | None = None
 
-    def __call__(self, table: Table, xs: pa.Array, ys: pa.Array) -> str:
+    def __call__(self, table: InputTable, xs: pa.Array, ys: pa.Array) -> str:
         """Return why a batch of a table is in another unit; empty if not, or if others were."""
         if table is self._table or not len(xs):
             return ""

@@ -1,8 +1,9 @@
 """Presets: what is known of a publisher's files, as TOML, among them those of the package.
 
-A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
-meet, and ``without``, patterns of columns of which it has none, or ``files``, of which its name
-must meet one; names of columns are compared by
+A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, the ``date`` of its
+counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of
+columns of which it has none, or ``files``, of which its name must meet one; names of columns are
+compared by
 :func:`geodp.io.read.rows.names.match`, in which case and width do not count
 where the very spelling fits no preset; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
@@ -42,6 +43,8 @@ from geodp.table.stated.reading import StatedLayout
 FIELDS: Mapping[str, type] = {
     "title": str,
     "source": str,
+    "publisher": str,
+    "date": str,
     "columns": list,
     "files": list,
     "without": list,
@@ -87,7 +90,7 @@ OF_COLUMNS = ("code", "x", "y", "value", "person")
 
 
 @dataclass(frozen=True)
-class Attribute:
+class LabelColumns:
     """Columns side by side, each of which counts the people of one label.
 
     Attributes
@@ -111,7 +114,7 @@ class Attribute:
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def make(cls, said: Mapping[str, Any]) -> Attribute:
+    def make(cls, said: Mapping[str, Any]) -> LabelColumns:
         """Return a checked entry of ``[[attributes]]``."""
         return cls(said["name"], tuple(said["columns"]), tuple(map(tuple, _lists(said))))
 
@@ -126,7 +129,8 @@ def _require_lists(where: str, said: Mapping[str, Any]) -> None:
     """Raise UsageError for labels that are no lists of texts."""
     if not all(isinstance(a, list) and all(isinstance(b, str) for b in a) for a in _lists(said)):
         raise UsageError(
-            f"{where} labels must be a list of texts, of a joint table one for each of its names."
+            f"{where} labels must be a list of texts, of a joint table one for each of its names.",
+            code="preset-labels",
         )
 
 
@@ -161,11 +165,13 @@ class Preset:
     name: str
     title: str = ""
     source: str = ""
+    publisher: str = ""
+    date: str = ""
     columns: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[LabelColumns, ...] = ()
     labelled: tuple[LabelledColumn, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
@@ -184,24 +190,29 @@ class Preset:
             if option in said.get("options", {}):
                 raise UsageError(
                     f"{where} there is {option}, which no preset states: give --{option} in the "
-                    "call, where you answer for it."
+                    "call, where you answer for it.",
+                    code="preset-option-not-stated",
                 )
         if "contribution" in said and not _is_stated(said):
             raise UsageError(
                 f"{where} contribution must be 1 or more, beside the option value, of which it is "
-                "true, and without duplicates, as sums may count a person in several rows."
+                "true, and without duplicates, as sums may count a person in several rows.",
+                code="preset-contribution",
             )
         for option in OF_COLUMNS:
             if not isinstance(said.get("options", {}).get(option, ""), str):
                 raise UsageError(
                     f"{where} the option {option} must be a text: patterns of names, "
-                    'with "|" for "or".'
+                    'with "|" for "or".',
+                    code="preset-option-not-text",
                 )
         for pattern, grid in said.get("grids", {}).items():
             try:
                 code_system(str(grid))
             except UsageError as error:
-                raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
+                raise UsageError(
+                    f"{where} the grid of {printable(pattern)!r}: {error}.", code="preset-grid"
+                ) from None
         long, wide = _split_entries(said)
         for one in wide:
             _require_attribute(where, one)
@@ -218,7 +229,7 @@ class Preset:
     def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
         lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
         long, wide = _split_entries(said)
-        lists["attributes"] = tuple(map(Attribute.make, wide))
+        lists["attributes"] = tuple(map(LabelColumns.make, wide))
         return cls(name, **{**said, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
@@ -229,19 +240,19 @@ class Preset:
         """
         return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
-    def find_attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
+    def find_attributes(self, names: Sequence[str]) -> dict[str, LabelColumns]:
         """Return the attributes whose columns a table all has, by their names.
 
         Their patterns are replaced by the names that they meet, and they have labels, which are
         the names of the columns, as the publisher spells them, where the preset states none.
         """
-        found: dict[str, Attribute] = {}
+        found: dict[str, LabelColumns] = {}
         for one in self.attributes:
             met = [match(pattern, names) for pattern in one.columns]
             columns = tuple(some[0] for some in met if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
-                found.setdefault(one.name, Attribute(one.name, columns, labels))
+                found.setdefault(one.name, LabelColumns(one.name, columns, labels))
         return found
 
 
@@ -249,27 +260,36 @@ def _require_attribute(where: str, said: Any) -> None:
     """Raise UsageError, which names the preset, for an entry of ``[[attributes]]``."""
     where = f"{where} an entry of attributes"
     if not isinstance(said, dict):
-        raise UsageError(f"{where} must be a table, [[attributes]].")
+        raise UsageError(f"{where} must be a table, [[attributes]].", code="preset-not-a-table")
     require_fields(where, said, OF_ATTRIBUTES)
     if missing := [name for name in ("name", "columns") if name not in said]:
-        raise UsageError(f"{where} has no {missing[0]}.")
+        raise UsageError(f"{where} has no {missing[0]}.", code="preset-key-missing")
     _require_lists(where, said)
-    found = Attribute.make(said)
+    found = LabelColumns.make(said)
     for texts in (found.columns, found.names, *found.labels):
         if len({*texts}) < len(texts):
-            raise UsageError(f"{where} has columns, names and labels, each of them once.")
+            raise UsageError(
+                f"{where} has columns, names and labels, each of them once.",
+                code="preset-attribute-columns",
+            )
     if len(found.columns) < 2:
-        raise UsageError(f"{where} has columns, two or more.")
+        raise UsageError(f"{where} has columns, two or more.", code="preset-columns-fewer-than-two")
     if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
-        raise UsageError(f"{where} has a list of labels for each of its names.")
+        raise UsageError(
+            f"{where} has a list of labels for each of its names.", code="preset-labels-of-names"
+        )
     if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
         raise UsageError(
             f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
-            "name) a combination."
+            "name) a combination.",
+            code="preset-labels-of-columns",
         )
     every = [*found.names, *(label for labels in found.labels for label in labels)]
     if not all(every) or any(set("=,") & {*text} for text in every):
-        raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
+        raise UsageError(
+            f"{where} has a name, and no comma or = in its name and labels.",
+            code="preset-attribute-name",
+        )
 
 
 def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
@@ -280,11 +300,13 @@ def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
     texts = [said.get("name", ""), *labels]
     if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
         raise UsageError(
-            f"{where} with a column has a name and labels, a list of texts, and no columns."
+            f"{where} with a column has a name and labels, a list of texts, and no columns.",
+            code="preset-attribute-of-column",
         )
     if len({*labels}) < len(labels) or not all(texts) or any({*",=*"} & {*t} for t in texts):
         raise UsageError(
-            f"{where} has labels, each of them once, and no comma, = or * in its name and labels."
+            f"{where} has labels, each of them once, and no comma, = or * in its name and labels.",
+            code="preset-attribute-labels",
         )
 
 
@@ -315,15 +337,21 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
         if name not in fields:
             raise UsageError(
                 f"{where} there is {printable(name)!r}, which means nothing; there are "
-                f"{', '.join(fields)}."
+                f"{', '.join(fields)}.",
+                code="preset-key-unknown",
             )
         if not isinstance(value, fields[name]):
-            raise UsageError(f"{where} {name} must be {WRITTEN[fields[name]]}.")
+            raise UsageError(
+                f"{where} {name} must be {WRITTEN[fields[name]]}.", code="preset-value-kind"
+            )
         if name in ("attributes", "options", "labels") or isinstance(value, int | str):
             continue  # checked elsewhere, or without entries
         entries: Any = [*value.values()] if isinstance(value, dict) else value
         if not all(isinstance(one, str) for one in entries):
-            raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
+            raise UsageError(
+                f"{where} every entry of {name} must be a text; quote it.",
+                code="preset-entry-not-text",
+            )
 
 
 @cache
@@ -351,7 +379,10 @@ def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
     found = find_fitting(path, columns)
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
-        raise SeveralLayoutsError(f"Several presets fit this file; choose one (--preset): {names}.")
+        raise SeveralLayoutsError(
+            f"Several presets fit this file; choose one (--preset): {names}.",
+            code="presets-several-fit",
+        )
     return found[0] if found else None
 
 
@@ -408,19 +439,24 @@ def find_preset(name: str) -> Preset:
         if found.contribution is not None:
             raise UsageError(
                 f"In the preset {found.name} there is a contribution, which only presets of the "
-                "package state, by their publishers' documents: give --contribution in the call."
+                "package state, by their publishers' documents: give --contribution in the call.",
+                code="preset-states-contribution",
             )
         if found.parts:
             raise UsageError(
                 f"In the preset {found.name} there is parts, which only presets of the package "
-                "state, as readers know their files by the header: leave it out."
+                "state, as readers know their files by the header: leave it out.",
+                code="preset-states-parts",
             )
         return found
     for one in presets():
         if one.name == name:
             return one
     names = ", ".join(one.name for one in presets())
-    raise UsageError(f"There is no preset of this name; there are {names}, and files (.toml).")
+    raise UsageError(
+        f"There is no preset of this name; there are {names}, and files (.toml).",
+        code="preset-unknown",
+    )
 
 
 def read_text(path: Path) -> str:
@@ -429,7 +465,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path} cannot be read as a text in UTF-8.") from None
+        raise UsageError(
+            f"{path} cannot be read as a text in UTF-8.", code="preset-not-utf8"
+        ) from None
 
 
 def read_toml(text: str, what: str) -> dict[str, Any]:
@@ -437,4 +475,4 @@ def read_toml(text: str, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{what} is no TOML document ({error}).") from None
+        raise UsageError(f"{what} is no TOML document ({error}).", code="preset-not-toml") from None

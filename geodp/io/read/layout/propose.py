@@ -15,7 +15,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from geodp.errors import GeodpError, UsageError
+from geodp.errors import GeodpError, Rule, UsageError
+from geodp.grid.axes import JOINT
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
@@ -23,7 +24,7 @@ from geodp.io.read.layout.inspect import Known, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
     OF_FILE,
-    Attribute,
+    LabelColumns,
     Preset,
     RefusedLayoutError,
     choose_fitting,
@@ -38,7 +39,6 @@ from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names, match
-from geodp.table.source import Fact
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
@@ -54,9 +54,10 @@ PLACES = frozenset((*OF_PLACES, "points"))
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
-NO_CELLS = (
+NO_CELLS = Rule(
+    "codes-not-of-one-level",
     "The codes of {} are not all of one {}, which --grid {} reads: codes are {}. Move all of them "
-    "to one {}, and export numbers as texts or whole numbers with all their digits."
+    "to one {}, and export numbers as texts or whole numbers with all their digits.",
 )
 
 ASK_AREA = (
@@ -92,9 +93,7 @@ class Proposal:
     preset : str
         Name of the preset that was used, or empty.
     attributes : mapping
-        Attributes (``--attribute``) that columns side by side make, by the preset: labels by names.
-    facts : tuple of Fact
-        Which label each column of such an attribute is for, where the preset says so.
+        Attributes (``--by``) that columns side by side make, by the preset: labels by names.
     levels : tuple of str
         Of what must still be said, that of the levels of a table of units.
     by : tuple of str
@@ -106,7 +105,6 @@ class Proposal:
     asks: tuple[str, ...] = ()
     preset: str = ""
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    facts: tuple[Fact, ...] = ()
     levels: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
 
@@ -150,12 +148,11 @@ def propose(
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or choose_fitting(_name_of(path), names)
     parts = {} if chosen is None else chosen.find_attributes([*names, *labels])
-    divided = _divided(chosen, parts, given)
     options: dict[str, Any] = {}
     asks: list[str] = []
     ask_levels: list[str] = []
     if chosen is not None:
-        options, asks = _of_preset(chosen, [*names, *labels], given, divided)
+        options, asks = _of_preset(chosen, [*names, *labels], given)
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not names:
@@ -190,12 +187,10 @@ def propose(
     found_parts = {name: _written(one) for name, one in parts.items()}
     if any("--contribution" in one for one in asks):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
-    attribute = str({**options, **given}.get("attribute"))
-    facts = () if divided.keys().isdisjoint(settled) else _describe(parts[attribute])
     name = "" if chosen is None else chosen.name
     asked = (*asks, *more[1], *ask_levels)
     by = () if chosen is not None else _attributes_of(table, named)
-    return Proposal(settled, asked, name, found_parts, facts, (*ask_levels,), by)
+    return Proposal(settled, asked, name, found_parts, (*ask_levels,), by)
 
 
 def lacks_layout(reader: str, given: Mapping[str, Any]) -> bool:
@@ -232,23 +227,18 @@ def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[st
 def _whose(
     preset: Preset, titles: Sequence[str], given: Sequence[str] | None, *, told: bool
 ) -> str:
-    """Return of which table or column alone a preset states the contribution, if not of this.
+    """Ask for the contribution, and say of which table or column alone a preset states it.
 
     ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
     """
     if not told:
-        return f"; the preset {preset.name} states it of a header of its own alone"
+        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
     # A column without a label has its name for one.
     own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
     if own and [*(given or own)] != own[:1]:
-        return f"; the preset {preset.name} states it of {own[0].strip()} alone"
-    return ""
-
-
-def _describe(one: Attribute) -> tuple[Fact, ...]:
-    """Return which label each column of a layout's attribute is for."""
-    pairs = zip(one.columns, product(*one.labels), strict=True)
-    return tuple(Fact(f"label of column {n}", ",".join(own), "layout") for n, own in pairs)
+        own_column = own[0].strip()
+        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {own_column} alone"
+    return ASK_CONTRIBUTION
 
 
 def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -287,56 +277,22 @@ def _system_of(grid: Any) -> str | None:
         return ""
 
 
-def _written(one: Attribute) -> tuple[str, ...]:
+def _written(one: LabelColumns) -> tuple[str, ...]:
     """Labels of an attribute; of a joint table every combination: "men 0-4"."""
     return tuple(" ".join(labels) for labels in product(*one.labels))
 
 
-def _divided(
-    preset: Preset | None, parts: Mapping[str, Attribute], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the columns of the attribute that is asked for without naming any."""
-    stated = {} if preset is None else preset.options
-    name = given.get("attribute", stated.get("attribute"))
-    if name is None:
-        return {}
-    found = _columns_of(parts[name]) if name in parts else {}
-    if "column" in given or any(
-        [*given[each]] != found.get(each) for each in ("value", "axis") if each in given
-    ):
-        return {}  # the operator's own
-    if not found:
-        known = "no preset fits this file"
-        if preset is not None:
-            known = f"the preset {preset.name} knows {', '.join(parts) or 'none of this file'}"
-        raise UsageError(
-            f"--attribute needs the columns of its labels (--value, repeatable), or an attribute "
-            f"of a preset; {known}."
-        )
-    return found
-
-
-def _columns_of(one: Attribute) -> dict[str, Any]:
-    """Return the columns of an attribute, each with its label where it has another name."""
-    if one.labels == (one.columns,):
-        return {"value": [*one.columns]}
-    combinations = zip(product(*one.labels), one.columns, strict=True)
-    pairs = zip(one.names, one.labels, strict=True)
-    return {
-        "value": [f"{','.join(labels)}={column}" for labels, column in combinations],
-        "axis": [f"{name}={','.join(labels)}" for name, labels in pairs],
-    }
+def ask_by(name: str) -> str:
+    """Return the option that asks for an attribute of a layout: --by 'sex,age' of "sex*age"."""
+    return f"--by {quote(name.replace(JOINT, ','))}"
 
 
 def _of_preset(
-    preset: Preset, names: Sequence[str], given: Mapping[str, Any], divided: Mapping[str, Any]
+    preset: Preset, names: Sequence[str], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a preset's options, its patterns as the names that they meet, and what it asks.
-
-    `divided`, the columns of an attribute that the preset knows, take the place of its value.
-    """
+    """Return a preset's options, its patterns as the names that they meet, and what it asks."""
     if preset.refused:
-        raise RefusedLayoutError(preset.refused)
+        raise RefusedLayoutError(preset.refused, code="layout-refused")
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
     for name in OF_COLUMNS:
         if name in options:
@@ -345,13 +301,13 @@ def _of_preset(
             if name != "value" and not met and PLACES.isdisjoint(given):
                 raise UsageError(
                     f"The preset {preset.name} has its {name} in a column {pattern!r}, which the "
-                    f"file does not have; name the column (--{name}), or choose another preset."
+                    f"file does not have; name the column (--{name}), or choose another preset.",
+                    code="preset-column-missing",
                 )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
     if preset.parts and not match(preset.parts, names):
         options.pop("duplicates", None)  # nothing tells rows of one cell from copies
-    options |= divided
     kind = str(given.get("grid", "")).partition(":")[0]
     dropped = {*DOMAIN} if kind in OWN_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()
     if not PLACES.isdisjoint(given):
@@ -444,14 +400,13 @@ def _of_table(
         else:
             values = [titles[name] for name in table["counts"]]
             shown = list_names(values) or "none"
-            named = ", ".join(f"--attribute {quote(name)}" for name in known.get("attributes", ()))
+            named = ", ".join(map(ask_by, known.get("attributes", ())))
             parts = f"the columns of {named}, or " if named else ""
             asks.append(
-                f"choose {parts}the column of counts (--value), or several with --attribute: "
-                f"{shown}"
+                f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
     if "contribution" not in known and not known["stated"]:
-        asks.append(f"{ASK_CONTRIBUTION}{known.get('stated_of', '')}")
+        asks.append(known.get("stated_of", ASK_CONTRIBUTION))
     return options, asks
 
 
@@ -490,8 +445,8 @@ def _states_contribution(
 
     It does of its own column of counts. Where several tables come in, reading them tells.
     """
-    others = {"axis", "attribute", "pairs", "points", "round", "column"}
-    plain = others.isdisjoint(given) and "axis" not in options
+    others = {"labels", "by", "pairs", "points", "round", "column"}
+    plain = others.isdisjoint(given)
     own = "value" in options and [*given.get("value", options["value"])] == options["value"]
     summed = {**options, **given}.get("duplicates") == "sum"
     return preset.contribution is not None and plain and own and not summed
@@ -512,6 +467,9 @@ def _of_points(
             "name the columns of codes (--code; of journeys --pairs with --column origin=NAME and "
             f"--column destination=NAME) or of coordinates (--x, --y){_among(table['keys'])}"
         )
+    if not table["persons"] and table["count"] is not None and not known.get("points"):
+        options.setdefault("value", [table["count"]])
+    known = {**options, **known}
     if not known.get("points") and not known.get("value"):
         counts = _among(table["counts"])
         asks.append(

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from geodp.errors import UsageError
-from geodp.grid.grid import Grid
 from geodp.io.read.layout.by import resolve
 from geodp.io.read.layout.presets import OF_FILE, SeveralLayoutsError
 from geodp.io.read.layout.propose import lacks_layout, propose
@@ -22,7 +21,6 @@ from geodp.io.read.reader import UNITS, Option, spec_of
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import ArrowStream, FilePath, Given, list_paths
 from geodp.io.read.table import Table
-from geodp.table.source import Fact
 
 Located: TypeAlias = Table | Points
 """Readers whose columns are named, or found."""
@@ -51,8 +49,8 @@ FLAG = re.compile(
 """An option in a sentence, with a value, or with how Python writes it behind it."""
 
 
-def settle(reader: Located, paths: Given) -> tuple[Located, tuple[Fact, ...]]:
-    """Return a reader with the columns that its first input's layout settles, and what that says.
+def settle(reader: Located, paths: Given) -> Located:
+    """Return a reader with the columns that its first input's layout settles.
 
     A reader that names its columns stays as it is. So do one of a stream that can be read once, and
     one of axes that are no places, whose columns are to be named.
@@ -65,45 +63,46 @@ def settle(reader: Located, paths: Given) -> tuple[Located, tuple[Fact, ...]]:
         A file that cannot be read.
     """
     if isinstance(paths, Iterator):
-        return reader, ()
+        return reader
     given = _given(reader)
     plain = not reader.grid.places and "column" not in given  # the reader tells its axes
     if plain or not lacks_layout(reader.name, given):
-        return reader, ()
+        return reader
     first: FilePath | ArrowStream = (
         paths if isinstance(paths, ArrowStream) else list_paths(paths)[0]
     )
     named = [*reader.columns.values(), *reader.where, *_single(reader)]
     if reader.named().asks:
-        with closing(
-            open_tables(first, **{name: getattr(reader, name) for name in OF_FILE})
-        ) as own:
+        texts = {name: getattr(reader, name) for name in OF_FILE}
+        with closing(open_tables(first, labelled=not reader.flag, **texts)) as own:
             attributes = resolve(next(own), reader.named())
         named += attributes.columns.values()
         if attributes.values is not None:
             given["value"] = _as_list(attributes.values)
         if not lacks_layout(reader.name, given):
-            return reader, ()
+            return reader
     try:
         found = propose(first, given, named=named)
     except SeveralLayoutsError as error:
-        raise UsageError(SEVERAL.format(str(error).rpartition(": ")[2])) from None
+        raise UsageError(SEVERAL.format(str(error).rpartition(": ")[2]), code=error.code) from None
     except UsageError as error:
-        raise UsageError(say_in_python(str(error))) from None
+        raise UsageError(say_in_python(str(error)), code=error.code) from None
     fields, asks = _fields(reader, found.options), [*found.asks]
     if "pairs" in found.options and len(reader.grid.places) < 2:
         ends = [one.partition("=")[2] for one in found.options.get("column", ())]
         asks.append(JOURNEYS.format(" and ".join(ends)))
     if asks:
-        raise UsageError(f"Before it can be read, {say_in_python('; '.join(asks))}.")
-    return replace(reader, **fields), found.facts
+        raise UsageError(
+            f"Before it can be read, {say_in_python('; '.join(asks))}.", code="layout-incomplete"
+        )
+    return replace(reader, **fields)
 
 
 def say_in_python(words: str) -> str:
     """Return a sentence about options of the command line as one about arguments of a call.
 
-    >>> say_in_python("choose the column of counts (--value), or several with --attribute: f, m")
-    'choose the column of counts (value=), or several with attribute="NAME": f, m'
+    >>> say_in_python("choose the column of counts (--value), or several with --by: f, m")
+    'choose the column of counts (value=), or several with by="NAME": f, m'
     >>> say_in_python("--where STAT=T, or say that every row is one person (--points)")
     'where={"STAT": "T"}, or say that every row is one person (geodp.read(..., reader="points"))'
     """
@@ -185,18 +184,9 @@ def _fields(reader: Located, options: Mapping[str, Any]) -> dict[str, Any]:
             fields[asked.field] = _by_name(value) if asked.option.pairs else value
     if "columns" in fields:
         fields["columns"] |= reader.columns
-    if "axis" in options:
-        fields["grid"] = _with_labels(reader.grid, options["axis"])
     return fields
 
 
 def _by_name(texts: Sequence[str]) -> dict[str, str]:
     """Return texts ``NAME=VALUE`` as a mapping."""
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
-
-
-def _with_labels(grid: Grid, axes: Sequence[str]) -> Grid:
-    """Return the grid with the labels that a layout states for its columns side by side."""
-    for name, labels in _by_name(axes).items():
-        grid = grid.with_attribute(name, labels.split(","))
-    return grid

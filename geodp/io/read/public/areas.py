@@ -152,7 +152,8 @@ def _outline(name: str) -> NDArray[np.float64]:
     raise UsageError(
         "There is no public area of this name (--bounds): countries in English, prefectures of "
         f"Japan and Länder of Germany, such as {', '.join(near) or 'germany, bayern, 東京都'}; or "
-        "give west south east north."
+        "give west south east north.",
+        code="area-unknown",
     )
 
 

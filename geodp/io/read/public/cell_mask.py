@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.grid.cells.area import Mask, Outlines
+from geodp.grid.cells.area import CellMask, Outlines
 from geodp.grid.cells.choose import find_cells
 from geodp.io.read.public.land import DATUM, parts_within, read_land, read_lands
 from geodp.io.read.public.mask import read_codes
@@ -23,7 +23,7 @@ HALF = 180.0
 """Degrees around half of the Earth."""
 
 
-def read_cell_mask(path: FilePath, spec: str, *, source: str) -> Mask:
+def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
     """Read a public mask of cells of H3 or S2.
 
     The file must be public itself: a list of inhabited cells of the confidential data is not.
@@ -50,29 +50,33 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> Mask:
     """
     system, level = find_cells(spec)
     if not source.strip():
-        raise UsageError("A mask needs its public source in words (--mask-source, source=).")
+        raise UsageError(
+            "A mask needs its public source in words (--mask-source, source=).",
+            code="mask-source-missing",
+        )
     if kind_of(path) in RASTER:
         raise UsageError(
             f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "
-            "(--mask)."
+            "(--mask).",
+            code="mask-is-raster",
         )
     if Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
-        return Mask(source, Outlines(_read_shapes(path)))
+        return CellMask(source, Outlines(_read_shapes(path)))
     codes, lines = read_codes(path, lambda text: system.levels_of_codes([text])[0] >= 0)
     try:
-        return Mask.of_codes(system, level, codes, source)
+        return CellMask.of_codes(system, level, codes, source)
     except CodeError as error:
         raise InputError(error.rule, file=os.fspath(path), row=lines[error.position]) from None
 
 
-def mask_of_land(named: str) -> Mask:
+def mask_of_land(named: str) -> CellMask:
     """Return the mask of land by name: ``land:world``, ``land:japan``, ``land:fiji:5km``.
 
     Raises UsageError for no such land or distance.
     """
     name, kilometres, source = read_land(named)
     shapes = np.array(read_lands(name), object)
-    return Mask(source, Outlines(shapes, kilometres + DATUM / 1000))
+    return CellMask(source, Outlines(shapes, kilometres + DATUM / 1000))
 
 
 def _read_shapes(path: FilePath) -> NDArray[Any]:
@@ -91,5 +95,6 @@ def _read_shapes(path: FilePath) -> NDArray[Any]:
             "which way around the Earth it goes: cut it in two there, or let its longitudes go on "
             "beyond 180.",
             file=os.fspath(path),
+            code="outline-jumps",
         )
     return np.array([part for shape in shapes for part in parts_within(shape)], object)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
@@ -18,14 +18,15 @@ from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read.public.tables import open_public
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table, batches, find_column
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
-BACKWARDS = (
+BACKWARDS = Rule(
+    "regions-backwards",
     "Columns {finer} and {coarser}: every region of the second holds one of the first only, and "
     "the same ones come again and again. After the cell's code comes the finest level, the "
-    "coarsest last; name the columns in this order (--regions-columns, columns=)."
+    "coarsest last; name the columns in this order (--regions-columns, columns=).",
 )
 
 MOST_CELLS = 1 << 26
@@ -82,7 +83,7 @@ def read_hierarchy(
         A table that must not be used as it is: an unknown code, a cell that is there twice, a
         blank region, levels in the wrong order; names file and row.
     """
-    place = grid.require_map("Regions need a grid of one map.")
+    place = grid.require_map(Rule("regions-need-one-map", "Regions need a grid of one map."))
     table = open_public(
         path,
         "regions",
@@ -101,11 +102,14 @@ def read_hierarchy(
             f"with different names, none of them blank or {CELL!r}.",
             file=table.name,
             row=1,
+            code="regions-table-form",
         )
     parts = _Parts(table, place)
     for rows, (code, *regions) in batches(table, chosen):
         with rows.named(table.columns[chosen[0]]):
-            texts = texts_without_blanks(code, "a code is missing: drop the rows without one.")
+            texts = texts_without_blanks(
+                code, Rule("region-code-missing", "a code is missing: drop the rows without one.")
+            )
             parts.add(rows, _blocks(place, texts))
         for level, column in zip(levels, regions, strict=True):
             with rows.named(level):
@@ -113,13 +117,15 @@ def read_hierarchy(
     return parts.regions(levels, source)
 
 
-_BLANK = "the region is blank; every cell that is listed lies in one of every level."
+_BLANK = Rule(
+    "region-blank", "the region is blank; every cell that is listed lies in one of every level."
+)
 
 
 class _Parts:
     """What the rows of a table say, until all are read."""
 
-    def __init__(self, table: Table, place: Lattice) -> None:
+    def __init__(self, table: InputTable, place: Lattice) -> None:
         self.table, self.place = table, place
         self.labels: dict[str, list[NDArray[Any]]] = {}
         self._rows: list[Rows] = []
@@ -134,7 +140,9 @@ class _Parts:
         tall, wide = np.maximum(np.minimum(blocks[:2] + blocks[2:], size) - low, 0)
         each = tall * wide
         if int(each.sum()) > MOST_CELLS:
-            raise UsageError("The regions hold more than 2**26 cells of the grid.")
+            raise UsageError(
+                "The regions hold more than 2**26 cells of the grid.", code="regions-too-large"
+            )
         block = np.repeat(np.arange(each.size), each)
         within = np.arange(block.size) - np.repeat(np.cumsum(each) - each, each)
         down, right = within // wide[block], within % wide[block]
@@ -153,19 +161,25 @@ class _Parts:
     def regions(self, levels: Sequence[str], source: str) -> Hierarchy:
         """Return the table of all rows."""
         if not self._read:
-            raise InputError("The table of regions has no rows.", file=self.table.name)
+            raise InputError(
+                "The table of regions has no rows.",
+                file=self.table.name,
+                code="regions-without-rows",
+            )
         row, cells = np.concatenate(self._row), np.concatenate(self._cells, axis=1)
         labels = {name: np.concatenate(self.labels[name])[row] for name in reversed(levels)}
         if not cells.size:
             raise UsageError(
-                "The regions hold no cell of the grid; check its level and its bounds."
+                "The regions hold no cell of the grid; check its level and its bounds.",
+                code="regions-hold-no-cell-of-grid",
             )
         try:
             found = Hierarchy.of_cells(cells, labels, source)
         except CodeError as error:
-            rule = (
+            rule = Rule(
+                "region-cell-repeated",
                 "the cell is in the table already, under this code or a coarser one; where it is "
-                "divided, keep the region that it is to be counted in."
+                "divided, keep the region that it is to be counted in.",
             )
             raise self.error(int(row[error.position]), rule) from None
         fine, coarse = found.codes[1:], found.codes[:-1]
@@ -181,7 +195,9 @@ def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
     try:
         text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
     except pa.ArrowException:
-        raise CodeError(0, "the column is neither text nor whole numbers.") from None
+        raise CodeError(
+            0, "the column is neither text nor whole numbers.", code="column-not-text-or-whole"
+        ) from None
     empty = pc.equal(text, "")
     if pc.any(empty, min_count=0).as_py():
         raise CodeError(int(np.argmax(empty.to_numpy(zero_copy_only=False))), rule)
@@ -194,7 +210,9 @@ def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
         numbers = pc.match_substring_regex(pa.array(texts, pa.string()), r"^\d{1,9}_\d{1,9}$")
         good = numbers.to_numpy(zero_copy_only=False)
         if not good.all():
-            raise CodeError(int(good.argmin()), "a code of this grid reads row_col.")
+            raise CodeError(
+                int(good.argmin()), "a code of this grid reads row_col.", code="row-col-code"
+            )
         row, col = parse_codes(place, texts)
     else:
         try:
@@ -211,5 +229,8 @@ def _coarser(place: Lattice, texts: NDArray[Any]) -> Blocks:
         return blocks_of_codes(place, texts)
     except CodeError as error:
         assert place.system is not None
-        rule = f"the code is none of {place.system.name} or of a coarser level of its system."
+        rule = Rule(
+            "mask-code-unknown",
+            f"the code is none of {place.system.name} or of a coarser level of its system.",
+        )
         raise CodeError(error.position, rule) from None

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
@@ -103,9 +103,13 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
         No such land or distance, a grid without a place on the Earth, or one that has too many
         cells.
     """
-    lattice = grid.require_whole_map("A mask needs a grid of one map that has none yet.")
+    lattice = grid.require_whole_map(
+        Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
+    )
     if lattice.crs is None or lattice.transform is None:
-        raise UsageError("A mask of land needs a grid with a place on the Earth.")
+        raise UsageError(
+            "A mask of land needs a grid with a place on the Earth.", code="land-needs-earth"
+        )
     name, kilometres, source = read_land(named)
     blocks = _blocks(lattice, name, kilometres * 1000)
     return grid.with_mask(mask_of_blocks(grid, blocks, source))
@@ -156,13 +160,16 @@ def _read_name(named: str) -> tuple[str, float]:
         near = sorted(other for other in known if name and other.startswith(name[:2]))
         raise UsageError(
             "There is no land of this name: world, europe, or a country's English name in small "
-            f"letters, such as {', '.join(near) or 'japan, united-kingdom'}."
+            f"letters, such as {', '.join(near) or 'japan, united-kingdom'}.",
+            code="land-unknown",
         )
     if not distance:
         return name, WIDENED
     found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)km", distance)
     if found is None or not LEAST <= float(found[1]) <= MOST:
-        raise UsageError(f"Land is widened by {LEAST:g} to {MOST:g} km: land:{name}:5km.")
+        raise UsageError(
+            f"Land is widened by {LEAST:g} to {MOST:g} km: land:{name}:5km.", code="land-width"
+        )
     return name, float(found[1])
 
 
@@ -302,7 +309,8 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
     if shape[0] * shape[1] > MOST_BLOCKS:
         raise UsageError(
             "The grid has too many cells for a mask of land: choose smaller bounds, larger cells, "
-            "or a larger distance (land:japan:20km)."
+            "or a larger distance (land:japan:20km).",
+            code="land-too-many-cells",
         )
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     near = _near(lattice, crs, read_lands(name), metres)
@@ -479,10 +487,3 @@ def half_degrees() -> NDArray[np.bool_]:
     packed = lzma.decompress(Path(__file__).with_name("land-half-degree.xz").read_bytes())
     bits = np.unpackbits(np.frombuffer(packed, np.uint8))
     return np.asarray(bits.reshape(360, 720).astype(np.bool_), np.bool_)
-
-
-def draw_half_degrees() -> bytes:
-    """Return the file of :func:`half_degrees`, from the coastline."""
-    world = Grid.regular((360, 720), crs="EPSG:4326", transform=(0.5, 0, -180, 0, 0.5, -90))
-    inside = cut_to_land(world, "land:world:1km").domain.to_dense()
-    return lzma.compress(np.packbits(inside).tobytes())

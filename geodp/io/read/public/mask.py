@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
@@ -50,7 +50,9 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     InputError
         A file that is no mask of this grid; names file and line.
     """
-    lattice = grid.require_whole_map("A mask needs a grid of one map that has none yet.")
+    lattice = grid.require_whole_map(
+        Rule("mask-needs-whole-map", "A mask needs a grid of one map that has none yet.")
+    )
     if kind_of(path) in RASTER:
         blocks = _blocks_of_raster(path, lattice)
     elif Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
@@ -86,6 +88,7 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
             "A mask is a text with codes, polygons or a raster, in a file of its own: unpack an "
             "archive, and save a table as CSV with the codes first.",
             file=name,
+            code="mask-form",
         )
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
@@ -105,7 +108,7 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
         if header or not any(letter.isdigit() for letter in codes[0]):
             del lines[0], codes[0]
     if not codes:
-        raise InputError("The mask has no codes.", file=name)
+        raise InputError("The mask has no codes.", file=name, code="mask-without-codes")
     return codes, lines
 
 
@@ -121,7 +124,9 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
     import rasterio.features
 
     if lattice.crs is None or lattice.transform is None:
-        raise UsageError("A mask of polygons needs a grid with a place on the Earth.")
+        raise UsageError(
+            "A mask of polygons needs a grid with a place on the Earth.", code="mask-needs-earth"
+        )
     shapes = shapes_on(lattice, read_outlines(path, lattice.crs)[0])
     inside = rasterio.features.rasterize(
         ((shape, 1) for shape in shapes),
@@ -133,9 +138,10 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
     return blocks_of_array(inside.astype(np.bool_))
 
 
-NEGATIVE = (
+NEGATIVE = Rule(
+    "mask-negative",
     "The mask has a negative number, which often stands where nothing is known and would lie "
-    "inside; state it as nodata (gdal_edit.py -a_nodata), or write 0 outside and 1 inside."
+    "inside; state it as nodata (gdal_edit.py -a_nodata), or write 0 outside and 1 inside.",
 )
 
 

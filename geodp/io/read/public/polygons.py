@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.errors import InputError, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json, require_regular, require_utf8
 from geodp.io.read.rows.complete.error import incomplete
@@ -21,7 +21,7 @@ from geodp.io.read.rows.forms.json import CRS84, crs_of
 from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
-NO_EARTH = "Polygons need a grid of one map with a place on the Earth."
+NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
 
 NAMES = ("name", "id", "code")
 """Fields that name polygons, in capitals or not, the first that is there."""
@@ -71,16 +71,22 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     if chosen is None and fields:
         raise UsageError(
             "Say which field names the polygons (--polygon-name, name=): "
-            f"{', '.join(map(printable, fields))}."
+            f"{', '.join(map(printable, fields))}.",
+            code="polygon-name-missing",
         )
     if chosen is None:
         names = [str(number) for number in range(1, shapes.size + 1)]
     elif chosen in fields:
         names = [str(value) for value in fields[chosen]]
     else:
-        raise UsageError(f"The polygons have no field of this name; they have {', '.join(fields)}.")
+        raise UsageError(
+            f"The polygons have no field of this name; they have {', '.join(fields)}.",
+            code="polygon-field-unknown",
+        )
     if len(set(names)) < len(names):
-        raise InputError(f"The names in the field {chosen} do not differ.", file=file)
+        raise InputError(
+            f"The names in the field {chosen} do not differ.", file=file, code="polygon-names-alike"
+        )
     return dict(zip(names, shapes, strict=True))
 
 
@@ -97,11 +103,16 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
     else:
         shapes, fields, said = _by_gdal(path)
     if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
-        raise InputError("The file must hold polygons and nothing else.", file=os.fspath(path))
+        raise InputError(
+            "The file must hold polygons and nothing else.",
+            file=os.fspath(path),
+            code="not-only-polygons",
+        )
     if said is None:
         raise InputError(
             f"The file does not say the CRS of its polygons; write it into the file ({crs}).",
             file=os.fspath(path),
+            code="polygons-without-crs",
         )
     return _move(shapes, said, crs), fields
 
@@ -130,7 +141,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         pass
     except shapely.errors.GEOSException:
         pass
-    raise InputError("The file is no GeoJSON with polygons.", file=file)
+    raise InputError("The file is no GeoJSON with polygons.", file=file, code="geojson-broken")
 
 
 def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
@@ -140,7 +151,8 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         import pyogrio
     except ImportError:
         raise UsageError(
-            "Polygons are read from GeoJSON; for other formats install pyogrio."
+            "Polygons are read from GeoJSON; for other formats install pyogrio.",
+            code="library-missing",
         ) from None
     require_utf8(path)
     declared = _require_known(Path(path))
@@ -149,7 +161,11 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         shapes = None
     if shapes is None:
-        raise InputError("The file holds no polygons that GDAL reads.", file=os.fspath(path))
+        raise InputError(
+            "The file holds no polygons that GDAL reads.",
+            file=os.fspath(path),
+            code="polygons-not-found",
+        )
     if declared is not None and len(shapes) != declared:
         raise incomplete(os.fspath(path), MISCOUNTED)
     fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
@@ -177,6 +193,7 @@ def _require_known(path: Path) -> int | None:
             "their areas goes into geodp publish (--regions), whose areas are then asked for by "
             "their codes (--area).",
             file=os.fspath(path),
+            code="polygons-format-unknown",
         )
     kind = kind_of(path)
     declared = guard(os.fspath(path), partial(check_features, path, kind))
@@ -198,13 +215,17 @@ def _move(shapes: Any, given: str, wanted: str) -> Any:
     except CRSError:
         known = None
     if known is None:
-        raise UsageError("The CRS that the polygons name is unknown; write one such as EPSG:3035.")
+        raise UsageError(
+            "The CRS that the polygons name is unknown; write one such as EPSG:3035.",
+            code="polygons-crs-unknown",
+        )
     if known.equals(CRS.from_user_input(wanted), ignore_axis_order=True):
         return shapes
     if not known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True):
         raise UsageError(
             f"The polygons have another CRS than the grid; bring them to {wanted}, such as by "
-            f"ogr2ogr -t_srs {wanted} moved.gpkg FILE."
+            f"ogr2ogr -t_srs {wanted} moved.gpkg FILE.",
+            code="polygons-crs-differs",
         )
     move = Transformer.from_crs(DEGREES, wanted, always_xy=True)
     step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
@@ -214,5 +235,5 @@ def _move(shapes: Any, given: str, wanted: str) -> Any:
         include_z=False,
     )
     if not np.isfinite(shapely.get_coordinates(moved)).all():
-        raise UsageError("The polygons reach beyond the grid's CRS.")
+        raise UsageError("The polygons reach beyond the grid's CRS.", code="polygons-beyond-crs")
     return moved

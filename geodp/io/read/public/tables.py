@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.columns import Table, open_tables
+from geodp.io.read.rows.columns import InputTable, open_tables
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.public_file import opening_of
 
@@ -26,7 +26,7 @@ def open_public(
     encoding: str | None = None,
     header_row: int | None = None,
     member: str | None = None,
-) -> Table:
+) -> InputTable:
     """Open the one table of a public file.
 
     Parameters
@@ -63,7 +63,8 @@ def open_public(
         if len(tables) != 1:
             raise UsageError(
                 f"The archive holds several tables; name that of the {what} (--public-file "
-                f"{name}.member=NAME, member=)."
+                f"{name}.member=NAME, member=).",
+                code="public-archive-ambiguous",
             )
         return tables[0]
     more = OF_PUBLIC.format(name=name, flag=flag, word=flag.replace("-", "_"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError
+from geodp.errors import CodeError, InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.tables import open_public
@@ -62,6 +62,7 @@ def read_totals(
             f"A table of totals has the columns {wanted} (or the first of them) and {TOTAL}.",
             file=table.name,
             row=1,
+            code="totals-columns",
         )
     codes: list[tuple[str, ...]] = []
     counts: list[NDArray[np.int64]] = []
@@ -70,7 +71,11 @@ def read_totals(
         texts: list[Any] = []
         for level, column in zip(names, columns, strict=True):
             with rows.named(level):
-                texts.append(texts_without_blanks(column, "a code is missing.").tolist())
+                texts.append(
+                    texts_without_blanks(
+                        column, Rule("code-missing", "a code is missing.")
+                    ).tolist()
+                )
         with rows.named(TOTAL):
             counts.append(fields.counts(total))
         codes += zip(*texts, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, printable
+from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
@@ -79,7 +79,12 @@ def read_units(
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]
     if len({*names}) < len(names) or len({*chosen}) < len(names):
-        raise InputError("The levels of units need different columns.", file=table.name, row=1)
+        raise InputError(
+            "The levels of units need different columns.",
+            file=table.name,
+            row=1,
+            code="units-levels-alike",
+        )
     texts: list[list[np.ndarray]] = [[] for _ in names]
     read: list[Rows] = []
     for rows, arrays in batches(table, chosen):
@@ -88,7 +93,9 @@ def read_units(
             with rows.named(name):
                 found.append(texts_without_blanks(array, _BLANK))
     if not sum(part.size for part in texts[0]):
-        raise InputError("The table of units has no rows.", file=table.name)
+        raise InputError(
+            "The table of units has no rows.", file=table.name, code="units-without-rows"
+        )
     levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
     if other is not None:
         levels, source = add_other(levels, source, other)
@@ -97,7 +104,7 @@ def read_units(
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
         more = "" if columns else _ask_levels(levels)
-        raise rows.error(error.position - rows.first, f"{error.rule}{more}") from None
+        raise rows.error(error.position - rows.first, error.rule + more) from None
 
 
 def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
@@ -113,4 +120,7 @@ def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
     )
 
 
-_BLANK = "the code is blank; every unit has a code and lies in one unit of every coarser level."
+_BLANK = Rule(
+    "unit-code-blank",
+    "the code is blank; every unit has a code and lies in one unit of every coarser level.",
+)

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.opening import parse_json
-from geodp.io.read.rows.input_files import ArrowStream, guard
+from geodp.io.read.rows.input_files import ArrowStream, Given, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 from geodp.table.source import TABLE_IN_MEMORY, Fact
 
@@ -27,15 +28,17 @@ BATCH = 1 << 18
 """Rows that are looked at at once."""
 
 
-ENGINE = (
+ENGINE = Rule(
+    "engine-failed",
     "The table's own library failed to hand it over, in words that may quote a value; run its "
-    "query by itself where those may be read, and give the result."
+    "query by itself where those may be read, and give the result.",
 )
 
 
-SERIES = (
+SERIES = Rule(
+    "series-not-a-frame",
     "A series is one column; give a frame that has the codes of cells as a column, too: "
-    "series.reset_index(name='n'), with code= and value='n'."
+    "series.reset_index(name='n'), with code= and value='n'.",
 )
 
 WKB = b"geoarrow.wkb"
@@ -43,6 +46,40 @@ WKB = b"geoarrow.wkb"
 
 NATIVE = ("point", "polygon", "multipolygon")
 """Kinds of geometries that are read where they stand as coordinates, one column of one kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """A frame of pandas that was converted to Arrow, for all who ask; its repr shows no rows.
+
+    Attributes
+    ----------
+    name : str
+        Of its library and class.
+    active : str
+        As :class:`ArrowTable` has it.
+    table : pyarrow.Table
+    """
+
+    name: str
+    active: str
+    table: pa.Table = field(repr=False)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a capsule of an ArrowArrayStream."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def convert_once(given: Given) -> Given:
+    """Return a frame of pandas or geopandas as Arrow has it; whatever else is given as it is.
+
+    A frame converts all of its rows whenever it is asked for its columns. Other libraries hand
+    theirs over as they are, or run a query bit by bit.
+    """
+    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(given).__mro__):
+        return given
+    asked = ArrowTable.open(cast(ArrowStream, given))
+    return Converted(asked.name, asked.active, guard(asked.name, asked.stream.read_all, ENGINE))
 
 
 @dataclass(frozen=True)
@@ -70,6 +107,8 @@ class ArrowTable:
     @classmethod
     def open(cls, given: ArrowStream) -> ArrowTable:
         """Ask for the schema. InputError where a column is of no one type."""
+        if isinstance(given, Converted):
+            return cls(given.name, given.table.to_reader(), given.active)
         kind = type(given)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
         if kind.__name__ == "Series":
@@ -83,7 +122,9 @@ class ArrowTable:
             raise
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
-            rule = "A column holds values of several types; give it one."
+            rule = Rule(
+                "column-types-mixed", "A column holds values of several types; give it one."
+            )
         except Exception:  # whatever the library whose table it is raises, with values in it
             pass
         raise InputError(rule, file=name)
@@ -105,7 +146,10 @@ class ArrowTable:
             encoding != WKB
             and encoding.decode(errors="replace").removeprefix("geoarrow.") not in NATIVE
         ):
-            rule = f"The column {name} holds geometries in another encoding; give them as WKB."
+            rule = Rule(
+                "geometry-encoding",
+                f"The column {name} holds geometries in another encoding; give them as WKB.",
+            )
             raise InputError(rule, file=self.name)
         try:
             crs = parse_json(metadata or b"{}").get("crs")
@@ -172,7 +216,10 @@ def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]
         while high - low > 1:  # the first half that is bad holds the first bad row
             middle = (low + high) // 2
             low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
-        rule = "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again."
+        rule = Rule(
+            "arrow-text-not-utf8",
+            "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again.",
+        )
         raise InputError(rule, file=name, row=first + low + 1)
     return found
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
@@ -33,13 +33,14 @@ from geodp.io.read.rows.input_files import (
     FilePath,
     Given,
     InputFile,
+    LabelledArray,
     input_files,
     list_paths,
 )
 from geodp.io.read.rows.names import fold, list_names, tell_apart
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
-from geodp.io.read.rows.selecting import Selection, Term, describe_form
+from geodp.io.read.rows.selecting import RowFilter, Term, describe_form
 from geodp.io.read.rows.span import Span
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
@@ -51,16 +52,17 @@ MEMBER = (
     " If this member of the archive is no table, or not the one that is meant, name the one that "
     "is (--member, member=)."
 )
-NO_OTHER_ROWS = (
+NO_OTHER_ROWS = Rule(
+    "rows-need-text",
     "Only texts and workbooks have rows above their header or below their table (--header-row, "
-    "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out."
+    "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out.",
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
 """Names that tell a header from a row of data."""
 
 
-class Table(Protocol):
+class InputTable(Protocol):
     """Columns of one input file, or of a table in memory."""
 
     @property
@@ -86,7 +88,7 @@ class Table(Protocol):
 class Rows:
     """Where the rows of a batch stand in their file."""
 
-    table: Table
+    table: InputTable
     first: int
     kept: NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -115,7 +117,9 @@ class Rows:
         try:
             yield
         except CodeError as error:
-            rule = error.rule if column is None else f"Column {column}: {error.rule}"
+            rule = (
+                error.rule if column is None else Rule(error.code, f"Column {column}: {error.rule}")
+            )
             raise self.error(error.position, rule) from None
 
 
@@ -131,7 +135,7 @@ def open_tables(
     last_row: int | None = None,
     member: str | None = None,
     scratch: FilePath | None = None,
-) -> Generator[Table]:
+) -> Generator[InputTable]:
     """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
 
     Parameters
@@ -160,7 +164,8 @@ def open_tables(
     ):
         raise UsageError(
             "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; left "
-            "out, it is found."
+            "out, it is found.",
+            code="delimiter-form",
         )
     if encoding is not None:
         try:
@@ -172,9 +177,15 @@ def open_tables(
         if not ascii_alike:
             raise UsageError(
                 "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
-                "encoding=)."
+                "encoding=).",
+                code="encoding-unknown",
             )
     span = Span(header_row, last_row, first_row)
+    if isinstance(paths, LabelledArray):
+        raise UsageError(
+            "An array of xarray is a raster: geodp.read(array, grid), or read_raster.",
+            code="array-is-raster",
+        )
     if isinstance(paths, ArrowStream):
         if span.is_named:
             raise UsageError(NO_OTHER_ROWS)
@@ -212,7 +223,7 @@ def _open_text(
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
-def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
+def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
     """Open what is no text; errors call it by its name, also where it lies in another place."""
     try:
         return _open(file, encoding, layer, span)
@@ -223,7 +234,7 @@ def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: 
     raise InputError(rule, file=file.name, row=row)
 
 
-def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> Table:
+def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
     """Open what is no text."""
     if span.is_named and file.kind not in WORKBOOKS:
         raise UsageError(NO_OTHER_ROWS)
@@ -243,7 +254,7 @@ def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) 
 
 
 def batches(
-    table: Table,
+    table: InputTable,
     chosen: Sequence[int],
     where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
@@ -268,7 +279,7 @@ def batches(
             for _ in _arrays(table, [], stated):
                 pass
             return
-    selection, first = Selection([*terms.values()]), 0
+    selection, first = RowFilter([*terms.values()]), 0
     for arrays in _arrays(table, [*chosen, *terms], stated):
         rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
         if not first:
@@ -292,7 +303,7 @@ def batches(
 
 
 def _arrays(
-    table: Table, chosen: Sequence[int], stated: Mapping[int, Term]
+    table: InputTable, chosen: Sequence[int], stated: Mapping[int, Term]
 ) -> Iterator[list[pa.Array]]:
     """Batches of chosen columns of a table, in whose rows are the values that its folders state.
 
@@ -324,25 +335,29 @@ def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bo
         if not one.mask.true_count:
             unmet.append(str(term))
         elif term.has_one_spelling and not survey.spell(term, *one.spellings):
-            raise InputError(f"Column {term.column}: {term.two_spellings}", file=table.name)
+            raise InputError(
+                f"Column {term.column}: {term.two_spellings}",
+                file=table.name,
+                code="where-spelt-variously",
+            )
     if unmet:
         survey.leave_out(table.name, table.declared_rows, unmet)
     return not unmet
 
 
-def _types(table: Table, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
+def _types(table: InputTable, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
     """Yield the type that each chosen column is stored in."""
     for column, array in zip(chosen, arrays, strict=True):
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
-def own_columns(table: Table) -> tuple[str, ...]:
+def own_columns(table: InputTable) -> tuple[str, ...]:
     """Return the names of a table's own columns, without those that its folders stand for."""
     return table.names if isinstance(table, FileTable) else table.columns
 
 
-def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
+def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> int:
     """Return the position of a column: by its exact name, or by one that is spelt otherwise.
 
     Other spellings differ in case, width, spaces, dashes and composition alone:
@@ -360,17 +375,20 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
                 f"Several columns are named '{wanted}'; give each a name of its own in the file.",
                 file=table.name,
                 row=_header_row(table),
+                code="columns-alike",
             )
-    rule = f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+    rule = Rule(
+        "column-unknown", f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+    )
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 
-def _header_row(table: Table) -> int:
-    """Return the row of the names: 1 where a table is no text and no sheet."""
-    return int(getattr(table, "header_row", 1))
+def _header_row(table: InputTable) -> int | None:
+    """Return the row of the names: 1 where a table is no text and no sheet, none in memory."""
+    return None if isinstance(table, ArrowTable) else int(getattr(table, "header_row", 1))
 
 
-def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
+def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
     """Return what else a table has, and what to do."""
     there = {fold(name) for name in table.columns}
     known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
@@ -389,6 +407,11 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
             "the header has one column only, so that the delimiter may be another "
             f"(--delimiter, delimiter=).{remedy}"
         )
+    if not known and isinstance(table, ArrowTable):
+        return (
+            "nor is any other of the frame known, so that they may be data and are not shown; "
+            "correct the name that is asked for, or rename the frame's columns."
+        )
     if not known:
         return (
             "nor is any other name known in the first row, which may be no header; write the names "
@@ -398,7 +421,7 @@ def _why_none(table: Table, wanted: str, asked: Sequence[str]) -> str:
     return f"there are {names}.{remedy}"
 
 
-def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
+def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
     """Return another row that has all names which are wanted, where one of texts or sheets has."""
     names = {fold(name) for name in wanted}
 
@@ -412,7 +435,7 @@ def _find_header(table: Table, wanted: Sequence[str]) -> int | None:
     return None
 
 
-def guess_header_of(table: Table) -> tuple[int, int] | None:
+def guess_header_of(table: InputTable) -> tuple[int, int] | None:
     """Return another row of a text or sheet that looks like its header; None where none does.
 
     Beside it that with which its table seems to begin.

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from geodp import progress
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.complete.archive import DAMAGES
@@ -46,46 +46,56 @@ HEAD = 1 << 18
 BLOCK = 1 << 22
 """Bytes of text that are in memory at once."""
 
-LONG_HEADER = (
+LONG_HEADER = Rule(
+    "header-too-long",
     f"The header is longer than {HEAD:,} bytes; give a table with fewer columns, as only those of "
-    "places, attributes and counts are read."
+    "places, attributes and counts are read.",
 )
-BINARY = (
+BINARY = Rule(
+    "text-binary",
     "The file is no text table; it looks binary. A text of UTF-16 needs its byte order mark; save "
-    "it as CSV in UTF-8."
+    "it as CSV in UTF-8.",
 )
-NO_LINES = (
+NO_LINES = Rule(
+    "line-ends-mac",
     "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with "
-    "line ends of Windows or Unix."
+    "line ends of Windows or Unix.",
 )
 
-NO_HEADER = (
+NO_HEADER = Rule(
+    "header-unreadable",
     "The header cannot be read; a quote may not be closed, or this is no table. Write one row with "
-    "the names of the columns first."
+    "the names of the columns first.",
 )
-LONG_NAME = (
+LONG_NAME = Rule(
+    "header-line-break",
     "A name in the header has a line break; close its quotation marks, or write the name in one "
-    "line."
+    "line.",
 )
-UNEQUAL = (
+UNEQUAL = Rule(
+    "header-rows-unequal",
     "The two header rows must have as many columns as each other; add the delimiters that one of "
-    "them lacks."
+    "them lacks.",
 )
-FAR = (
+FAR = Rule(
+    "header-too-far",
     f"The line with the names does not end within the first {HEAD:,} bytes; delete what stands "
-    "above it."
+    "above it.",
 )
-SAYS_DELIMITER = (
+SAYS_DELIMITER = Rule(
+    "line-says-delimiter",
     "This line says the delimiter and holds no names; name the one below that has them "
-    "(--header-row, header_row=)."
+    "(--header-row, header_row=).",
 )
-ANOTHER = (
+ANOTHER = Rule(
+    "delimiter-contradicted",
     "The first line says that the delimiter is another than --delimiter (delimiter=); leave the "
-    "option out."
+    "option out.",
 )
-ARRAY = (
+ARRAY = Rule(
+    "json-array",
     "This is a JSON array, which is no table; write one object a line (.jsonl), such as by "
-    "jq -c '.[]', or CSV."
+    "jq -c '.[]', or CSV.",
 )
 
 _SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
@@ -352,7 +362,10 @@ class TextTable(FileTable):
     def _explain_ragged(self) -> InputError:
         width = len(self.names)
         if (rows := self.guess_header()) is not None:
-            rule = f"Rows have more columns than the header ({width}); {point_to(*rows)}"
+            rule = Rule(
+                "rows-wider-than-header",
+                f"Rows have more columns than the header ({width}); {point_to(*rows)}",
+            )
             return InputError(rule, file=self.name, row=self.header_row)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "
@@ -361,6 +374,7 @@ class TextTable(FileTable):
             "last_row=).",
             file=self.name,
             row=self._find(lambda _, fields: len(fields) != width),
+            code="row-ragged",
         )
 
     def _find(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
@@ -418,9 +432,10 @@ _WORDS = f"[A-Za-z]+{_ODD}[a-z]+|[A-Za-z][a-z]{{2,}}{_ODD}|{_ODD}[a-z]{{3,}}"
 _WESTERN = re.compile(rf"(?<![^\W\d_])(?:{_WORDS})(?![^\W\d_])")
 """A word of Latin letters and one kanji or half-width kana: a Western letter taken for CP932."""
 
-IN_DOUBT = (
+IN_DOUBT = Rule(
+    "encoding-in-doubt",
     "The text is not UTF-8, and reads as CP932 with a kanji or kana inside of Western words; name "
-    "its encoding, such as cp1252, or cp932 if it is right (--encoding, encoding=)."
+    "its encoding, such as cp1252, or cp932 if it is right (--encoding, encoding=).",
 )
 
 
@@ -538,9 +553,12 @@ def _first_line(text: str, name: str) -> str:
     if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
         raise InputError(BINARY, file=name)
     if not line.strip():
-        rule = "The file holds no header and no rows; write them again."
+        rule = Rule("text-empty", "The file holds no header and no rows; write them again.")
         if text.strip():
-            rule = "The first row names no column; the file needs a header with names."
+            rule = Rule(
+                "header-names-nothing",
+                "The first row names no column; the file needs a header with names.",
+            )
         raise InputError(rule, file=name)
     if blank.endswith("\r") or "\r" in line.rstrip("\r"):
         raise InputError(NO_LINES, file=name)
@@ -573,4 +591,5 @@ def _encoding(head: bytes, name: str, header_row: int) -> str:
         "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252 "
         "(--encoding, encoding=).",
         file=name,
+        code="text-encoding-unknown",
     )

@@ -17,22 +17,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError
+from geodp.errors import CodeError, Rule
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import WIDE, spell
 from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
-MARK = (
+MARK = Rule(
+    "count-is-mark",
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
     "(--missing, missing=), otherwise complete the data; where units or totals stand below the "
     "names, or notes below the table, name its first row (--first-row, first_row=) or its last "
-    "(--last-row, last_row=)."
+    "(--last-row, last_row=).",
 )
-BROKEN = (
+BROKEN = Rule(
+    "value-line-break",
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
-    "inside a field: close it, or write the value in one line."
+    "inside a field: close it, or write the value in one line.",
 )
 ERRORS = (
     *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
@@ -40,48 +42,60 @@ ERRORS = (
 )
 """How workbooks show that a formula gave nothing."""
 
-ERROR = (
+ERROR = Rule(
+    "count-is-error",
     "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
-    "made, or name it as missing (--missing, missing=) if it is to count nobody."
+    "made, or name it as missing (--missing, missing=) if it is to count nobody.",
 )
-SHORT = (
+SHORT = Rule(
+    "count-rounded",
     "a count was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
-    "original column with all digits."
+    "original column with all digits.",
 )
-LARGE = "A number this large is no count of people; check the column (--value, value=)."
+LARGE = Rule(
+    "count-too-large",
+    "A number this large is no count of people; check the column (--value, value=).",
+)
 NO_LABEL = (
     "write what counts of it, such as the hour of 0 to 23, into a column of its own, or publish "
     "one table for each time as a series (geodp publish-series)."
 )
-FRACTION = (
+FRACTION = Rule(
+    "count-fraction",
     "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
-    "--round stochastic; rounding=)."
+    "--round stochastic; rounding=).",
 )
-POINT = (
+POINT = Rule(
+    "count-with-point",
     "If its points separate thousands, say so (--decimal ,); if they are decimal marks of modelled "
-    "counts, say how to round (--round nearest, rounding=)."
+    "counts, say how to round (--round nearest, rounding=).",
 )
-NEGATIVE = (
+NEGATIVE = Rule(
+    "count-negative",
     "If a negative number means that nobody is counted or nothing is known, name it as missing "
-    "(--missing, missing=), where it is to count nobody."
+    "(--missing, missing=), where it is to count nobody.",
 )
-HIDDEN = (
+HIDDEN = Rule(
+    "count-hidden",
     "a count is a range or a bound, such as below 5 or 5 to 9, of a value that is hidden "
     "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to "
-    "count nobody."
+    "count nobody.",
 )
-FLAGGED = (
+FLAGGED = Rule(
+    "count-flagged",
     "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
     "values, a unit or brackets; if its number is to be counted, name the flag (--flags p,e; "
-    "flags=), otherwise move flags to a column of their own."
+    "flags=), otherwise move flags to a column of their own.",
 )
-THOUSANDS = (
+THOUSANDS = Rule(
+    "count-thousands-mark",
     "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
-    "the other one, blanks and apostrophes separate thousands."
+    "the other one, blanks and apostrophes separate thousands.",
 )
-DECIMAL = (
+DECIMAL = Rule(
+    "count-decimal-comma",
     "a count has a decimal comma; counts are whole numbers, and a mean is no count. For modelled "
-    "counts name the mark and how to round (--decimal , --round nearest)."
+    "counts name the mark and how to round (--decimal , --round nearest).",
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
@@ -92,7 +106,9 @@ _LOST = "|".join(
 """A few decimals, and an exponent that moves the point beyond them."""
 
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
-MISSING = "a coordinate is missing; drop the rows without one, or complete them."
+MISSING = Rule(
+    "coordinate-missing", "a coordinate is missing; drop the rows without one, or complete them."
+)
 NAN = "nan"
 """How a value that means nobody is often written."""
 
@@ -162,7 +178,7 @@ def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
     if rule == WHOLE:
         value = numbers[position]
         more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
-        rule = f"{rule} {more}"
+        rule = Rule(more.code, f"{rule} {more}")
     raise CodeError(position, rule)
 
 
@@ -242,14 +258,16 @@ def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True
 
 def _other_mark(thousands: bool) -> str:
     if thousands:
-        return (
+        return Rule(
+            "count-point-other-mark",
             "a count has a point that separates no thousands, and the decimal mark is a comma "
-            "(--decimal ,); write all numbers with one mark."
+            "(--decimal ,); write all numbers with one mark.",
         )
-    return (
+    return Rule(
+        "coordinate-with-point",
         "a coordinate has a point, and the decimal mark is a comma (--decimal ,), which holds for "
         "counts and coordinates; nothing separates thousands in coordinates. Write them with "
-        "commas, or counts without a mark and leave the option out."
+        "commas, or counts without a mark and leave the option out.",
     )
 
 
@@ -311,7 +329,7 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
             more = POINT
         elif re.fullmatch(r"[+]?([0-9]{19,}[.]?0*|[0-9.]+[eE][+]?[0-9]{2,})", text):
             more = LARGE
-        raise CodeError(position, f"{WHOLE} {more}")
+        raise CodeError(position, f"{WHOLE} {more}", code=more.code)
     return np.asarray(values[code], np.int64)
 
 
@@ -324,7 +342,11 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise CodeError(int(bad[0]), "a coordinate must be a finite number; drop such rows.")
+        raise CodeError(
+            int(bad[0]),
+            "a coordinate must be a finite number; drop such rows.",
+            code="coordinate-missing",
+        )
     return values
 
 
@@ -344,7 +366,11 @@ def indices(column: pa.Array) -> NDArray[np.int64]:
     values = coordinates(column)
     bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
     if bad.size:
-        raise CodeError(int(bad[0]), "a cell index must be a whole number, counted from 0.")
+        raise CodeError(
+            int(bad[0]),
+            "a cell index must be a whole number, counted from 0.",
+            code="cell-index-not-whole",
+        )
     return values.astype(np.int64)
 
 
@@ -367,9 +393,10 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
     _require(
         plain,
         pc.is_valid(found),
-        lambda _: (
+        lambda _: Rule(
+            "label-not-of-attribute",
             f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
-            "leave rows of totals or without a label out (--where, where=)."
+            "leave rows of totals or without a label out (--where, where=).",
         ),
     )
     positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
@@ -414,7 +441,11 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
         column = _whole_decimals(column.cast(kind))
         kind = column.type
     plain = _plain(column)
-    _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
+    _require(
+        plain,
+        pc.is_valid(plain),
+        lambda _: Rule("code-missing", "a code is missing: drop the rows without one."),
+    )
     if pa.types.is_floating(kind):
         return numbers_of(plain).astype(kind.to_pandas_dtype())
     if not pa.types.is_string(plain.type):
@@ -468,7 +499,9 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return column.cast(pa.string())
     said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
     remedy = f"; {NO_LABEL}" if pa.types.is_temporal(kind) else "."
-    raise CodeError(0, f"a column of {said} is neither numbers nor text{remedy}")
+    raise CodeError(
+        0, f"a column of {said} is neither numbers nor text{remedy}", code="column-kind"
+    )
 
 
 def numbers_of(column: pa.Array) -> NDArray[Any]:
@@ -494,7 +527,7 @@ def _text_of_bytes(column: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         pass  # it quotes the bytes
     bad = next(i for i in range(len(column)) if not _is_text(column[i].as_py()))
-    raise CodeError(bad, "the text is not UTF-8; write the column as text.")
+    raise CodeError(bad, "the text is not UTF-8; write the column as text.", code="column-not-utf8")
 
 
 def _is_text(value: bytes | None) -> bool:
@@ -529,13 +562,20 @@ _KINDS = (
     (r".*(以上|以下|未満).*", HIDDEN),
     (
         r".*[%\u2030]",
-        "a count is a percentage, which is no number of people; choose the column of counts "
-        "(--value, value=).",
+        Rule(
+            "count-percentage",
+            "a count is a percentage, which is no number of people; choose the column of counts "
+            "(--value, value=).",
+        ),
     ),
     (
         rf"[{_MONEY}].*|.*([{_MONEY}\u5186\u5143\uc6d0]|eur|usd|jpy|gbp|chf|kr|kč|zł)",
-        "a count is an amount of money, which is no number of people; choose the column of counts "
-        "(--value, value=).",
+        Rule(
+            "count-money",
+            "a count is an amount of money, which is no number of people; choose the column of "
+            "counts "
+            "(--value, value=).",
+        ),
     ),
 )
 """How texts that are no number are written, in small letters, and what is said of each."""
@@ -546,7 +586,10 @@ def diagnose(text: str, mark: str) -> str:
     if "\n" in text or "\r" in text:
         return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
-        return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
+        return Rule(
+            "count-not-finite",
+            "a count must be a finite number; if it means nobody, name it (--missing, missing=).",
+        )
     if _is_error(text):
         return ERROR
     if not any(letter.isdecimal() for letter in text):
@@ -556,7 +599,7 @@ def diagnose(text: str, mark: str) -> str:
             return rule
     if re.search("[0-9]", text) and not re.search(r"[\0-\x1f]", text):
         return FLAGGED
-    return "a count must be a number in plain digits."
+    return Rule("count-not-plain-digits", "a count must be a number in plain digits.")
 
 
 def _is_error(text: str) -> bool:
@@ -567,18 +610,34 @@ def _coordinate_rule(text: str) -> str:
     if not text:
         return MISSING
     if _is_error(text):
-        return "a coordinate is an error of a formula; correct it, or drop the rows without one."
+        return Rule(
+            "coordinate-is-error",
+            "a coordinate is an error of a formula; correct it, or drop the rows without one.",
+        )
     if "\n" in text or "\r" in text:
         return BROKEN
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]*", text):
-        return "a coordinate has a decimal comma; write a decimal point, or say so (--decimal ,)."
+        return Rule(
+            "coordinate-decimal-comma",
+            "a coordinate has a decimal comma; write a decimal point, or say so (--decimal ,).",
+        )
     if re.fullmatch(r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([,.][0-9]*)?", text):
-        return "a coordinate has thousands separators; write it without them."
+        return Rule(
+            "coordinate-thousands-mark",
+            "a coordinate has thousands separators; write it without them.",
+        )
     if re.search("[\u00b0'\"NSEW\u2032\u2033]", text):
-        return (
+        return Rule(
+            "coordinate-degrees-minutes",
             "a coordinate is written in degrees, minutes or with a letter; write decimal degrees, "
-            "negative in the south and west."
+            "negative in the south and west.",
         )
     if not any(map(str.isdecimal, text)):
-        return "a coordinate is a mark instead of a number; drop the rows without one."
-    return "a coordinate must be a number with a decimal point; write it in plain digits."
+        return Rule(
+            "coordinate-is-mark",
+            "a coordinate is a mark instead of a number; drop the rows without one.",
+        )
+    return Rule(
+        "coordinate-not-plain-digits",
+        "a coordinate must be a number with a decimal point; write it in plain digits.",
+    )

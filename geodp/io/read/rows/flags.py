@@ -62,7 +62,8 @@ class Flags:
                     f"'{printable(mark)}' is no flag beside a number (--flags, flags=): flags are "
                     "marks such as p, e, * or (). What is a part of a number, multiplies or bounds "
                     "it, or makes it an amount is none; a value that is hidden, such as <5 or .., "
-                    "may be named as missing (--missing, missing=)."
+                    "may be named as missing (--missing, missing=).",
+                    code="flag-unknown",
                 )
         return cls(tuple(marks))
 

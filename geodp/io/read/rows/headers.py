@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from geodp.errors import Rule
 from geodp.io.read.rows.names import fold, spell
 
 BETWEEN = 3
@@ -15,14 +16,19 @@ DELIMITERS = (",", ";", "\t", "|")
 HEAD_ROWS = 50
 """Rows in which a header is looked for that is not the first one."""
 
-AFTER_LAST = (
+AFTER_LAST = Rule(
+    "header-row-after-end",
     "The file ends above that line; name the one that has the names of the columns (--header-row, "
-    "header_row=)."
+    "header_row=).",
 )
-BLANK = "The line is blank; name the one with the names of the columns (--header-row, header_row=)."
-ABOVE = (
+BLANK = Rule(
+    "header-row-blank",
+    "The line is blank; name the one with the names of the columns (--header-row, header_row=).",
+)
+ABOVE = Rule(
+    "header-row-repeated",
     "The same names stand above this line too, and the rows between would be left out; name the "
-    "first of them (--header-row, header_row=), and leave repeated headers out of the file."
+    "first of them (--header-row, header_row=), and leave repeated headers out of the file.",
 )
 
 

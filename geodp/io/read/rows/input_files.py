@@ -20,7 +20,7 @@ from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkabl
 
 import pyarrow as pa
 
-from geodp.errors import InputError, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.complete.archive import DAMAGES, check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files, partition_values
@@ -39,8 +39,16 @@ class ArrowStream(Protocol):
         """Return a capsule of an ArrowArrayStream."""
 
 
-Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream
-"""What tables are read from: files, or a table in memory."""
+@runtime_checkable
+class LabelledArray(Protocol):
+    """An array of xarray: numbers over dimensions with coordinates."""
+
+    dims: Any
+    coords: Any
+
+
+Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
+"""What tables are read from: files, or a table or an array in memory."""
 
 T = TypeVar("T")
 
@@ -74,7 +82,7 @@ RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
 MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re.IGNORECASE)
 """How texts begin that name other files or addresses, or hold no table."""
 
-DAMAGED = "The file is truncated or damaged; fetch or write it again."
+DAMAGED = Rule("file-damaged", "The file is truncated or damaged; fetch or write it again.")
 
 
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
@@ -83,14 +91,19 @@ OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 """Kinds that have sheets of cells."""
 
-NO_SPREADSHEET = (
+NO_SPREADSHEET = Rule(
+    "document-without-sheet",
     "This is a document without a spreadsheet; save the table as xlsx, xlsb, xls or ods without a "
-    "password, or as CSV."
+    "password, or as CSV.",
 )
-NO_ARCHIVE = "Only zip archives have members (--member, member=); leave the option out."
-VOLUME = (
+NO_ARCHIVE = Rule(
+    "member-needs-archive",
+    "Only zip archives have members (--member, member=); leave the option out.",
+)
+VOLUME = Rule(
+    "archive-volume",
     "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
-    "as 7z x FILE), and give what it holds."
+    "as 7z x FILE), and give what it holds.",
 )
 
 
@@ -167,11 +180,17 @@ def input_files(
             opens = partial(_open_zstd, path)
             yield InputFile(name, "text", opens, size, _read_zstd, partitions=folders)
         elif kind in RASTER:
-            raise InputError("The file is a raster; read it as one (read_raster).", file=name)
+            raise InputError(
+                "The file is a raster; read it as one (read_raster).",
+                file=name,
+                code="raster-not-a-table",
+            )
         elif kind == "volume":
             raise InputError(VOLUME, file=name)
         elif kind == "7z":
-            raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
+            raise InputError(
+                "The file is a 7-Zip archive; unpack it first.", file=name, code="archive-is-7zip"
+            )
         else:
             size = os.path.getsize(path)
             opens, share = partial(_open_plain, path), partial(_read, size=size)
@@ -190,7 +209,9 @@ def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> I
     shapes = [one for one in shapes if member is None or is_named(one, member)]
     if len(shapes) > 1:
         shown = ", ".join(map(printable, shapes))
-        rule = f"Choose one of the shapefiles (--member, member=): {shown}."
+        rule = Rule(
+            "shapefiles-several", f"Choose one of the shapefiles (--member, member=): {shown}."
+        )
         raise InputError(rule, file=name)
     if shapes:
         opens, size = partial(_open_plain, path), os.path.getsize(path)
@@ -214,11 +235,15 @@ def list_paths(paths: Given) -> list[FilePath]:
     Raises UsageError for none, and for a table in memory; InputError for a file that is there
     twice, whose people would be counted twice, and as :func:`find_files` does.
     """
-    if isinstance(paths, ArrowStream):
-        raise UsageError("Give files here; a table in memory is read by read_table or read_points.")
+    if isinstance(paths, ArrowStream | LabelledArray):
+        raise UsageError(
+            "Give files here; a table in memory is read by read_table or read_points, an array by "
+            "read_raster.",
+            code="files-expected",
+        )
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
-        raise UsageError("Give at least one file to read.")
+        raise UsageError("Give at least one file to read.", code="files-missing")
     files = [file for path in given for file in find_files(path)]
     seen: set[object] = set()
     for file in files:
@@ -229,7 +254,10 @@ def list_paths(paths: Given) -> list[FilePath]:
         number = status.st_ino  # 0 on disks that number no files
         one = (status.st_dev, number) if number else os.path.realpath(file)
         if one in seen:
-            rule = "The file is given twice, and its rows would be counted twice; give it once."
+            rule = Rule(
+                "file-twice",
+                "The file is given twice, and its rows would be counted twice; give it once.",
+            )
             raise InputError(rule, file=str(file))
         seen.add(one)
     return files
@@ -244,22 +272,25 @@ def kind_of(path: FilePath) -> str:
     """
     name, start = str(path), b""
     if Path(path).is_dir():
-        raise InputError("This is a folder; give the files in it.", file=name)
+        raise InputError(
+            "This is a folder; give the files in it.", file=name, code="folder-not-read"
+        )
     require_regular(path)
     try:
         with open(path, "rb") as stream:
             start = stream.read(128)
-        rule = "" if start else "The file is empty."
+        rule = "" if start else Rule("file-empty", "The file is empty.")
     except FileNotFoundError:
         refuse_url(name)
-        rule = "There is no such file."
+        rule = Rule("file-missing", "There is no such file.")
     except OSError as error:
-        rule = f"The file cannot be opened ({error.strerror})."
+        rule = Rule("file-not-opened", f"The file cannot be opened ({error.strerror}).")
     if MARKUP.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
-        rule = (
+        rule = Rule(
+            "text-is-xml",
             "This is a text of XML. A virtual file (VRT, WMS) names other files or addresses, "
             "which are never opened: give the files that it names. Others, such as KML and GML, "
-            "are to be converted first, to GeoPackage or GeoTIFF."
+            "are to be converted first, to GeoPackage or GeoTIFF.",
         )
     document = start.startswith(OPEN_DOCUMENT, 30)
     if document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30):
@@ -285,7 +316,7 @@ def _kind_of_text(ending: str, start: bytes) -> str:
     return "json lines" if ending in (".jsonl", ".ndjson", ".geojsonl") else "geojson"
 
 
-def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
+def guard(name: str, step: Callable[[], T], damaged: Rule = DAMAGED) -> T:
     """Carry out a step of reading; its failures become InputError with the rule ``damaged``.
 
     Parsers quote the text they fail on. The error is therefore raised outside of the handler,
@@ -296,14 +327,21 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     except MemoryError:  # Arrow's is both
         raise
     except pa.ArrowException:
-        rule = (
+        rule = Rule(
+            "table-unreadable",
             "The file cannot be read as a table; it may be damaged or of another format: copy or "
-            "download it again, or write it anew."
+            "download it again, or write it anew.",
         )
     except NotImplementedError:
-        rule = "The archive is compressed in a way that is not supported; unpack it first."
+        rule = Rule(
+            "archive-compression",
+            "The archive is compressed in a way that is not supported; unpack it first.",
+        )
     except UnicodeDecodeError:  # Arrow decodes names when they are asked for
-        rule = "The name of a column is not UTF-8; write the file again in UTF-8."
+        rule = Rule(
+            "column-name-not-utf8",
+            "The name of a column is not UTF-8; write the file again in UTF-8.",
+        )
     except DAMAGES:
         rule = damaged
     raise InputError(rule, file=name)

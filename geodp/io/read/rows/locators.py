@@ -12,18 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError, printable
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
 """How far, in cells, a coordinate may lie from the centre or corner that it states."""
 
 
-Check: TypeAlias = Callable[[Table, pa.Array, pa.Array], str]
+Check: TypeAlias = Callable[[InputTable, pa.Array, pa.Array], str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,11 @@ def locate(
         with rows.named(name):
             rule = "" if locator.check is None else locator.check(rows.table, *own)
             if rule:
-                raise InputError(f"Columns {name}: {rule}", file=rows.table.name)
+                raise InputError(
+                    f"Columns {name}: {rule}",
+                    file=rows.table.name,
+                    code="coordinates-in-other-unit",
+                )
             found = locator.read(*own)
         for axis, values in zip(locator.axes, found, strict=True):
             index[axis] = values
@@ -85,7 +89,8 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
             ends = " Origins and destinations are those of pairs (--pairs)." if name in ENDS else ""
             raise UsageError(
                 f"{printable(name)} is no axis of the grid; its axes are "
-                f"{', '.join(grid.axis_names)} (--column AXIS=COLUMN, columns=).{ends}"
+                f"{', '.join(grid.axis_names)} (--column AXIS=COLUMN, columns=).{ends}",
+                code="axis-not-of-grid",
             )
         axis = grid.axis_names.index(name)
         if axis < first:
@@ -115,17 +120,28 @@ def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = 
 def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
     """Return what to type where no column, or more than one, says where rows lie on an axis."""
     if given:
-        return (
+        return Rule(
+            "place-columns-several",
             f"Several columns say where a row lies along {name}; give one of --code, --x with --y, "
-            "and --column (code=, x= with y=, columns=)."
+            "and --column (code=, x= with y=, columns=).",
         )
     of_place = axis < len(grid.maps.axes)
     if not of_place or grid.maps.ends:
         asked = grid.maps.ends[axis // 2] if of_place else name
-        return f"No column is named for {asked}: add --column {asked}=COLUMN (columns=)."
-    return (
+        if of_place:
+            return Rule(
+                "axis-column-missing",
+                f"No column is named for {asked}: add --column {asked}=COLUMN (columns=).",
+            )
+        return Rule(
+            "axis-column-missing",
+            f"No column is named for {asked}: add --by {asked}, which finds it by its name, or "
+            f"--column {asked}=COLUMN (by=, columns=).",
+        )
+    return Rule(
+        "place-columns-missing",
         "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "
-        "--y COLUMN (code=, or x= and y=)."
+        "--y COLUMN (code=, or x= and y=).",
     )
 
 
@@ -154,15 +170,21 @@ def cell_locators(
         if x is None or y is None or grid.maps.missing:
             raise UsageError(
                 "x and y go together (--x, --y; x=, y=), with a grid of one map; the places of "
-                "pairs are located by codes or indices (--column, columns=)."
+                "pairs are located by codes or indices (--column, columns=).",
+                code="x-without-y-or-map",
             )
         if anchor == "index":
             found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
         else:
             grid.names.require_map(
-                "Areal units have no coordinates of their own: name their column of codes (--code, "
-                "code=), or read single points as such (--points, read_points) on cells of H3 or "
-                "S2."
+                Rule(
+                    "units-have-no-coordinates",
+                    "Areal units have no coordinates of their own: name their column of codes "
+                    "(--code, "
+                    "code=), or read single points as such (--points, read_points) on cells of H3 "
+                    "or "
+                    "S2.",
+                )
             )
             found.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
     for number, name in enumerate(grid.maps.ends):
@@ -176,7 +198,10 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
         axes = (2 * place, 2 * place + 1)
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
     if not grid.places or grid.places[place].system is None:
-        raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
+        raise UsageError(
+            "Codes need a grid with a code system, such as jis:half or inspire:1km.",
+            code="codes-need-system",
+        )
     lattice = grid.places[place]
     return Locator(
         (column,),
@@ -201,7 +226,7 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
         position, rule = error.position, error.rule
     text = str(codes[position].as_py() or "") if pa.types.is_string(codes.type) else "0"
     if text.strip() and not any(map(str.isdigit, text)):
-        rule = f"{rule}. {NO_CELL}"
+        rule += f". {NO_CELL}"
     raise CodeError(position, fields.BROKEN if "\n" in text else rule)
 
 
@@ -230,7 +255,8 @@ def _read_units(
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:
     if lattice.transform is None:
         raise UsageError(
-            'The grid has no transform; give cell indices (--anchor index, anchor="index").'
+            'The grid has no transform; give cell indices (--anchor index, anchor="index").',
+            code="transform-needs-index-anchor",
         )
     a, _, c, _, e, f = lattice.transform
     half = 0.5 if anchor == "centre" else 0.0
@@ -249,6 +275,7 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
                     int(bad[0]),
                     f"the coordinate is not the {anchor} of a cell of the grid; check the anchor, "
                     "the CRS and the grid, or read single points as such (--points, read_points).",
+                    code="coordinate-off-anchor",
                 )
             found.append(index.astype(np.int64))
         return found

@@ -97,7 +97,9 @@ def choose_packed(
     if not packed:
         return None, ()
     if any(one.flag_bits & 1 for one in packed):
-        raise InputError("The archive is encrypted; unpack it first.", file=name)
+        raise InputError(
+            "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
+        )
     texts = [one for one in meant if one.filename.lower().endswith(TABLES)]
     tables = [
         one
@@ -105,7 +107,9 @@ def choose_packed(
         if not one.filename.lower().endswith(".txt") or _has_table(_start_of(archive, one))
     ]
     if len(packed) + len(tables) > 1:
-        raise InputError(f"{SEVERAL}{_listed([*packed, *tables])}.", file=name)
+        raise InputError(
+            f"{SEVERAL}{_listed([*packed, *tables])}.", file=name, code="archive-holds-several"
+        )
     return packed[0], _facts(wanted, [one for one in infos if one != packed[0]])
 
 
@@ -130,15 +134,23 @@ def choose_members(
                 "The archive holds no member of that name (--member, member=); there are "
                 f"{_listed(infos)}.",
                 file=name,
+                code="member-unknown",
             )
     if any(one.flag_bits & 1 for one in tables):
-        raise InputError("The archive is encrypted; unpack it first.", file=name)
+        raise InputError(
+            "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
+        )
     if not tables and any(one.filename.lower().endswith((".zip", ".gz")) for one in infos):
-        raise InputError("The archive holds further archives; unpack it first.", file=name)
+        raise InputError(
+            "The archive holds further archives; unpack it first.",
+            file=name,
+            code="archive-in-archive",
+        )
     if not tables:
         raise InputError(
             "The archive holds no .txt, .csv or .tsv table; unpack it and give the table.",
             file=name,
+            code="archive-without-table",
         )
     if wanted is None and len(tables) > 1:
         tables = _ask_tables(archive, name, tables, header_row)
@@ -171,6 +183,7 @@ def _ask_tables(
             "The archive holds several tables with different columns; name the one that is meant, "
             f"or a pattern of several (--member, member=): {_listed(found)}.",
             file=name,
+            code="archive-tables-differ",
         )
     return found
 

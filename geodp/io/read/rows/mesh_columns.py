@@ -10,12 +10,12 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.rows.arrow import largest_byte
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.names import fold
@@ -28,27 +28,30 @@ NONE = "-"
 MARKS = ("*", "X", "x", "")
 """The files' marks for values that are hidden."""
 
-NO_KEY = (
+NO_KEY = Rule(
+    "key-code-missing",
     f"The header must have one column {KEY}; of another table, name the columns that say where a "
-    "row is (--code, or --x and --y; code=, or x= and y= of read_table)."
+    "row is (--code, or --x and --y; code=, or x= and y= of read_table).",
 )
 
-REPEATED = (
+REPEATED = Rule(
+    "header-repeated",
     "the header is repeated in this row, as where files were joined end to end; give the files as "
-    "they were published, one beside the other, or leave repeated headers out."
+    "they were published, one beside the other, or leave repeated headers out.",
 )
 
 BLANKS = r"[\s\p{Z}]*"
 """Blanks of any script, as Arrow's patterns write them."""
 
-HIDDEN = (
+HIDDEN = Rule(
+    "value-suppressed",
     "the value is suppressed or blank; totals never are, so choose a total, or choose "
     '--suppressed zero (suppressed="zero") where the file has added such details to another '
-    "row (HTKSAKI)."
+    "row (HTKSAKI).",
 )
 
 
-def is_official(table: Table, grid: Grid, code: str | None) -> bool:
+def is_official(table: InputTable, grid: Grid, code: str | None) -> bool:
     """Whether a table is a text with a column KEY_CODE that locates its rows in meshes of Japan.
 
     ``code``: the column that locates rows; None where no option names one.
@@ -58,7 +61,7 @@ def is_official(table: Table, grid: Grid, code: str | None) -> bool:
     return key_of(table, grid) is not None
 
 
-def key_of(table: Table, grid: Grid) -> str | None:
+def key_of(table: InputTable, grid: Grid) -> str | None:
     """Return the name of the one column KEY_CODE, on a grid of meshes; None where there is none."""
     found = [name for name in table.columns if fold(name) == fold(KEY)]
     return found[0] if is_of_meshes(grid) and len(found) == 1 else None
@@ -115,12 +118,17 @@ def public_map(
     """Return the grid itself, or the one of a code system in bounds or in primary meshes."""
     if isinstance(grid, Grid):
         if bounds is not None or primary is not None:
-            raise UsageError("Bounds and primary meshes go with a grid named by a string.")
+            raise UsageError(
+                "Bounds and primary meshes go with a grid named by a string.",
+                code="bounds-need-named-grid",
+            )
         return grid
     if primary is None:
         return Grid.mesh(grid, bounds=bounds)
     if bounds is not None:
-        raise UsageError("Give bounds or primary meshes, not both.")
+        raise UsageError(
+            "Give bounds or primary meshes, not both.", code="bounds-or-primary-meshes"
+        )
     return grid_of_primaries(grid, primary)
 
 
@@ -134,7 +142,8 @@ def require_meshes(grid: Grid) -> None:
     if not is_of_meshes(grid):
         raise UsageError(
             'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
-            "grid is read by its columns of codes or of places (read_table)."
+            "grid is read by its columns of codes or of places (read_table).",
+            code="mesh-needs-jis",
         )
 
 
@@ -150,7 +159,9 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
     if len(candidates) != 1:
         columns = _list_columns(table, candidates)
         raise InputError(
-            f"Name one of the columns of values (--value, value=): {columns}.", file=table.name
+            f"Name one of the columns of values (--value, value=): {columns}.",
+            file=table.name,
+            code="value-column-missing",
         )
     return names.index(KEY), candidates
 
@@ -167,6 +178,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
                     f"Several columns have this label; name one by its code: "
                     f"{_list_columns(table, found)}.",
                     file=table.name,
+                    code="value-label-of-several",
                 )
     folded = {fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
     close = [folded[near] for near in get_close_matches(fold(wanted), folded, 6, 0.4)]
@@ -175,10 +187,11 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
         f"No column of values is named '{wanted}'; there are "
         f"{_list_columns(table, close or candidates)}.{hint}",
         file=table.name,
+        code="value-column-unknown",
     )
 
 
-def title_of(table: Table, column: int) -> str:
+def title_of(table: InputTable, column: int) -> str:
     """Return the label of a column, or its name where it has none."""
     label = table.labels[column] if isinstance(table, TextTable) else ""
     return label or table.columns[column].strip()

@@ -73,11 +73,11 @@ SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
 """What names have in common that are one: the surest first."""
 
 
-def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[str]:
+def match(pattern: str, names: Sequence[str]) -> list[str]:
     """Return the names that the first alternative of a pattern meets which any does.
 
-    Of one alternative the names in its very spelling, or else, unless ``exactly``, those that are
-    it but for case, width and composition, as databases and exports change these.
+    Of one alternative the names in its very spelling, or else those that are it but for case,
+    width and composition, as databases and exports change these.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def match(pattern: str, names: Sequence[str], *, exactly: bool = False) -> list[
     (['tot_p'], ['TOT_P'])
     """
     for one in pattern.split("|"):
-        for form in SPELLINGS[:1] if exactly else SPELLINGS:
+        for form in SPELLINGS:
             meets = _compile(form(one))
             if found := [name for name in names if meets(form(name))]:
                 return found

@@ -94,7 +94,10 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         values = [values]
     if not grid.attributes and isinstance(values, Mapping):
         if attribute is None:
-            raise UsageError("Columns by labels need the attribute's name (attribute=).")
+            raise UsageError(
+                "Columns by labels need the attribute's name (by=).",
+                code="columns-without-attribute",
+            )
         grid = with_values(grid, attribute, [_written(label) for label in values])
     if isinstance(values, Mapping):
         said = {(key,) if isinstance(key, str) else tuple(key): c for key, c in values.items()}
@@ -103,7 +106,8 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
     if columns is not None and len(columns) == 1 and attribute is None:
         return Paired(grid, columns)  # labels, if there are any, are in columns of their own
     grid = with_values(grid, attribute, values)
-    if columns is None or len(columns) < 2 or not stated or columns == grid.attributes[0].labels:
+    own = stated or (columns is not None and _are_labelled(columns))
+    if columns is None or len(columns) < 2 or not own or columns == grid.attributes[0].labels:
         return Paired(grid, columns)
     parted = [_part(grid, column) for column in columns]
     if all(parted):
@@ -113,11 +117,12 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         raise UsageError(
             f"Either every column of counts has its label before it or none does, and "
             f"{printable(plain)} has none (--value LABEL=COLUMN, value={{label: column}}); write "
-            "LABEL=COLUMN also for a column with = in its own name."
+            "LABEL=COLUMN also for a column with = in its own name.",
+            code="label-before-every-column",
         )
     found = _by_names(grid, columns)
     if found is None:
-        raise UsageError(_ask(grid, columns))
+        raise UsageError(_ask(grid, columns), code="column-labels-uncertain")
     return Paired(grid, _in_order(grid, [*zip(found, columns, strict=True)]), "file")
 
 
@@ -131,31 +136,58 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
             raise UsageError(
                 "Name the column of counts (--value, value=); of columns side by side, one for "
                 "every label of the grid's attribute (--value LABEL=COLUMN, "
-                "value={label: column})."
+                "value={label: column}).",
+                code="value-column-unnamed",
             )
         if len(values) != prod(numbers_of_labels(grid)):
             raise UsageError(
                 "Give one value for every label of the grid's attribute; of several attributes, "
                 "for every combination of labels (--value LABEL,LABEL=COLUMN, "
-                "value={(label, label): column})."
+                "value={(label, label): column}).",
+                code="value-for-every-label",
             )
         names = [one.name for one in grid.attributes]
         if attribute not in (None, *names, JOINT.join(names)):
-            raise UsageError("The grid has an attribute already, of another name.")
+            raise UsageError(
+                "The grid has an attribute already, of another name.",
+                code="attribute-of-other-name",
+            )
         return grid
     if (values is None or len(values) == 1) and attribute is None:
         return grid
     if attribute is None or not values:
         raise UsageError(
-            "Several values need the name of the attribute that they "
-            "become (--attribute, attribute=)."
+            "Several columns of counts need the name of the attribute that tells them apart (--by "
+            "sex, by='sex').",
+            code="columns-of-counts-without-attribute",
         )
+    parted = [value.partition("=") for value in values]
+    labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
     if JOINT in attribute:
-        raise UsageError(
-            f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
-            "attributes (--axis NAME=LABEL,LABEL..., repeatable), or a preset that has them."
-        )
-    return grid.with_attribute(attribute, values)
+        return _with_joint(grid, attribute, labels)
+    return grid.with_attribute(attribute, labels)
+
+
+def _with_joint(grid: Grid, attribute: str, labels: Sequence[str]) -> Grid:
+    """Return a grid with the attributes of a joint table whose columns name all combinations."""
+    names = attribute.split(JOINT)
+    parts = [tuple(part.strip() for part in label.split(",")) for label in labels]
+    if all(len(one) == len(names) for one in parts):
+        own = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
+        if {*parts} == {*product(*own)}:
+            for name, several in zip(names, own, strict=True):
+                grid = grid.with_attribute(name, several)
+            return grid
+    raise UsageError(
+        f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
+        "attributes (--labels NAME=LABEL,LABEL..., repeatable), or a preset that has them.",
+        code="joint-columns-without-labels",
+    )
+
+
+def _are_labelled(values: Sequence[str]) -> bool:
+    """Whether each of several columns is written ``LABEL=COLUMN``."""
+    return len(values) > 1 and all("=" in value for value in values)
 
 
 def numbers_of_labels(grid: Grid) -> tuple[int, ...]:
@@ -191,16 +223,21 @@ def _in_order(grid: Grid, said: Sequence[tuple[Combination, str]]) -> tuple[str,
         raise UsageError(
             f"{printable(_written(wrong[0]))}: every label has one column, and there are "
             f"{', '.join(printable(_written(labels)) for labels in every[:MOST])} "
-            "(--value LABEL=COLUMN, value={label: column})."
+            "(--value LABEL=COLUMN, value={label: column}).",
+            code="column-of-label-unknown",
         )
     if left := [labels for labels in every if labels not in given]:
         raise UsageError(
             f"{printable(_written(left[0]))} has no column of counts (--value LABEL=COLUMN, "
-            "value={label: column})."
+            "value={label: column}).",
+            code="label-without-column",
         )
     columns = dict(said)
     if len({*columns.values()}) < len(columns):
-        raise UsageError("A column of counts is given for two labels (--value, value=).")
+        raise UsageError(
+            "A column of counts is given for two labels (--value, value=).",
+            code="column-for-two-labels",
+        )
     return tuple(columns[labels] for labels in every)
 
 

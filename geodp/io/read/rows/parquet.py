@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geodp import progress
+from geodp.errors import Rule
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.complete.error import incomplete
@@ -74,7 +75,13 @@ class ParquetTable(FileTable):
             progress.part(read / max(rows, 1), self.file.size)
             yield arrays
         if stored and read != rows:
-            raise incomplete(self.name, "The file has another number of rows than its footer says")
+            raise incomplete(
+                self.name,
+                Rule(
+                    "parquet-rows-differ",
+                    "The file has another number of rows than its footer says",
+                ),
+            )
 
     def _file(self, stored: Sequence[str]) -> pq.ParquetFile:
         """Return the file, opened so that texts that it numbers stay numbered."""

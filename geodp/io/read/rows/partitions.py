@@ -12,16 +12,17 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.selecting import Term
 from geodp.table.source import Fact
 
-DISAGREE = (
+DISAGREE = Rule(
+    "folder-disagrees-with-row",
     "the name of the file's folder says another value than the row, so that one of them is wrong; "
     "move the file into the folder of its rows, correct the column, or give the file by a path "
-    "without that folder."
+    "without that folder.",
 )
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import ERRORS, as_text
@@ -39,14 +39,16 @@ WEIGHTS = 1 << 10
 MOST_OF_NAMES = (1 << 31) - 1
 """Bytes of names that one array of texts can have; more of them do not wait, whatever the limit."""
 
-TOO_MANY_OF_ONE = (
+TOO_MANY_OF_ONE = Rule(
+    "persons-of-one-too-large",
     "The records of a single person go beyond the limit of memory or 2 GiB of names; raise it "
-    "(--memory, memory=), or bound persons before and vouch for it (--contribution)."
+    "(--memory, memory=), or bound persons before and vouch for it (--contribution).",
 )
-TOO_MANY_TO_SAMPLE = (
+TOO_MANY_TO_SAMPLE = Rule(
+    "persons-to-sample-too-large",
     "A sample that a kept key draws needs all records in memory, and they go beyond the limit or "
     "2 GiB of names; raise it (--memory, memory=), or keep the first cells of a person "
-    "(--truncation first)."
+    "(--truncation first).",
 )
 
 
@@ -57,9 +59,10 @@ UNKNOWN = (
 )
 """How persons are written who are not known, in letters of either case: many are not one."""
 
-MISSING = (
+MISSING = Rule(
+    "person-missing",
     "the person is missing: blank, or written as unknown (NA, NULL, None, nan and the like), and "
-    "all of them would be bounded as one; drop such records, or give each person an id."
+    "all of them would be bounded as one; drop such records, or give each person an id.",
 )
 _LONGEST = max(len(one.encode()) for one in UNKNOWN)
 
@@ -140,11 +143,12 @@ def name_persons(
     """
     kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
     if pa.types.is_floating(kind):
-        rule = (
+        rule = Rule(
+            "persons-not-told-apart",
             "persons are told apart by text or whole numbers; write the column as text, and drop "
-            "records without a person, which make floats of whole numbers."
+            "records without a person, which make floats of whole numbers.",
         )
-        raise rows.error(0, f"Column {column}: {rule}")
+        raise rows.error(0, Rule(rule.code, f"Column {column}: {rule}"))
     with rows.named(column):
         text = pc.utf8_trim_whitespace(as_text(names))
     text = text if inside is None else text.filter(pa.array(inside))
@@ -157,7 +161,7 @@ def name_persons(
         if pc.any(unknown, min_count=0).as_py():
             missing |= unknown.to_numpy(zero_copy_only=False)
     if missing.any():
-        raise rows.error(int(missing.argmax()), f"Column {column}: {MISSING}")
+        raise rows.error(int(missing.argmax()), Rule(MISSING.code, f"Column {column}: {MISSING}"))
     return text
 
 

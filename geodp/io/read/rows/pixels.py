@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rasterio.windows import Window
 
-from geodp.errors import InputError, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, whole_turn
@@ -28,13 +28,15 @@ from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
 from geodp.table.source import Fact
 from geodp.table.stored import Stored
 
-NO_RASTER = (
+NO_RASTER = Rule(
+    "raster-unreadable",
     "The file is no raster that is read (GeoTIFF, ASCII grid, classic NetCDF), or it is truncated "
-    "or damaged."
+    "or damaged.",
 )
-HDF5 = (
+HDF5 = Rule(
+    "raster-is-hdf5",
     "NetCDF-4 and HDF5 can keep pixels in other files and are not read; rewrite the file in a "
-    "classic format (nccopy -k nc6) or as a GeoTIFF (gdal_translate)."
+    "classic format (nccopy -k nc6) or as a GeoTIFF (gdal_translate).",
 )
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
@@ -44,10 +46,11 @@ DECISIVE = (
 )
 """Files beside a raster, and what in GDAL's own says more than statistics and classes."""
 
-DEFAULT_FILL = (
+DEFAULT_FILL = Rule(
+    "raster-default-fill",
     "a value equals the number that NetCDF keeps where nothing was written, and may as well be a "
     "count; state in the file which number is missing (the attribute _FillValue), or name it "
-    "(--missing, missing=)."
+    "(--missing, missing=).",
 )
 
 PIXELS = 1 << 22
@@ -155,10 +158,13 @@ def align_parts(
                 f"The raster has {raster.count} bands; choose one (--band, band=), or write it "
                 "alone (gdal_translate -b).",
                 file=name,
+                code="band-missing",
             )
         chosen = band or 1
         if not 1 <= chosen <= raster.count:
-            raise InputError(f"The raster has the bands 1 to {raster.count}.", file=name)
+            raise InputError(
+                f"The raster has the bands 1 to {raster.count}.", file=name, code="band-unknown"
+            )
         header = RasterHeader(raster, here)
         stored = header.stored(chosen, unit, missing, counted=counted)
         slack = header.require_affine()
@@ -197,7 +203,10 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
     with contextlib.ExitStack() as held:
         raster = guard(name, lambda: held.enter_context(open_raster(path, kind)), NO_RASTER)
         if raster.count == 0:
-            rule = "The file holds several variables; write one alone (ncks -v, gdal_translate)."
+            rule = Rule(
+                "raster-several-variables",
+                "The file holds several variables; write one alone (ncks -v, gdal_translate).",
+            )
             raise InputError(rule, file=name)
         try:
             yield raster
@@ -223,6 +232,7 @@ def _require_alone(path: Path, name: str) -> None:
             f"What stands beside a raster is not read, and {printable(other.name)} would change "
             "it; write it into the raster (gdal_translate), or move it away.",
             file=name,
+            code="raster-changed-by-file",
         )
 
 
@@ -235,7 +245,7 @@ def _align(
     """
     raster, name = header.raster, header.name
     if lattice.transform is None:
-        raise UsageError("A raster needs a grid with a transform.")
+        raise UsageError("A raster needs a grid with a transform.", code="raster-needs-transform")
     unsaid = header.crs is None and raster.driver == "AAIGrid"  # as it cannot say it
     if not unsaid and not same_plane(header.crs, lattice.crs):
         raise InputError(
@@ -243,6 +253,7 @@ def _align(
             "of fractions, so choose a grid in the raster's CRS. Where the file leaves out its "
             "CRS, write it into the file (gdal_translate -a_srs).",
             file=name,
+            code="raster-crs-differs",
         )
     a, b, c, d, e, f = tuple(raster.transform)[:6]
     wide, _, west, _, tall, base = lattice.transform
@@ -263,6 +274,7 @@ def _align(
             "The raster's cells must be the grid's: same size, no rotation, shifted by whole "
             "cells; counts are not resampled.",
             file=name,
+            code="raster-cells-differ",
         )
     return _run(*rows), _turn(_run(*cols), lattice)
 

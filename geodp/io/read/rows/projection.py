@@ -44,13 +44,15 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
     if crs is None:
         return None
     if lattice.crs is None:
-        raise UsageError("The grid has no CRS to transform to; give the grid one.")
+        raise UsageError(
+            "The grid has no CRS to transform to; give the grid one.", code="grid-without-crs"
+        )
     try:
         given, wanted = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
     except CRSError:
         given = None
     if given is None:
-        raise UsageError("The CRS is unknown; name one such as EPSG:4326.")
+        raise UsageError("The CRS is unknown; name one such as EPSG:4326.", code="crs-unknown")
     if given.equals(wanted, ignore_axis_order=True):
         return None
     # The area is the public grid's, not the records'.
@@ -60,14 +62,17 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
         warnings.simplefilter("ignore")
         group = TransformerGroup(given, wanted, always_xy=True, area_of_interest=area)
     if not group.transformers:
-        raise UsageError("There is no transformation between the two CRSs.")
+        raise UsageError(
+            "There is no transformation between the two CRSs.", code="transformation-missing"
+        )
     best = group.transformers[0]
     if not allow_ballpark and (not group.best_available or "Ballpark" in best.description):
         raise UsageError(
             f"The exact transformation from {crs} to {lattice.crs} is not installed, and another "
             "may move points by hundreds of metres. Install PROJ's grid for it, transform the "
             "records before, or accept the error "
-            "(--allow-ballpark, allow_ballpark=True)."
+            "(--allow-ballpark, allow_ballpark=True).",
+            code="transformation-not-installed",
         )
 
     def move(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

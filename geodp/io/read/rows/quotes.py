@@ -23,16 +23,19 @@ from typing import Any
 
 import numpy as np
 
+from geodp.errors import Rule
 from geodp.kernels.quotes import find_broken
 
-OPEN = (
+OPEN = Rule(
+    "quote-open",
     "A quote is not closed, so that rows would vanish inside a field; close it, or write it twice "
-    'where it is part of the text ("").'
+    'where it is part of the text ("").',
 )
-HOLDS_ROWS = (
+HOLDS_ROWS = Rule(
+    "quote-holds-rows",
     "A quoted field holds line breaks and what looks like rows, so a quote before them may not be "
     "closed; close it. Where it is a note of several lines, take the line breaks out of the "
-    "column, leave the column out, or write the table as Parquet, in which no text hides a row."
+    "column, leave the column out, or write the table as Parquet, in which no text hides a row.",
 )
 
 _MARKS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}

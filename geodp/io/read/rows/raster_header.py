@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.crs import name_plane, same_plane
 from geodp.io.read.rows.classes import find_classes, is_thematic
 from geodp.io.read.rows.forms.netcdf import Header, Variable, read_header
@@ -57,19 +57,22 @@ DIRECTIONS = {
 METRES, DEGREES = r"m|met(?:re|er)s?|1", r"deg(?:ree)?s?(?:_.*)?|1"
 """Units of coordinates by which a CRS in metres, or in degrees, is meant."""
 
-NO_PLACE = (
+NO_PLACE = Rule(
+    "raster-without-place",
     "The raster states no placement by which its cells lie on the Earth (no transform); write it "
-    "into the raster (gdal_translate -a_ullr -a_srs)."
+    "into the raster (gdal_translate -a_ullr -a_srs).",
 )
-CURVED = (
+CURVED = Rule(
+    "raster-curved",
     "The raster is placed by {}, by which its cells are no rectangles of one size; it has to be "
     "brought onto a grid first, from its records and not by warping, which makes counts of "
-    "fractions."
+    "fractions.",
 )
-UNEVEN = (
+UNEVEN = Rule(
+    "raster-uneven",
     "The coordinates {} of the file are not evenly spaced, or are rounded too far, so that its "
     "cells have no one size; write the counts on a regular grid with coordinates in double "
-    "precision, or as a table with a column of cells."
+    "precision, or as a table with a column of cells.",
 )
 
 
@@ -117,6 +120,7 @@ class RasterHeader:
                 f"{beside.name} beside the raster is no CRS as WKT, so that nothing says where its "
                 "cells lie; write it as WKT, or move it away and name the CRS with the grid.",
                 file=self.name,
+                code="raster-crs-file",
             )
         return text
 
@@ -128,7 +132,9 @@ class RasterHeader:
         Raises InputError for numbers that are no counts, or not those that were written.
         """
         if not self.raster.dtypes[band - 1].startswith(("int", "uint", "float")):
-            raise InputError("The raster's values must be real numbers.", file=self.name)
+            raise InputError(
+                "The raster's values must be real numbers.", file=self.name, code="raster-not-real"
+            )
         self._require_numbers(band, counted)
         if counted:
             self._require_no_classes(band, unit)
@@ -138,7 +144,7 @@ class RasterHeader:
                 require_counts(attributes, unit)
             found = read_stored(attributes, self._dtype(band), unit=unit, missing=missing)
         except UsageError as error:
-            rule = str(error)
+            rule = Rule(error.code, str(error))
         else:
             digits = NARROW.get(self.raster.tags(band, ns="IMAGE_STRUCTURE").get("NBITS", ""))
             return found if digits is None else Stored(**{**vars(found), "digits": digits})
@@ -228,12 +234,14 @@ class RasterHeader:
                 "numbers (GDAL makes the fourth band of bytes one by itself). Write the band of "
                 "counts alone, or all with PHOTOMETRIC=MINISBLACK and ALPHA=NO.",
                 file=self.name,
+                code="raster-has-alpha",
             )
         if own in COLOURS and (counted or own != "palette"):
             raise InputError(
                 "The raster's numbers stand for colours or classes (it has a colour table), which "
                 "are not counted; give a raster of counts.",
                 file=self.name,
+                code="raster-has-colours",
             )
         about = raster.tags(ns="IMAGE_STRUCTURE")
         packed = about.get("COMPRESSION", "")
@@ -247,6 +255,7 @@ class RasterHeader:
                 "those that were counted; write it again from its source without loss, such as "
                 "with COMPRESS=DEFLATE.",
                 file=self.name,
+                code="raster-lossy",
             )
 
     def _require_no_classes(self, band: int, unit: float | None) -> None:
@@ -257,6 +266,7 @@ class RasterHeader:
                 "give a raster of counts. If they are counts all the same, move a file beside the "
                 "raster away, or write the raster without its metadata.",
                 file=self.name,
+                code="raster-has-classes",
             )
         if unit is None and is_thematic(self.path, self.raster, band):
             raise InputError(
@@ -264,6 +274,7 @@ class RasterHeader:
                 "its numbers are counts all the same, state the value of one person, such as 1 "
                 "(--raster-unit, unit=).",
                 file=self.name,
+                code="raster-thematic",
             )
 
     def _attributes(self, band: int) -> dict[str, Any]:
@@ -286,6 +297,7 @@ class RasterHeader:
                     f"The band has a tag {key} that is another than its own scale or offset, so "
                     "that it is not certain what its numbers mean; delete the one that is wrong.",
                     file=self.name,
+                    code="raster-tag-differs",
                 )
             found[key] = own
         nodata = raster.nodatavals[band - 1]
@@ -320,6 +332,7 @@ class RasterHeader:
                 "The file's rows run along x and its columns along y, and it would be read with "
                 "x and y exchanged; turn it (ncpdq -a y,x).",
                 file=self.name,
+                code="raster-axes-exchanged",
             )
         units, crs = str(one.attributes.get("units", "")), self.raster.crs
         if units and crs is not None:
@@ -330,12 +343,14 @@ class RasterHeader:
                     f"The coordinates {here} of the file are in another unit than its CRS; write "
                     "them in the unit of the CRS, such as metres.",
                     file=self.name,
+                    code="raster-coordinate-unit",
                 )
         if {"scale_factor", "add_offset"} & {*one.attributes}:
             raise InputError(
                 f"The coordinates {here} of the file are packed (scale_factor); write them as they "
                 "are (ncpdq -U).",
                 file=self.name,
+                code="raster-coordinate-packed",
             )
         if one.dtype.kind not in "if":
             raise InputError(UNEVEN.format(here), file=self.name)

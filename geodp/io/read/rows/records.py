@@ -40,7 +40,9 @@ def read_records(
     """
     tables = list(open_tables(path))
     if len(tables) != 1:
-        raise UsageError("The archive holds several tables; give one of them.")
+        raise UsageError(
+            "The archive holds several tables; give one of them.", code="archive-tables-several"
+        )
     (table,) = tables
     names = [*columns, *counts] or [name.strip() for name in table.columns]
     chosen = [find_column(table, name, names) for name in names]

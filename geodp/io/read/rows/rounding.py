@@ -22,9 +22,11 @@ from geodp.privacy.key import NoiseKey, Stream, blocks
 Rounding: TypeAlias = Literal["nearest", "stochastic"]
 
 
-def rounder(
-    rounding: Rounding, secret: NoiseKey | None
-) -> Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]:
+Rounder = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
+"""Makes whole numbers: of cell indices int64[d, n] and values float64[n], int64[n]."""
+
+
+def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
     """Return what makes whole numbers: of cell indices int64[d, n] and values float64[n], int64[n].
 
     Randomly: up as often as the fraction says, by a number that depends on the secret and the cell
@@ -42,6 +44,7 @@ def rounder(
                 int(good.argmin()),
                 "a count must be finite, not negative, and below 2**53; name a number that means "
                 "nobody as missing (--missing, missing=).",
+                code="count-form",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)

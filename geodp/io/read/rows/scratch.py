@@ -43,10 +43,12 @@ def bytes_of(memory: int | str | None) -> int:
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", str(memory).strip())
     units = {unit.upper(): size for unit, size in _UNITS.items()}
     if isinstance(memory, bool) or not found or found[2].upper() not in units:
-        raise UsageError("Memory is a number of bytes or a size such as 512MiB or 4GiB.")
+        raise UsageError(
+            "Memory is a number of bytes or a size such as 512MiB or 4GiB.", code="memory-form"
+        )
     size = int(float(found[1]) * units[found[2].upper()])
     if size < LEAST_MEMORY:
-        raise UsageError("Readers need a memory of at least 1MiB.")
+        raise UsageError("Readers need a memory of at least 1MiB.", code="memory-too-small")
     return size
 
 
@@ -68,7 +70,10 @@ def _machine() -> int:
 def require_scratch(folder: FilePath | None) -> None:
     """Raise UsageError for a folder that cannot hold scratch files."""
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
-        raise UsageError("The scratch folder must exist and be writable (--scratch, scratch=).")
+        raise UsageError(
+            "The scratch folder must exist and be writable (--scratch, scratch=).",
+            code="scratch-folder-unfit",
+        )
 
 
 class Spill:
@@ -122,7 +127,10 @@ class Spill:
             while view.nbytes:
                 got = self._try(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
                 if not got:
-                    raise OutputError("A scratch file was cut off by something else; run again.")
+                    raise OutputError(
+                        "A scratch file was cut off by something else; run again.",
+                        code="scratch-cut-off",
+                    )
                 view = view[got:]
         return columns
 
@@ -143,5 +151,6 @@ class Spill:
             why = "its disk is full" if full else error.strerror or "the disk refused"
         raise OutputError(
             f"A scratch file cannot be used: {why}. Choose a folder on another disk "
-            "(--scratch, scratch=) or a higher limit (--memory, memory=)."
+            "(--scratch, scratch=) or a higher limit (--memory, memory=).",
+            code="scratch-unusable",
         )

@@ -34,7 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.fields import as_text
 
 Value: TypeAlias = str | int | float | bool | datetime.date | datetime.time
@@ -168,7 +168,8 @@ class Term:
         if value is None:
             raise UsageError(
                 f"The value of {column} is None; rows without a value are those of an empty text "
-                f"(--where {column}=, where={{'{column}': ''}})."
+                f"(--where {column}=, where={{'{column}': ''}}).",
+                code="where-value-none",
             )
         return cls(column, str(value).strip())
 
@@ -212,11 +213,12 @@ class Term:
     @property
     def two_spellings(self) -> str:
         """The rule that is broken where the value is written in two ways."""
-        return (
+        return Rule(
+            "where-spelt-variously",
             f"the value of --where {self} is written in several ways, such as with zeros before it "
             "and without, which may be different codes. Choose one in quotation marks, as it is "
             f"written (--where '{self.column}=\"...\"', where={{'{self.column}': '\"...\"'}}), or "
-            "write all of them in one way."
+            "write all of them in one way.",
         )
 
     def meet(self, array: pa.Array) -> Found:
@@ -244,7 +246,8 @@ class Term:
         if self.quoted is not None:
             raise UsageError(
                 f"Column {self.column} is {kind} and no text; write its value without quotation "
-                "marks (--where, where=)."
+                "marks (--where, where=).",
+                code="where-not-text",
             )
         return self._typed(pc.fill_null(self._meet_typed(array), False))
 
@@ -259,14 +262,16 @@ class Term:
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             if self.number is None:
                 raise UsageError(
-                    f"A column of numbers is filtered by a number: {self.column} is {kind}."
+                    f"A column of numbers is filtered by a number: {self.column} is {kind}.",
+                    code="where-needs-number",
                 )
             return _meet_number(array, self.number)
         if pa.types.is_date(kind):
             if self.moment is None or self.moment.zoned:
                 raise UsageError(
                     f"Column {self.column} is {kind}; give a date, such as 2024-05-31 (--where, "
-                    "where=)."
+                    "where=).",
+                    code="where-needs-date",
                 )
             return _meet_int(array.cast(pa.date32()).view(pa.int32()), self.moment.ns, DAY)
         if pa.types.is_timestamp(kind):
@@ -277,13 +282,15 @@ class Term:
             if time is None:
                 raise UsageError(
                     f"Column {self.column} is {kind}; give a time, such as 09:30 or 09:30:15 "
-                    "(--where, where=)."
+                    "(--where, where=).",
+                    code="where-needs-time",
                 )
             width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
             return _meet_int(array.view(width), time, _UNITS[kind.unit])
         said = "nested" if pa.types.is_nested(kind) else str(kind)
         raise UsageError(
-            f"Column {self.column} is {said}, by which no rows are selected (--where, where=)."
+            f"Column {self.column} is {said}, by which no rows are selected (--where, where=).",
+            code="where-type-unselectable",
         )
 
     def _meet_truth(self, array: pa.Array) -> pa.Array:
@@ -291,7 +298,10 @@ class Term:
         if wanted is None and self.number in (0, 1):
             wanted = self.number == 1
         if wanted is None:
-            raise UsageError(f"Column {self.column} is bool; give true or false (--where, where=).")
+            raise UsageError(
+                f"Column {self.column} is bool; give true or false (--where, where=).",
+                code="where-needs-bool",
+            )
         return pc.equal(array, wanted)
 
     def _meet_timestamps(self, array: pa.Array) -> pa.Array:
@@ -299,7 +309,8 @@ class Term:
         if wanted is None:
             raise UsageError(
                 f"Column {self.column} is {kind}; give a date and time, such as "
-                f"2024-05-31T09:30:00{'+09:00' if kind.tz else ''} (--where, where=)."
+                f"2024-05-31T09:30:00{'+09:00' if kind.tz else ''} (--where, where=).",
+                code="where-needs-date-time",
             )
         if wanted.zoned != (kind.tz is not None):
             more = (
@@ -308,7 +319,10 @@ class Term:
                 if kind.tz
                 else "its times have no zone; give one without an offset, such as 2024-05-31T09:30"
             )
-            raise UsageError(f"Column {self.column} is {kind}: {more} (--where, where=).")
+            raise UsageError(
+                f"Column {self.column} is {kind}: {more} (--where, where=).",
+                code="where-value-unfit",
+            )
         number, unit = array.view(pa.int64()), _UNITS[kind.unit]
         if wanted.is_date:
             whole = DAY // unit
@@ -413,17 +427,20 @@ class Term:
             raise CodeError(int(wrong.to_numpy(zero_copy_only=False).argmax()), rule)
 
 
-OTHER_TIMES = (
+OTHER_TIMES = Rule(
+    "where-other-times",
     "the column holds other times of the day that --where names, and a date is its first moment; "
-    "give a date and time, such as 2024-05-31T09:30 (--where, where=), or a column of dates."
+    "give a date and time, such as 2024-05-31T09:30 (--where, where=), or a column of dates.",
 )
-OFFSET = (
+OFFSET = Rule(
+    "where-offset",
     "the column holds a time with an offset; give the moment with its offset, such as "
-    "2024-05-31T09:30:00+09:00 (--where, where=)."
+    "2024-05-31T09:30:00+09:00 (--where, where=).",
 )
-NO_OFFSET = (
+NO_OFFSET = Rule(
+    "where-no-offset",
     "the column holds a time without an offset, and --where names a moment; give a time without "
-    "one (--where, where=), or write the column with offsets."
+    "one (--where, where=), or write the column with offsets.",
 )
 
 
@@ -555,7 +572,7 @@ def _is_text(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-class Selection:
+class RowFilter:
     """The terms of one file, while its rows are read.
 
     Parameters

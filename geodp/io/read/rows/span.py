@@ -8,25 +8,34 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read.rows.headers import is_name
 from geodp.table.source import Fact
 
 ROWS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
-COUNTED = f"Rows are counted from 1 {ROWS}."
-ORDER = f"The first row stands below that of the names, and the last one not above it {ROWS}."
-ENDS_ABOVE = "The file ends above that row; name the last one of the table (--last-row, last_row=)."
-BETWEEN = (
+COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {ROWS}.")
+ORDER = Rule(
+    "first-row-order",
+    f"The first row stands below that of the names, and the last one not above it {ROWS}.",
+)
+ENDS_ABOVE = Rule(
+    "last-row-beyond-file",
+    "The file ends above that row; name the last one of the table (--last-row, last_row=).",
+)
+BETWEEN = Rule(
+    "row-above-first",
     "This row above the first one of the table (--first-row, first_row=) looks like one of its "
-    "rows; name the first of them, or delete what is no unit and no total."
+    "rows; name the first of them, or delete what is no unit and no total.",
 )
-NO_FIRST = (
+NO_FIRST = Rule(
+    "first-row-blank",
     "This row is blank, or below the file's; name the first one of the table (--first-row, "
-    "first_row=)."
+    "first_row=).",
 )
-BELOW = (
+BELOW = Rule(
+    "row-below-last",
     "This row below the last one of the table (--last-row, last_row=) looks like one of its rows; "
-    "name the last of them, or delete what is no note."
+    "name the last of them, or delete what is no note.",
 )
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
 from geodp.io.read.rows.arrow import numbers_of_digits
-from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.input_files import FilePath
@@ -47,13 +47,15 @@ Duplicates: TypeAlias = Literal["error", "sum"]
 MOST_PARTS = 1 << 10
 """Parts of cells, such as the countries in them: far more than there are."""
 
-COPIED = (
+COPIED = Rule(
+    "cell-part-repeated",
     "The same part of the cell, such as a country, is there already: by this table's layout a cell "
-    "has one row for each, whose counts add up, so this is a copy; leave it out."
+    "has one row for each, whose counts add up, so this is a copy; leave it out.",
 )
-MANY_CELLS = (
+MANY_CELLS = Rule(
+    "grid-too-large-for-rows",
     "The grid has too many cells for a table with several rows a cell; give smaller bounds "
-    "(--bounds, bounds=)."
+    "(--bounds, bounds=).",
 )
 
 
@@ -107,7 +109,7 @@ class Tally:
         self._of_file = share, scratch
         self._whole = Runs(share, scratch, recorded=duplicates == "error")
         self._parts: Runs | None = None
-        self._tables: list[Table] = []
+        self._tables: list[InputTable] = []
         self._starts: list[int] = []
         self._next = 0
 
@@ -194,17 +196,24 @@ class Tally:
         before, again = (bisect_right(self._starts, record) - 1 for record in runs.again)
         same = self._tables[before].name == self._tables[again].name
         rule = (
-            "The cell is in this file already; a file lists a cell once."
+            Rule(
+                "cell-repeated-in-file",
+                "The cell is in this file already; a file lists a cell once.",
+            )
             if same
-            else "The cell is in an earlier file already; if the files hold shares of the same "
-            "cell, as files of prefectures do, choose --duplicates sum "
-            '(duplicates="sum").'
+            else Rule(
+                "cell-repeated-in-files",
+                "The cell is in an earlier file already; if the files hold shares of the same "
+                "cell, as files of prefectures do, choose --duplicates sum "
+                '(duplicates="sum").',
+            )
         )
         if self._within:
-            rule = (
+            rule = Rule(
+                "cell-repeated-in-rows",
                 "The cell is there already; if a column tells its rows apart, such as sex or hour, "
                 "name it (--by sex, by=['sex']) or choose one of its values (--where COLUMN=VALUE, "
-                'where=); if its counts add up, choose --duplicates sum (duplicates="sum").'
+                'where=); if its counts add up, choose --duplicates sum (duplicates="sum").',
             )
         if runs is self._parts:
             rule = COPIED

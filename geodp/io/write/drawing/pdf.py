@@ -25,7 +25,8 @@ def require_fpdf() -> None:
     if find_spec("fpdf") is None:
         raise UsageError(
             "A map as PDF needs fpdf2, which is not installed; "
-            "install it by: pip install 'geodp[pdf]'"
+            "install it by: pip install 'geodp[pdf]'",
+            code="library-missing",
         )
 
 
@@ -112,7 +113,8 @@ def _add(pdf: FPDF, face: Face) -> str:
     """Return the name of a face in the file, which has each once."""
     if face.shaped:
         raise UsageError(
-            "A PDF cannot have letters that take forms from each other; choose SVG or PNG."
+            "A PDF cannot have letters that take forms from each other; choose SVG or PNG.",
+            code="pdf-letters-joined",
         )
     name = f"{face.path}:{face.number}:{face.weight}".lower()
     if name not in pdf.fonts:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from geodp.accuracy.areas import Areas
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.tables import require_released
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
@@ -24,20 +25,23 @@ class ExportSheet:
     table : ReleasedTable
     card : Card
         Of the whole release.
-    errors : Errors or None
+    errors : RowErrors or None
         None where the error depends on the data.
     level : str or None
         None of the cells.
     regions : Areas or None
         Of a level of an office's own regions, or of units, which are no cells of a grid; the table
         is then that of the cells.
+    kept : View or None
+        Whose rows are made once for all formats.
     """
 
     table: ReleasedTable
     card: Card
-    errors: Errors | None
+    errors: RowErrors | None
     level: str | None = None
     regions: Areas | None = None
+    kept: View | None = None
 
     def __post_init__(self) -> None:
         require_released(self.table)
@@ -46,6 +50,11 @@ class ExportSheet:
     def name(self) -> str:
         """Of the count's column."""
         return self.card.name
+
+    @property
+    def view(self) -> View:
+        """The rows of the table."""
+        return self.kept or View(self.table, self.name, self.errors)
 
     @property
     def about(self) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from geodp.grid.codes import JISMesh
 from geodp.io.write.areas import columns_of_regions
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.display import is_below, show_limit
 
@@ -100,9 +99,9 @@ class EStat(Export):
             rows.writerow(HEADER)
             rows.writerow(["", "", "", "", f"{INDENT}{label}"])
             place = sheet.table.grid.places[0]
-            for _, index, count in count_chunks(sheet.table, "Writing CSV"):
-                codes = place.format(index[0], index[1]).tolist()
-                for code, value in zip(codes, count.tolist(), strict=True):
+            for some in sheet.view.rows("Writing CSV"):
+                codes = place.format(some.index[0], some.index[1]).tolist()
+                for code, value in zip(codes, some.count.tolist(), strict=True):
                     rows.writerow([code, 0, "", "", value])
 
 
@@ -111,8 +110,8 @@ def _pieces(sheet: ExportSheet) -> Iterator[Any]:
     if sheet.regions is not None:
         yield columns_of_regions(sheet.regions, sheet.name)
         return
-    for part, index, _ in count_chunks(sheet.table, "Writing CSV"):
-        yield arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
+    for rows in sheet.view.rows("Writing CSV"):
+        yield rows.columns
 
 
 def _hide(columns: list[list[Any]], names: list[str], sheet: ExportSheet) -> None:

@@ -7,15 +7,14 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
+import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.geometry import has_geometry
 from geodp.io.write.geopackage import GeoPackageLayer, why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.qgis_style import vector_qml
-from geodp.io.write.tables import arrow_columns
 
 NOWHERE = "the grid lies nowhere on the Earth"
 
@@ -37,7 +36,7 @@ class GeoPackageExport(Export):
         kinds = {"whole": said.whole, "nonnegative": said.nonnegative}
         style = vector_qml(sheet.table.grid, sheet.name, **kinds, below=sheet.card.display_below)
         layer = GeoPackageLayer(sheet.name, style, sheet.about)
-        write_geopackage(sheet.table, path, layer=layer, errors=sheet.errors)
+        write_geopackage(sheet.view, path, layer=layer)
 
 
 class Parquet(Export):
@@ -53,14 +52,7 @@ class Parquet(Export):
 
     def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
-        write_parquet(
-            sheet.table,
-            path,
-            name=sheet.name,
-            errors=sheet.errors,
-            metadata=sheet.about,
-            compression="snappy",
-        )
+        write_parquet(sheet.view, path, metadata=sheet.about, compression="snappy")
 
 
 class FlatGeobuf(Export):
@@ -84,15 +76,15 @@ class FlatGeobuf(Export):
             from pyogrio.raw import write_arrow
         except ModuleNotFoundError:
             raise UsageError(
-                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg."
+                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg.",
+                code="library-missing",
             ) from None
-        table = sheet.table
-        index = table.grid.decode(table.key)
-        rows = arrow_columns(table, slice(0, table.key.size), index, sheet.name, sheet.errors)
-        shapes, _ = geometry(table.grid, np.asarray(index))
+        table, view = sheet.table, sheet.view
+        some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
+        rows = pa.concat_tables([view.empty.located, *some])
         try:
             write_arrow(
-                rows.append_column("geometry", shapes),
+                rows.drop_columns("bbox"),
                 str(path),
                 layer=sheet.name,
                 driver="FlatGeobuf",

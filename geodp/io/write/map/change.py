@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.lines import measure, shorten
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, Words, mix
@@ -122,9 +122,14 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
     look.require_fonts()
     both = (earlier, later)
     if earlier.table.grid != later.table.grid:
-        raise UsageError("--compare takes two releases on the same grid and domain.")
+        raise UsageError(
+            "--compare takes two releases on the same grid and domain.", code="map-grids-differ"
+        )
     later.table.grid.require_map(
-        "--compare is for releases of one map, not of origins and destinations."
+        Rule(
+            "compare-needs-one-map",
+            "--compare is for releases of one map, not of origins and destinations.",
+        )
     )
     side = max(1, look.size // 3)
     panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]

@@ -41,7 +41,10 @@ def list_lines(
         A place that lies nowhere on the Earth, or across the date line.
     """
     if place.crs is None or place.transform is None:
-        raise UsageError("--graticule needs a grid with a coordinate reference system.")
+        raise UsageError(
+            "--graticule needs a grid with a coordinate reference system.",
+            code="graticule-needs-crs",
+        )
     west, south, east, north = _bounds(place)
     found = []
     for number, (low, high) in enumerate(((west, east), (south, north))):
@@ -85,7 +88,9 @@ def _bounds(place: Lattice) -> tuple[float, float, float, float]:
     move = Transformer.from_crs(crs, "OGC:CRS84", always_xy=True)
     west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=41)
     if not np.isfinite([west, south, east, north]).all() or west >= east:
-        raise UsageError("--graticule is not drawn across the date line.")
+        raise UsageError(
+            "--graticule is not drawn across the date line.", code="graticule-at-date-line"
+        )
     return west, south, east, north
 
 

@@ -117,5 +117,6 @@ class Look:
             if text is not None and find_families(text) is None:
                 raise UsageError(
                     "The map was not drawn, as no installed font has all letters of its words; "
-                    "install one that has them, such as Noto Sans CJK."
+                    "install one that has them, such as Noto Sans CJK.",
+                    code="font-lacks-letters",
                 )

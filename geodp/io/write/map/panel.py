@@ -106,7 +106,10 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
     """
     west, south, east, north = bounds
     if not (all(map(math.isfinite, bounds)) and west < east and south < north):
-        raise UsageError("--bounds are west, south, east and north, west and south the smaller.")
+        raise UsageError(
+            "--bounds are west, south, east and north, west and south the smaller.",
+            code="map-bounds-form",
+        )
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     left, right = sorted(((west - c) / a, (east - c) / a))
     low, high = sorted(((south - f) / e, (north - f) / e))
@@ -115,7 +118,10 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
     cols = min(place.cols, math.ceil(right - NEAR)) - col
     if rows < 1 or cols < 1:
         ends = " ".join(f"{end:.10g}" for end in place.bounds)
-        raise UsageError(f"The bounds hold no cell of the map, which has the bounds {ends}.")
+        raise UsageError(
+            f"The bounds hold no cell of the map, which has the bounds {ends}.",
+            code="map-bounds-empty",
+        )
     moved = None if place.transform is None else (a, 0.0, c + a * col, 0.0, e, f + e * row)
     first = place.row0 + row, place.col0 + col
     found = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)

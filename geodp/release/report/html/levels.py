@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.card import Card
+from geodp.typing import IntArray
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -30,7 +31,7 @@ TRIED = 5
 
 
 @dataclass(frozen=True)
-class Level:
+class Squares:
     """Squares of cells.
 
     Attributes
@@ -65,7 +66,7 @@ class Level:
         }
 
 
-def list_levels(release: Release, card: Card) -> list[Level]:
+def list_levels(release: Release, card: Card) -> list[Squares]:
     """Return the levels of a map, cells first: what the order of its cells nests, and areas."""
     grid = release.grid
     sides = _nested_sides(grid)
@@ -77,7 +78,7 @@ def list_levels(release: Release, card: Card) -> list[Level]:
             place = grid.places[0]
             offset = place.row0 % side, place.col0 % side
         margins = _margins_of(release, card, side, offset)
-        found.append(Level(side, offset, areas.get(side), nested, margins))
+        found.append(Squares(side, offset, areas.get(side), nested, margins))
     return found
 
 
@@ -113,7 +114,7 @@ def _margins_of(
     if card.domain.lacks_table(grid):
         return dict.fromkeys(_patterns(grid))
     found: dict[str, float | None] = {}
-    row, col = _find_square(grid, side, offset)
+    square = _find_square(grid, side, offset)
     for pattern in _patterns(grid):
         chosen = {
             one.name: one.labels[0]
@@ -121,8 +122,8 @@ def _margins_of(
             if every == "0"
         }
         found[pattern] = None
-        if row.size * _labels(grid, pattern) <= MOST_CELLS:
-            found[pattern] = _margin(release, Region.of_map(grid, row, col, chosen))
+        if square is not None and square.shape[1] * _labels(grid, pattern) <= MOST_CELLS:
+            found[pattern] = _margin(release, Region.of_map(grid, square[0], square[1], chosen))
         elif "0" not in pattern:
             found[pattern] = _margin_of_block(release, side)
     return found
@@ -167,23 +168,55 @@ def _round(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> Any:
-    """Return rows and columns (int64[n] each) of the fullest of some squares in the domain."""
-    parts = np.arange(1, 2 * TRIED, 2) * grid.size // (2 * TRIED)
+def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> IntArray | None:
+    """Return rows and columns of the fullest of some squares in the domain: int64[2, n].
+
+    None where one has more than `MOST_CELLS` cells, of which no more are looked at.
+    """
+    parts = np.array([i * grid.size // (2 * TRIED) for i in range(1, 2 * TRIED, 2)])
     parts = parts[np.argsort(np.abs(parts - grid.size // 2), kind="stable")]
-    best = None
+    best = np.empty((2, 0), np.int64)
     for at in grid.decode(grid.domain.keys_of_ranks(parts))[:2].T.tolist():
-        ranges = []
-        for axis in (0, 1):
-            first = (at[axis] + offset[axis]) // side * side - offset[axis]
-            ranges.append(np.arange(max(first, 0), min(first + side, grid.shape[axis])))
-        row, col = (each.reshape(-1) for each in np.meshgrid(*ranges, indexing="ij"))
-        index = np.zeros((len(grid.shape), row.size), np.int64)
-        index[0], index[1] = row, col
-        inside = grid.contains(index)
-        if best is None or inside.sum() > best[0].size:
-            best = row[inside], col[inside]
-        if best[0].size == side * side:
+        first = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]
+        low = [max(i, 0) for i in first]
+        high = [min(i + side, n) for i, n in zip(first, grid.shape, strict=False)]
+        found = [np.empty((2, 0), np.int64)]
+        for cells in _cells_in(grid, low, high, at):
+            found.append(cells)
+            if sum(some.shape[1] for some in found) > MOST_CELLS:
+                return None
+        square = np.concatenate(found, axis=1)
+        if square.shape[1] > best.shape[1]:
+            best = square[:, np.lexsort(square[::-1])]
+        if best.shape[1] == side * side:
             break
-    assert best is not None  # a domain has cells
     return best
+
+
+def _cells_in(grid: Grid, low: list[int], high: list[int], at: list[int]) -> Iterator[IntArray]:
+    """Yield rows and columns of the domain's cells in a rectangle, piece by piece: int64[2, n].
+
+    The piece with ``at`` is the first; a rectangle with more places than the domain has cells is
+    filled from these.
+    """
+    tall, wide = high[0] - low[0], high[1] - low[1]
+    if tall * wide > grid.size:
+        for start in range(0, grid.size, MOST_CELLS):
+            rank = np.arange(start, min(start + MOST_CELLS, grid.size))
+            index = grid.decode(grid.domain.keys_of_ranks(rank))
+            inside = (index[2:] == 0).all(axis=0)
+            for axis in (0, 1):
+                inside &= (index[axis] >= low[axis]) & (index[axis] < high[axis])
+            yield index[:2, inside]
+        return
+    across = min(wide, MOST_CELLS)
+    down = max(1, MOST_CELLS // across)
+    strips, pieces = -(-tall // down), -(-wide // across)
+    begin = (at[0] - low[0]) // down * pieces + (at[1] - low[1]) // across
+    for number in range(strips * pieces):
+        strip, piece = divmod((begin + number) % (strips * pieces), pieces)
+        row = np.arange(low[0] + strip * down, min(low[0] + (strip + 1) * down, high[0]))
+        col = np.arange(low[1] + piece * across, min(low[1] + (piece + 1) * across, high[1]))
+        index = np.zeros((len(grid.shape), row.size * col.size), np.int64)
+        index[0], index[1] = np.repeat(row, col.size), np.tile(col, row.size)
+        yield index[:2, grid.contains(index)]

@@ -61,7 +61,7 @@ def write_page(
         Another language.
     """
     if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
+        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
     known = LANGUAGES[language]
     page, said = {**known.PAGE, **known.CARD}, known.SCRIPT
     card = release.card()

@@ -85,20 +85,20 @@ def test_the_help_imports_nothing_heavy_and_describes_every_option():
 
 
 def test_two_releases_region_by_region(folders):
-    found = document_of(folders / "one", folders / "two", "--regions", folders / "halves.geojson")
+    found = document_of(folders / "one", folders / "two", "--polygons", folders / "halves.geojson")
     rows = {row["name"]: row for row in found["differences"]}
     assert {*rows} == {"west", "east"}
     assert rows["west"]["found"]
     assert rows["east"]["p_value"] > 1e-4
     assert rows["west"]["difference"] < 0
     assert rows["west"]["adjusted"] >= rows["west"]["p_value"]
-    text = run(folders / "one", folders / "two", "--regions", folders / "halves.geojson").output
+    text = run(folders / "one", folders / "two", "--polygons", folders / "halves.geojson").output
     assert "west" in text
     assert "corrected by holm" in text
 
 
 def test_one_release_every_region_against_every_other(folders):
-    halves = ("--regions", folders / "halves.geojson")
+    halves = ("--polygons", folders / "halves.geojson")
     found = document_of(folders / "two", *halves, "--alternative", "greater")
     (row,) = found["differences"]
     assert row["name"] == "west - east"
@@ -121,7 +121,7 @@ def test_cells(folders):
 
 
 def test_clamped_regions_are_refused_with_their_name(folders):
-    squares = ("--regions", folders / "halves.geojson")
+    squares = ("--polygons", folders / "halves.geojson")
     said = error_of(folders / "lone", *squares)
     assert said.startswith("west - east: A clamp at 0")
     found = document_of(folders / "lone", *squares, "--conservative")
@@ -213,7 +213,7 @@ BITS = ("--bits", "1:3", "--bits", "2:3")
         (["a", "b", "--cells", "--area", "1"], "what to compare"),
         (["a", "--cells"], "compares two releases"),
         (["a", "b", "--cells", "--conservative"], "compares two releases"),
-        (["a", "--area", "1", "--polygon-name", "x"], "goes with --regions"),
+        (["a", "--area", "1", "--polygon-name", "x"], "goes with --polygons"),
     ],
 )
 def test_calls_that_do_not_fit_together(arguments, said):
@@ -226,7 +226,7 @@ def test_one_region_of_one_release_is_not_enough(folders):
 
 def test_estimates_of_regions_by_closed_form_and_by_simulation(folders, monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", 30)
-    asked = (folders / "lone", "--regions", folders / "halves.geojson", "--area", AREA)
+    asked = (folders / "lone", "--polygons", folders / "halves.geojson", "--area", AREA)
     closed = ESTIMATE.document_of(*asked)
     found = ESTIMATE.document_of(*asked, "--method", "simulation")
     assert (closed["method"], found["method"]) == ("closed-form", "simulation")
@@ -255,12 +255,12 @@ def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
 def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
     asked = (folders / "one", "--area", AREA)
     assert "hay clamps nothing" in ESTIMATE.error_of(*asked, "--method", "simulation")
-    assert "--regions or --area" in ESTIMATE.error_of(folders / "one")
-    assert "--regions only" in ESTIMATE.error_of(*asked, "--polygon-name", "name")
+    assert "--polygons or --area" in ESTIMATE.error_of(folders / "one")
+    assert "--polygons only" in ESTIMATE.error_of(*asked, "--polygon-name", "name")
 
 
 def test_ratios_of_one_release_and_of_two_dates(folders):
-    shapes = ("--regions", folders / "halves.geojson", "--ratio")
+    shapes = ("--polygons", folders / "halves.geojson", "--ratio")
     (row,) = document_of(folders / "one", *shapes)["ratios"]
     assert row["name"] == "west / east"
     assert row["low"] < 1 < row["high"]

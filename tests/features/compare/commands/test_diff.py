@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp import compare
-from geodp.features.compare.commands.diff import diff
+from geodp.features.compare.commands.diff import MOST_ROWS, diff
 from tests.command import Runner
 from tests.features.compare.releases import released
 
@@ -44,18 +44,12 @@ def test_an_area_changed_by_what_was_added(folders, method):
 
 @pytest.mark.parametrize("method", ["hay", "laplace", "pyramid"])
 def test_nine_of_ten_cells_at_least_are_in_their_intervals(folders, method):
-    rows = document_of(*pair(folders, method), "--cells")["changes"]
+    rows = document_of(*pair(folders, method))["changes"]
     assert len({row["name"] for row in rows}) == GRID.size
     assert all(row["name"].startswith(("5239", "5339")) for row in rows)
     held = np.mean([row["low"] <= 40 <= row["high"] for row in rows])
     assert held > 0.9  # 0.95 less 3.7 standard errors of so many cells
     assert {row["basis"] for row in rows} <= {"long-tailed", "conservative"}
-
-
-def test_without_a_word_more_every_cell_is_told(folders):
-    typed = pair(folders, "hay")
-    assert run(*typed).output == run(*typed, "--cells").output
-    assert document_of(*typed) == document_of(*typed, "--cells")
 
 
 def test_a_clamped_cell_has_both_intervals(folders):
@@ -65,6 +59,16 @@ def test_a_clamped_cell_has_both_intervals(folders):
     assert found.basis == "conservative"
     assert (found.low <= new_low - high + 1e-6).all()
     assert (found.high >= new_high - low - 1e-6).all()
+
+
+def test_the_screen_shows_the_cells_that_changed_most(folders):
+    old, new = pair(folders, "hay")
+    rows = document_of(old, new)["changes"]
+    text = run(old, new).output
+    assert f"Of {len(rows):,} cells, the {MOST_ROWS} that changed most" in text
+    shown = [line.split()[0] for line in text.splitlines()[1 : MOST_ROWS + 1]]
+    most = sorted(rows, key=lambda row: -abs(row["difference"]))[:MOST_ROWS]
+    assert {*shown} == {row["name"] for row in most}
 
 
 def test_a_sheet_and_a_table_show_the_same(folders, tmp_path):
@@ -83,11 +87,10 @@ def test_a_sheet_and_a_table_show_the_same(folders, tmp_path):
 
 def test_what_cannot_be_compared_is_refused(folders):
     old, new = pair(folders, "hay")
-    assert "one and the same" in error_of(old, old, "--cells")
-    assert "different grids" in error_of(old, folders / "elsewhere", "--cells")
-    assert "--regions and --area, not both" in error_of(old, new, "--cells", "--area", AREA)
-    assert "not both" in error_of(old, new, "--cells", "--json", "--output", "a.csv")
-    assert "goes with --regions" in error_of(old, new, "--cells", "--polygon-name", "a")
+    assert "one and the same" in error_of(old, old)
+    assert "different grids" in error_of(old, folders / "elsewhere")
+    assert "not both" in error_of(old, new, "--json", "--output", "a.csv")
+    assert "goes with --polygons" in error_of(old, new, "--polygon-name", "a")
 
 
 def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from geodp.errors import InputError, OutputError, UsageError
 from geodp.features.local.files import reports as module
 from geodp.features.local.files.reports import read_reports, write_reports
+from tests.refusals import refuses
 
 KIND = np.dtype([("level", "u1"), ("row", "<u8"), ("bit", "u1")])
 DIGEST = "ab" * 32
@@ -52,18 +53,18 @@ def test_the_largest_fields_are_read(tmp_path, reports, name):
 
 
 def test_no_file_is_replaced_and_no_other_ending_taken(path, reports, tmp_path):
-    with pytest.raises(UsageError, match="exists"):
+    with refuses(UsageError, "reports-file-exists"):
         write_reports(path, DIGEST, reports)
-    with pytest.raises(UsageError, match="end in"):
+    with refuses(UsageError, "reports-ending-named"):
         write_reports(tmp_path / "a.csv", DIGEST, reports)
-    with pytest.raises(InputError, match="Files of reports end in"):
+    with refuses(InputError, "reports-ending"):
         read(tmp_path / "a.csv")
     with pytest.raises(OutputError):
         write_reports(tmp_path / "nowhere" / "a.jsonl", DIGEST, reports)
 
 
 def test_another_round_is_refused(path):
-    with pytest.raises(InputError, match="another round"):
+    with refuses(InputError, "reports-of-other-round"):
         read(path, "cd" * 32)
 
 
@@ -72,7 +73,7 @@ def test_another_round_is_refused(path):
 def test_another_kind_of_file_is_refused(tmp_path, reports, name, head, monkeypatch):
     monkeypatch.setattr(module, "_head", lambda _: head)
     write_reports(tmp_path / name, DIGEST, reports)
-    with pytest.raises(InputError, match=rf"^{name}: This is no file of reports\.$"):
+    with refuses(InputError, f"reports-expected: ^{name}: "):
         read(tmp_path / name)
 
 
@@ -85,7 +86,7 @@ def test_another_kind_of_file_is_refused(tmp_path, reports, name, head, monkeypa
     ],
 )
 def test_other_fields_are_refused(path, kind):
-    with pytest.raises(InputError, match=r"other fields|its fields must be"):
+    with refuses(InputError, "report-broken|report-fields-unlike-round"):
         read(path, kind=kind)
 
 
@@ -104,7 +105,7 @@ def test_lines_that_lack_their_end_are_refused(tmp_path, reports):
     lines = path.read_bytes().splitlines(keepends=True)
     for some in (lines[:-1], [*lines[:5], lines[-1]], [*lines, lines[3]], [*lines, lines[-1]]):
         path.write_bytes(b"".join(some))
-        with pytest.raises(InputError, match="cut off"):
+        with refuses(InputError, "report-broken|reports-damaged"):
             read(path)
 
 
@@ -114,7 +115,9 @@ def test_more_than_the_end_is_refused_by_its_line(tmp_path, reports):
     lines = path.read_bytes().splitlines(keepends=True)
     for more in (lines[2], lines[-1]):
         path.write_bytes(b"".join([*lines, more]))
-        with pytest.raises(InputError, match=r"^a\.jsonl, row 6: .* more after the line that ends"):
+        with refuses(
+            InputError, r"report-broken: ^a\.jsonl, row 6: .* more after the line that ends"
+        ):
             read(path)
 
 
@@ -160,7 +163,7 @@ def test_missing_values_are_refused_by_their_row(tmp_path, monkeypatch):
     )
     columns = [pa.array([1, 1], pa.uint8()), pa.array([5, None], pa.uint64())]
     pq.write_table(pa.table([*columns, pa.array([0, 0], pa.uint8())], schema), path)
-    with pytest.raises(InputError, match=r"^a\.parquet, row 2: The report has no row;"):
+    with refuses(InputError, r"report-field-missing: ^a\.parquet, row 2: .*\brow;"):
         read(path)
 
 
@@ -175,7 +178,7 @@ def test_no_device_and_no_time_stands_in_a_file(path, reports):
 
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
     for name in ("nothing.parquet", "nothing.jsonl"):
-        with pytest.raises(InputError, match=rf"^{name}: The file cannot be read \(No such file"):
+        with refuses(InputError, f"report-unreadable: ^{name}: .*\\(No such file"):
             read(tmp_path / name)
 
 
@@ -185,9 +188,9 @@ def test_nothing_half_written_stays(tmp_path, reports, name, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OutputError, match="No space"):
+    with refuses(OutputError, "file-unwritten: No space"):
         write_reports(tmp_path / name, DIGEST, reports)
     assert not list(tmp_path.iterdir())
     monkeypatch.undo()
-    with pytest.raises(OutputError, match="too long"):
+    with refuses(OutputError, "file-unwritten: too long"):
         write_reports(tmp_path / ("b" * 300 + name), DIGEST, reports)

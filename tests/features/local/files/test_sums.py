@@ -7,6 +7,7 @@ import pytest
 
 from geodp.errors import InputError, OutputError, UsageError
 from geodp.features.local.files.sums import read_sums, write_sums
+from tests.refusals import refuses
 
 ARRAYS = {
     "0.key": np.array([1, 1 << 63], np.uint64),
@@ -33,7 +34,7 @@ def test_what_was_written_is_read(path, tmp_path):
 
 def test_a_file_is_replaced_where_that_was_asked_for(path):
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="--overwrite"):
+    with refuses(UsageError, "sums-file-exists: --overwrite"):
         write_sums(path, {"round": {"n": 2}}, ARRAYS, overwrite=False)
     assert path.read_bytes() == before
     write_sums(path, {"round": {"n": 2}}, ARRAYS, overwrite=True)
@@ -64,10 +65,10 @@ def test_nowhere_to_write(tmp_path):
 def test_a_changed_head_is_refused(path, change):
     line, _, body = path.read_bytes().partition(b"\n")
     path.write_bytes(json.dumps({**json.loads(line), **change}).encode() + b"\n" + body)
-    with pytest.raises(InputError, match="no whole file of sums"):
+    with refuses(InputError, "sums-damaged"):
         read_sums(path)
 
 
 def test_a_name_that_is_too_long(tmp_path):
-    with pytest.raises(OutputError, match="too long"):
+    with refuses(OutputError, "file-unwritten: too long"):
         write_sums(tmp_path / ("a" * 300), {}, ARRAYS, overwrite=False)

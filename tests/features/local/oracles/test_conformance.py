@@ -10,10 +10,11 @@ import pytest
 
 from geodp.errors import CodeError, UsageError
 from geodp.features.local.coins import Coins, FixedCoins
-from geodp.features.local.oracles import ORACLES, Oracle, read_oracle
+from geodp.features.local.oracles import ORACLES, Oracle
 from geodp.features.local.oracles.state import DENSE, MOST_REPORTS, State
 from tests.features.local.oracles.cases import EPSILONS, SMALL, fixed, oracle
 from tests.reference.coins import walks
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
 
@@ -34,9 +35,9 @@ def test_it_says_what_it_is(name):
 
 
 @any_oracle
-def test_settings_are_plain_and_make_the_same_oracle(name):
-    one = oracle(name, epsilon="1/3")
-    again = read_oracle(json.loads(json.dumps(one.settings)))
+def test_settings_are_plain_and_tell_oracles_apart(name):
+    one, again = oracle(name, epsilon="1/3"), oracle(name, epsilon="1/3")
+    assert json.loads(json.dumps(one.settings)) == again.settings
     assert again == one
     assert again.identity == one.identity
     assert one.settings["epsilon"] == "1/3"
@@ -44,14 +45,6 @@ def test_settings_are_plain_and_make_the_same_oracle(name):
     assert hash(again) == hash(one)
     assert oracle(name, epsilon="1/4").identity != one.identity
     assert oracle(name, cells=10, epsilon="1/3").identity != one.identity
-
-
-@any_oracle
-def test_settings_of_another_version_are_refused(name):
-    settings = oracle(name).settings
-    for wrong in ({"version": 0}, {"scheme": "other"}, {"oracle": "none"}, {"colour": 3}):
-        with pytest.raises(UsageError):
-            read_oracle({**settings, **wrong})
 
 
 @any_oracle
@@ -116,7 +109,7 @@ def test_a_state_that_was_changed_is_refused(name):
         {"key": arrays["key"].astype(np.int64)},
         {"identity": np.array([255], np.uint8)},
     ):
-        with pytest.raises(UsageError, match=r"aggregate|settings"):
+        with refuses(UsageError, "state-incomplete"):
             State.of_arrays(one, {**arrays, **wrong})
     for left in arrays:
         with pytest.raises(UsageError):
@@ -127,11 +120,11 @@ def test_a_state_that_was_changed_is_refused(name):
 def test_states_of_other_settings_are_refused(name):
     one, other = oracle(name), oracle(name, epsilon=2)
     state = one.aggregate(reports_of(one, [0, 1]))
-    with pytest.raises(UsageError, match="other settings"):
+    with refuses(UsageError, "state-of-other-oracle"):
         other.estimate(state)
-    with pytest.raises(UsageError, match="other settings"):
+    with refuses(UsageError, "state-of-other-oracle"):
         state + other.aggregate(reports_of(other, [0]))
-    with pytest.raises(UsageError, match="other settings"):
+    with refuses(UsageError, "state-of-other-oracle"):
         State.of_arrays(other, state.arrays())
 
 
@@ -150,7 +143,7 @@ def test_counts_near_the_end_of_int64_stay_whole(name):
     four = state + state + state + state
     assert int(four.total[0]) == (1 << 61) + 4
     assert four.reports == 4 * state.reports
-    with pytest.raises(UsageError, match="at most"):
+    with refuses(UsageError, "reports-too-many"):
         four + four + four
     assert MOST_REPORTS < (1 << 63)
     assert np.isfinite(one.estimate(four)).all()
@@ -177,7 +170,7 @@ def test_values_of_any_type_of_whole_numbers_are_taken(name):
         assert np.array_equal(one.estimate(state, np.array([1, 5], kind)), expected)
     assert one.estimate(state, []).shape == (0,)
     assert one.randomize([]).shape == (0,)
-    with pytest.raises(UsageError, match="outside"):
+    with refuses(UsageError, "value-outside-domain"):
         one.estimate(state, [9])
 
 
@@ -191,7 +184,7 @@ def test_reports_of_another_type_are_refused(name):
         reports.reshape(1, 3),
         reports[0],
     ):
-        with pytest.raises(UsageError, match="no reports"):
+        with refuses(UsageError, "oracle-report-fields"):
             one.aggregate(wrong)
 
 
@@ -205,7 +198,7 @@ def test_fields_out_of_range_are_refused_and_not_quoted(name):
         for less in (0, 1):
             wrong = reports.copy()
             wrong[field][7] = np.iinfo(wrong[field].dtype).max - less
-            with pytest.raises(CodeError, match="damaged") as refused:
+            with refuses(CodeError, "report-field-out-of-range") as refused:
                 one.aggregate(wrong)
             assert refused.value.position == 7
             told.append(str(refused.value))
@@ -221,10 +214,9 @@ def test_epsilons_that_make_no_sense_are_refused(name, epsilon):
 
 @any_oracle
 def test_an_epsilon_above_16_must_be_allowed(name):
-    with pytest.raises(UsageError, match="allow weak"):
+    with refuses(UsageError, "epsilon-weak"):
         oracle(name, epsilon="16.01")
     assert oracle(name, epsilon="16.01", allow_weak=True).epsilon > 16
-    assert read_oracle(oracle(name, epsilon=20, allow_weak=True).settings).epsilon == 20
     with pytest.raises(UsageError):
         oracle(name, epsilon=65, allow_weak=True)
 
@@ -232,7 +224,7 @@ def test_an_epsilon_above_16_must_be_allowed(name):
 @any_oracle
 @pytest.mark.parametrize("cells", [0, 1, -5, 2.0, True, "9", (1 << 62) + 1, None])
 def test_domains_that_make_no_sense_are_refused(name, cells):
-    with pytest.raises(UsageError, match="cells"):
+    with refuses(UsageError, "setting-not-whole|setting-out-of-range: cells"):
         oracle(name, cells=cells)
 
 
@@ -255,7 +247,7 @@ def test_the_largest_domain_is_taken_or_refused_in_a_sentence(name):
     state = one.aggregate(reports_of(one, values))
     assert state.total.size <= max(DENSE, 600)
     assert one.estimate(state, values[:3]).shape == (3,)
-    with pytest.raises(UsageError, match="name the values"):
+    with refuses(UsageError, "oracle-lists-too-many"):
         one.estimate(state)
 
 

@@ -122,6 +122,21 @@ def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_pat
     assert "Chosen for cells=1:" in run(*small, "--for", "cells=1", "--releases", 0).output
 
 
+def test_polygons_of_a_file_are_planned_for_and_told_and_drawn_ones_say_so(tmp_path):
+    import shapely
+
+    file = tmp_path / "halves.geojson"
+    box = shapely.to_geojson(shapely.box(139, 35, 139.5, 36))
+    feature = {"type": "Feature", "properties": {"name": "west"}, "geometry": json.loads(box)}
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    place = ["--grid", "jis:5km", "--bounds", 139, 35, 140, 36]
+    asked = [*place, "--epsilon", 1, "--releases", 0]
+    done = run(*asked, "--for", f"polygons:{file}")
+    assert "west" in done.stdout
+    assert "made up" not in done.stderr
+    assert "--for polygons:FILE.geojson" in run(*asked, "--for", "municipalities").stderr
+
+
 def test_coarser_cells_and_official_orders():
     fine = ["--grid", "jis:half", *BOX, "--epsilon", 1]
     assert document_of(*fine, "--stop-at", "basic")["plans"][0]["grid"]["cells"] == 65536
@@ -143,9 +158,9 @@ def test_coarser_cells_and_official_orders():
         (["--epsilon", "1", "--dominate", "mwem", "--releases", "0"], "closed form"),
         (["--epsilon", "1", "--prior", "x"], "--prior goes with --for or --dominate"),
         (["--epsilon", "1", "--weight", "1=1", "--releases", "1"], "--releases goes with"),
-        (["--epsilon", "1", "--for", "cells"], "FAMILY=WEIGHT"),
+        (["--epsilon", "1", "--for", "cells=x"], "FAMILY=WEIGHT"),
         (["--epsilon", "1", "--for", "cells=1", "--weight", "1=1"], "one of --weight"),
-        (["--epsilon", "1", "--for", "file:none.geojson=1"], "place on the Earth"),
+        (["--epsilon", "1", "--for", "polygons:none.geojson=1"], "place on the Earth"),
         (["--epsilon", "1", "--dominate", "1,2"], "13 standard errors"),
         (["--epsilon", "1", "--primary", "5339"], "--primary is not for regular"),
         (["--epsilon", "1", "--polygon-name", "n"], "--polygons"),

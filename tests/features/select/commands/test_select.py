@@ -139,7 +139,9 @@ def test_the_contribution_is_asked_for(tmp_path):
     done = geodp(*call)
     assert done.returncode == 2
     assert "how often one person is counted" in done.stderr
-    assert geodp(*call[:-4], "--contribution", 1, *call[-2:]).stderr.count("--epsilon") == 1
+    assert geodp(*call[:-4], "--contribution", 1, *call[-2:]).stderr.startswith(
+        "Error: Add --epsilon"
+    )
 
 
 def test_options_of_questions_are_taken_for_readers_of_others():

@@ -10,6 +10,7 @@ from geodp.errors import UsageError
 from geodp.io.read.layout.code_lists import MOST_BYTES, read_xml
 from geodp.io.read.layout.labels import read_lists
 from tests.command import geodp as command
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 
@@ -169,15 +170,19 @@ PARENT = SEX.format(more="").replace(
 @pytest.mark.parametrize(
     ("name", "said", "rule"),
     [
-        ("a.xml", f"{ENTITIES}<codeBook>&a;</codeBook>", "declares entities"),
-        ("a.xml", f"{OUTER}<codeBook>&a;</codeBook>", "declares entities"),
-        ("a.xml", CODEBOOK[:700], "no XML document"),
-        ("a.xml", "", "no XML document"),
-        ("a.xml", "code,name\n1,men\n", "no XML document"),
-        ("a.xml", "<kml><Placemark/></kml>", "has the root kml; XML is read as a codebook of DDI"),
-        ("a.xml", "<codeBook><dataDscr/></codeBook>", "codebook without a variable"),
-        ("a.xml", SDMX.format(lists="", structures=""), "has no code lists"),
-        ("a.xml", SDMX.format(lists=PARENT, structures=""), r"parts of others \(Parent\)"),
+        ("a.xml", f"{ENTITIES}<codeBook>&a;</codeBook>", "code-list-broken: declares entities"),
+        ("a.xml", f"{OUTER}<codeBook>&a;</codeBook>", "code-list-broken: declares entities"),
+        ("a.xml", CODEBOOK[:700], r"code-list-broken: \bXML\b document"),
+        ("a.xml", "", r"code-list-broken: \bXML\b document"),
+        ("a.xml", "code,name\n1,men\n", r"code-list-broken: \bXML\b document"),
+        (
+            "a.xml",
+            "<kml><Placemark/></kml>",
+            "code-list-broken: has the root kml; XML is read as a codebook of DDI",
+        ),
+        ("a.xml", "<codeBook><dataDscr/></codeBook>", "codebook-incomplete"),
+        ("a.xml", SDMX.format(lists="", structures=""), "code-lists-missing"),
+        ("a.xml", SDMX.format(lists=PARENT, structures=""), r"code-list-unfit: \(Parent\)"),
         (
             "a.xml",
             SDMX.format(
@@ -186,23 +191,23 @@ PARENT = SEX.format(more="").replace(
                 ),
                 structures="",
             ),
-            r"\(isPartial\)",
+            r"code-list-unfit: \(isPartial\)",
         ),
         (
             "a.xml",
             SDMX.format(lists=SEX.format(more=AGE.replace("CL_AGE5", "CL_SEX")), structures=""),
-            "two lists of the name CL_SEX, which differ",
+            "code-lists-differ: CL_SEX",
         ),
-        ("a.json", {"data": {"codelists": [{"id": "A"}]}}, "no structure message of SDMX"),
+        ("a.json", {"data": {"codelists": [{"id": "A"}]}}, "sdmx-broken"),
         (
             "a.json",
             {"data": {"codelists": [{"id": "A", "codes": [{"id": "x", "parent": "y"}]}]}},
-            r"\(Parent\)",
+            r"code-list-unfit: \(Parent\)",
         ),
         (
             "a.json",
             {"@context": "http://www.w3.org/ns/csvw", "url": "a.csv"},
-            "no column lists its labels .* not opened",
+            "code-list-format-unknown",
         ),
         (
             "a.json",
@@ -211,12 +216,12 @@ PARENT = SEX.format(more="").replace(
                     "dimensions": {"observation": [{"id": "SEX", "values": [{"id": "M"}]}]}
                 }
             },
-            "is no list of labels",
+            "labels-not-a-list",
         ),
     ],
 )
 def test_what_is_no_whole_list_is_refused(name, said, rule, tmp_path):
-    with pytest.raises(UsageError, match=rule):
+    with refuses(UsageError, rule):
         read_lists({"": written(tmp_path, name, said)})
 
 
@@ -224,9 +229,9 @@ def test_a_file_that_is_too_large_or_not_there_is_refused(tmp_path):
     path = tmp_path / "large.xml"
     with path.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(UsageError, match="larger than 256 MiB"):
+    with refuses(UsageError, "code-list-broken: 256 MiB"):
         read_xml(path)
-    with pytest.raises(UsageError, match="cannot be read"):
+    with refuses(UsageError, "code-list-broken: cannot be read"):
         read_xml(tmp_path / "none.xml")
 
 
@@ -243,9 +248,9 @@ def test_a_list_is_found_by_the_name_of_the_column_or_a_word_for_the_attribute(t
     assert again.count.tolist() == found.count.tolist() == [3, 4]
     two = CODEBOOK.replace('name="SEX"', 'name="SEXE"').replace('name="NOTE">', 'name="Gender">')
     two = two.replace("<labl>Remarks</labl>", "<catgry><catValu>x</catValu></catgry>")
-    with pytest.raises(UsageError, match="Several lists may be that of sex: SEXE, Gender"):
+    with refuses(UsageError, "lists-ambiguous: sex: SEXE, Gender"):
         read_lists({"sex": written(tmp_path, "c.xml", two)})
-    with pytest.raises(UsageError, match="has no list for age, but for SEX"):
+    with refuses(UsageError, "list-for-attribute-missing: age.*SEX"):
         read_lists({"age": written(tmp_path, "d.xml", CODEBOOK)})
 
 

@@ -12,6 +12,7 @@ import shapely
 from geodp.errors import UsageError
 from geodp.io.read.layout.inspect import inspect
 from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
+from tests.refusals import refuses
 
 
 def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
@@ -106,5 +107,5 @@ def test_a_frame_is_described_as_a_file_of_it(tmp_path):
     kept = inspect(frame[1:])
     assert kept["format"] == "memory"
     assert kept["tables"][0]["counts"] == ["n"]  # and not the numbers of the rows
-    with pytest.raises(UsageError, match="Only texts and workbooks"):
+    with refuses(UsageError, "rows-need-text"):
         inspect(frame, header_row=2)

@@ -4,6 +4,7 @@ import pytest
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.layout.labels import read_lists
+from tests.refusals import refuses
 
 
 def written(folder, name, text, encoding="utf-8"):
@@ -46,33 +47,33 @@ def test_a_file_may_be_for_one_attribute(tmp_path):
         "sex": ("m", "f"),
         "hour": ("1", "2"),
     }
-    with pytest.raises(UsageError, match="has no list for hour"):
+    with refuses(UsageError, r"list-for-attribute-missing: \bhour\b"):
         read_lists({"hour": several})
 
 
 @pytest.mark.parametrize(
     ("name", "text", "rule"),
     [
-        ("a.txt", "m\nm\n", "m is there twice"),
-        ("a.csv", "a,b,c\n1,2,3\n", "none of the columns of a list"),
-        ("a.csv", "attribute,label\nsex,m\n,f\n", "without the name of its attribute"),
-        ("a.csv", 'code,name\n"a,b",x\n', "has a comma"),
-        ("a.toml", "sex = 3", "is no list of labels"),
-        ("a.toml", "sex = [true]", "is no list of labels"),
-        ("a.toml", "sex = []", "is no list of labels"),
-        ("a.toml", "sex =", "no TOML document"),
-        ("a.json", "{", "no JSON document"),
-        ("a.json", '{"sex": [["m"]]}', "is no list of labels"),
+        ("a.txt", "m\nm\n", "label-twice"),
+        ("a.csv", "a,b,c\n1,2,3\n", "labels-columns-missing"),
+        ("a.csv", "attribute,label\nsex,m\n,f\n", "labels-without-attribute"),
+        ("a.csv", 'code,name\n"a,b",x\n', "label-has-comma"),
+        ("a.toml", "sex = 3", "labels-not-a-list"),
+        ("a.toml", "sex = [true]", "labels-not-a-list"),
+        ("a.toml", "sex = []", "labels-not-a-list"),
+        ("a.toml", "sex =", "preset-not-toml"),
+        ("a.json", "{", "labels-not-json"),
+        ("a.json", '{"sex": [["m"]]}', "labels-not-a-list"),
     ],
 )
 def test_what_is_no_list_is_refused(name, text, rule, tmp_path):
-    with pytest.raises(UsageError, match=rule):
+    with refuses(UsageError, rule):
         read_lists({"": written(tmp_path, name, text)})
 
 
 def test_a_list_that_is_not_there_or_is_given_in_two_ways_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
+    with refuses(InputError, "file-missing"):
         read_lists({"": tmp_path / "none.txt"})
     both = written(tmp_path, "a.toml", 'sex = ["m", "f"]')
-    with pytest.raises(UsageError, match="given twice and differ"):
+    with refuses(UsageError, "labels-differ"):
         read_lists({"": both, "sex": ["m", "w"]})

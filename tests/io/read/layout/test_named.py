@@ -4,6 +4,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.io.read.layout.named import Named
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(
@@ -22,5 +23,5 @@ def test_a_header_is_asked_for_attributes_and_patterns_alone(named, asks):
 
 
 def test_labels_need_attributes():
-    with pytest.raises(UsageError, match="--by"):
+    with refuses(UsageError, "labels-need-names: --by"):
         Named(labels={"sex": ["f", "m"]})

@@ -13,6 +13,7 @@ from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.layout.presets import find_preset, presets
 from tests.command import geodp as run
 from tests.io.read.official import forms
+from tests.refusals import refuses
 
 ONE = "estat (e-Stat, grid square statistics of the census of Japan, 2010 to 2020)"
 HALF = grid_of_primaries(code_system("jis:half"), [5339, 5340])
@@ -76,7 +77,7 @@ def test_two_years_are_asked_for(tmp_path, make):
     west, east = make(tmp_path)
     assert read(west).bound.layout == ONE
     assert read(west, east).bound is None
-    with pytest.raises(UsageError, match="--contribution N"):
+    with refuses(UsageError, "contribution-unstated: --contribution"):
         geodp.publish(read(west, east), epsilon=1)
 
 
@@ -85,14 +86,14 @@ def test_two_years_are_asked_for(tmp_path, make):
     [
         {"duplicates": "sum"},
         {"value": f"{TOTAL}　男"},
-        {"value": [TOTAL, f"{TOTAL}　男"], "attribute": "sex"},
+        {"value": [TOTAL, f"{TOTAL}　男"], "by": "sex"},
     ],
     ids=["sums", "another column", "attribute"],
 )
 def test_of_sums_attributes_and_other_columns_a_layout_says_nothing(tmp_path, options):
     table = read(sheet(tmp_path, "west", WEST), **options)
     assert table.bound is None
-    with pytest.raises(UsageError, match="--contribution N"):
+    with refuses(UsageError, "contribution-unstated: --contribution"):
         geodp.publish(table, epsilon=1)
 
 
@@ -100,7 +101,7 @@ def test_a_copy_is_refused_and_summed_it_is_asked_for(tmp_path):
     path = sheet(tmp_path, "west", WEST)
     copy = tmp_path / "copy.txt"
     shutil.copy(path, copy)
-    with pytest.raises(InputError, match="already"):
+    with refuses(InputError, "cell-repeated-in-files"):
         read(path, copy)
     assert read(path, copy, duplicates="sum").bound is None
 
@@ -151,7 +152,7 @@ def test_every_door_asks_the_same_of_a_table_that_nobody_knows(tmp_path):
             geodp.evaluate,
             lambda table, epsilon: geodp.select.top_cells(table, k=1, epsilon=epsilon),
         ):
-            with pytest.raises(UsageError, match=r"Nothing in the input bounds .*--contribution N"):
+            with refuses(UsageError, "contribution-unstated: --contribution"):
                 call(table, epsilon=1)
     assert geodp.publish(doors[0], epsilon=1, contribution=1).event.contribution == 1
     call = ["publish", "mesh.csv", "--grid", "jis:basic", "--code", "mesh_code", "--primary", 5339]
@@ -202,19 +203,19 @@ def test_the_layouts_of_the_package_state_what_they_may():
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("contribution = 1\n[options]\nvalue = 'N'", "only presets of the package state"),
-        ("[options]\nvalue = 'N'\ncontribution = 1", "which no preset states"),
-        ("[options]\ndomain-is-public = true", "which no preset states"),
-        ("[options]\nmask-source = 'Land office'", "which no preset states"),
-        ("contribution = 0\n[options]\nvalue = 'N'", "must be 1 or more"),
-        ("contribution = true\n[options]\nvalue = 'N'", "must be 1 or more"),
-        ("contribution = 1", "must be 1 or more"),
-        ("contribution = 1\n[options]\nvalue = 'N'\nduplicates = 'sum'", "must be 1 or more"),
-        ("contribution = '1'", "must be a whole number"),
+        ("contribution = 1\n[options]\nvalue = 'N'", "preset-states-contribution"),
+        ("[options]\nvalue = 'N'\ncontribution = 1", "preset-option-not-stated"),
+        ("[options]\ndomain-is-public = true", "preset-option-not-stated"),
+        ("[options]\nmask-source = 'Land office'", "preset-option-not-stated"),
+        ("contribution = 0\n[options]\nvalue = 'N'", "preset-contribution"),
+        ("contribution = true\n[options]\nvalue = 'N'", "preset-contribution"),
+        ("contribution = 1", "preset-contribution"),
+        ("contribution = 1\n[options]\nvalue = 'N'\nduplicates = 'sum'", "preset-contribution"),
+        ("contribution = '1'", "preset-value-kind: whole number"),
     ],
 )
 def test_a_preset_of_ones_own_does_not_answer_for_its_operator(tmp_path, line, words):
     path = tmp_path / "own.toml"
     path.write_text(f'title = "Ours"\ncolumns = ["N"]\n{line}\n')
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         find_preset(str(path))

@@ -7,6 +7,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError
+from tests.refusals import refuses
 
 METRES = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 2600000, 4700000, 3600000))
 DEGREES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -46,7 +47,7 @@ def given(door, points, folder):
 )
 def test_points_in_another_unit_are_asked_about(door, grid, points, rule, outside, tmp_path):
     paths, options = given(door, points, tmp_path)
-    with pytest.raises(InputError, match=f"lon and lat: .*{rule}") as refused:
+    with refuses(InputError, f"coordinates-in-other-unit: lon and lat: .*{rule}") as refused:
         geodp.read_points(paths, grid=grid, x="lon", y="lat", outside=outside, **options)
     assert not any(str(number) in str(refused.value) for number in (*points[0], *points[-1]))
 
@@ -63,7 +64,7 @@ def test_with_their_crs_they_are_read(door, tmp_path):
 @pytest.mark.parametrize("door", ["csv", "parquet", "frame"])
 def test_centres_of_cells_in_another_unit_are_asked_about(door, tmp_path):
     paths, _ = given(door, BERLIN, tmp_path)
-    with pytest.raises(InputError, match=r"look like degrees.*bring x and y to the grid's CRS"):
+    with refuses(InputError, "coordinates-in-other-unit: degrees.*the grid's CRS"):
         geodp.read_table(paths, grid=METRES, x="lon", y="lat", value="n", outside="crop")
 
 
@@ -80,7 +81,7 @@ def test_few_odd_records_turn_no_unit_into_another(odd):
     found = geodp.read_points(rows, grid=METRES, x="lon", y="lat", outside="drop")
     assert found.count.sum() == 60
     mixed = pd.DataFrame([*BERLIN, *points[:odd]], columns=["lon", "lat"])
-    with pytest.raises(InputError, match="look like degrees"):
+    with refuses(InputError, "coordinates-in-other-unit: degrees"):
         geodp.read_points(mixed, grid=METRES, x="lon", y="lat", outside="drop")
 
 
@@ -89,5 +90,5 @@ def test_each_file_is_looked_at(tmp_path):
     good.to_csv(tmp_path / "a.csv", index=False)
     pd.DataFrame(BERLIN, columns=["lon", "lat"]).to_csv(tmp_path / "b.csv", index=False)
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    with pytest.raises(InputError, match=r"b\.csv.*look like degrees"):
+    with refuses(InputError, r"coordinates-in-other-unit: b\.csv.*degrees"):
         geodp.read_points(paths, grid=METRES, x="lon", y="lat", outside="crop")

@@ -1,6 +1,7 @@
 """Presets are data: those of the package, and those of users."""
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from geodp.io.read.layout.presets import (
 )
 from geodp.io.read.layout.propose import OF_PLACES
 from geodp.io.read.rows.names import find_met, match
+from tests.refusals import refuses
 
 OFFICIAL = Path(geodp.__file__).parent / "io/read/layout/official"
 
@@ -47,6 +49,8 @@ def test_every_preset_names_options_and_its_source():
     for one in presets():
         assert one.title
         assert one.source.startswith("https://")
+        assert one.publisher or one.refused, one.name
+        assert not one.date or date.fromisoformat(one.date).isoformat() == one.date
         assert bool(one.columns) != bool(one.files)
         assert {f"--{name}" for name in one.options} <= flags, one.name
         assert not (one.refused and one.options)
@@ -83,7 +87,7 @@ def test_the_very_spelling_comes_before_another():
     assert [find_layout(names).name for names in (upper, mixed)] == ["zensus2022", "zensus2011"]
     neither = [name.lower() for name in upper]
     assert find_layout(neither) is None
-    with pytest.raises(SeveralLayoutsError, match="zensus2011, zensus2022"):
+    with refuses(SeveralLayoutsError, "presets-several-fit: zensus2011, zensus2022"):
         choose_fitting(Path("x.csv"), neither)
 
 
@@ -103,53 +107,59 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("title = ", "no TOML document"),
-        ("tilte = 'x'", "there is 'tilte', which means nothing; there are title, source"),
-        ("options = 3", "options must be a table"),
-        ("columns = 'x'", "columns must be a list"),
-        ("without = 'x'", "without must be a list"),
-        ("attributes = {sex = 1}", "attributes must be a list"),
-        ("attributes = ['sex']", "entry of attributes must be a table"),
-        ("attributes = [{name = 's', columns = ['M', 'F'], a = 1}]", "there is 'a', which means"),
-        ("attributes = [{name = 's', columns = 'M'}]", "columns must be a list"),
-        ("attributes = [{name = 's', columns = ['M', 1]}]", "entry of columns must be a text"),
-        ("attributes = [{name = 's'}]", "has no columns"),
-        ("attributes = [{columns = ['M', 'F']}]", "has no name"),
-        ("attributes = [{name = 's', columns = ['M']}]", "two or more"),
-        ("attributes = [{name = 's', columns = ['M', 'M']}]", "each of them once"),
-        ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m']}]", "a label for each"),
-        ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m', 'm']}]", "once"),
-        ("attributes = [{name = 'a*b', columns = ['M', 'F']}]", "a list of labels for each"),
+        ("title = ", "preset-not-toml"),
+        ("tilte = 'x'", "preset-key-unknown: 'tilte'.*title, source"),
+        ("options = 3", r"preset-value-kind: \boptions\b.*\btable\b"),
+        ("columns = 'x'", r"preset-value-kind: \bcolumns\b.*\blist\b"),
+        ("without = 'x'", r"preset-value-kind: \bwithout\b.*\blist\b"),
+        ("attributes = {sex = 1}", r"preset-value-kind: \battributes\b.*\blist\b"),
+        ("attributes = ['sex']", "preset-not-a-table"),
+        ("attributes = [{name = 's', columns = ['M', 'F'], a = 1}]", "preset-key-unknown: 'a'"),
+        ("attributes = [{name = 's', columns = 'M'}]", r"preset-value-kind: \bcolumns\b.*\blist\b"),
+        ("attributes = [{name = 's', columns = ['M', 1]}]", "preset-entry-not-text: columns"),
+        ("attributes = [{name = 's'}]", "preset-key-missing: columns"),
+        ("attributes = [{columns = ['M', 'F']}]", "preset-key-missing: name"),
+        ("attributes = [{name = 's', columns = ['M']}]", "preset-columns-fewer-than-two"),
+        ("attributes = [{name = 's', columns = ['M', 'M']}]", "preset-attribute-columns"),
+        (
+            "attributes = [{name = 's', columns = ['M', 'F'], labels = ['m']}]",
+            "preset-labels-of-columns",
+        ),
+        (
+            "attributes = [{name = 's', columns = ['M', 'F'], labels = ['m', 'm']}]",
+            "preset-attribute-columns",
+        ),
+        ("attributes = [{name = 'a*b', columns = ['M', 'F']}]", "preset-labels-of-names"),
         (
             "attributes = [{name = 'a*a', columns = ['M', 'F'], labels = [['m', 'f'], ['x']]}]",
-            "once",
+            "preset-attribute-columns",
         ),
         (
             "attributes = [{name = 'a*b', columns = ['M', 'F'], labels = ['m', 'f']}]",
-            "one for each of its names",
+            "preset-labels",
         ),
         (
             "attributes = [{name = 'a*b', columns = ['M', 'F'], labels = [['m', 'f']]}]",
-            "a list of labels for each",
+            "preset-labels-of-names",
         ),
-        ("attributes = [{name = 's=', columns = ['M', 'F']}]", "no comma or ="),
-        ("[grids]\n10 = 'jis:quater'", "the grid of '10': there is no code system jis:"),
-        ("columns = [1]", "entry of columns must be a text"),
-        ("asks = [['a']]", "entry of asks must be a text"),
-        ("[grids]\n8 = {a = 1}", "entry of grids must be a text"),
-        ("[options]\ncode = {a = 1}", "option code must be a text"),
-        ("[options]\nvalue = ['n']", "option value must be a text"),
+        ("attributes = [{name = 's=', columns = ['M', 'F']}]", "preset-attribute-name"),
+        ("[grids]\n10 = 'jis:quater'", "preset-grid: '10':"),
+        ("columns = [1]", "preset-entry-not-text: columns"),
+        ("asks = [['a']]", "preset-entry-not-text: asks"),
+        ("[grids]\n8 = {a = 1}", "preset-entry-not-text: grids"),
+        ("[options]\ncode = {a = 1}", "preset-option-not-text: code"),
+        ("[options]\nvalue = ['n']", "preset-option-not-text: value"),
     ],
 )
 def test_what_is_no_preset_is_refused(text, rule):
-    with pytest.raises(UsageError, match=rule):
+    with refuses(UsageError, rule):
         Preset.of("x", text)
 
 
 def test_an_unknown_preset_is_refused_with_the_names(tmp_path):
-    with pytest.raises(UsageError, match=r"there are abs-g01, .*zensus2022.*, and files"):
+    with refuses(UsageError, "preset-unknown: abs-g01, .*zensus2022"):
         find_preset("zensus")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with refuses(UsageError, "preset-not-utf8: cannot be read"):
         find_preset(str(tmp_path / "a.toml"))
 
 

@@ -7,6 +7,7 @@ from geodp.io.read.layout import presets
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import Preset, find_preset
 from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
+from tests.refusals import refuses
 
 CODES = "53394611,5\n53394526,7\n"
 
@@ -35,7 +36,7 @@ def test_two_columns_of_counts_are_refused_with_the_choices(write):
     found = propose(write("mesh,men,women\n53394611,5,6\n"), {"contribution": 1})
     assert "value" not in found.options
     assert found.asks == (
-        "choose the column of counts (--value), or several with --attribute: men, women",
+        "choose the column of counts (--value), or several with --by: men, women",
     )
 
 
@@ -128,8 +129,8 @@ def test_a_preset_whose_column_is_not_there_is_refused_by_its_name(option, write
     """And not read by the column that looks like it."""
     preset = Preset.of("ours", f'[options]\n{option} = "CELL*|Zelle"\n')
     path = write(f"mesh,n\n{CODES}")
-    words = rf"The preset ours has its {option} in a column 'CELL\*\|Zelle'.*--{option}"
-    with pytest.raises(UsageError, match=words):
+    rule = rf"preset-column-missing: ours .*\b{option}\b.*'CELL\*\|Zelle'.*--{option}"
+    with refuses(UsageError, rule):
         propose(path, {}, preset)
     assert propose(path, {"code": "mesh"}, preset).options["value"] == ["n"]
     assert propose(write(f"CELL_1,n\n{CODES}"), {}, preset).options[option] == "CELL_1"
@@ -150,7 +151,7 @@ def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
     twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
     monkeypatch.setattr(presets, "presets", lambda: twins)
     monkeypatch.setattr(presets, "_find_fitting", presets._find_fitting.__wrapped__)
-    with pytest.raises(UsageError, match=r"--preset\): a, b"):
+    with refuses(UsageError, r"presets-several-fit: --preset\): a, b"):
         propose(write(f"mesh,n\n{CODES}"), {})
 
 
@@ -161,20 +162,12 @@ def test_rows_that_look_like_data_are_no_header(write):
 WIDE = "GRD_ID,T,M,F,Y_LT15,Y_1564,Y_GE65\nCRS3035RES1000mN2599000E4695000,6,2,4,1,2,3\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"), [("sex", ["M", "F"]), ("age", ["Y_LT15", "Y_1564", "Y_GE65"])]
-)
-def test_an_attribute_of_a_preset_needs_no_columns_and_its_contribution_is_asked_for(
-    name, columns, write
-):
-    path = write(WIDE)
-    found = propose(path, {"attribute": name})
-    assert (found.options["value"], found.asks) == (columns, (ASK_CONTRIBUTION,))
-    assert "axis" not in found.options
+def test_attributes_of_a_preset_are_told_beside_its_column(write):
+    found = propose(write(WIDE), {})
     assert {*found.attributes} == {"sex", "age"}
-    assert propose(path, {}).options["value"] == ["T"]
-    own = propose(path, {"attribute": name, "value": ("M", "T")})
-    assert "value" not in own.options
+    assert found.options["value"] == ["T"]
+    own = propose(write(WIDE), {"value": ["M", "F"], "labels": ["sex=M,F"]})
+    assert (own.asks, "value" in own.options) == ((ASK_CONTRIBUTION,), False)
 
 
 @pytest.mark.parametrize(
@@ -185,14 +178,12 @@ def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
     counts = ";".join("1" for _ in columns.split(";"))
     rows = f"CRS3035RES1000mN2689000E4337000;4337500;2689500;{counts}\n"
     path = write(f"GITTER_ID_1km;x_mp_1km;y_mp_1km;{columns}\n{rows}")
+    found = propose(path, {})
     if "a18bis64" in columns:
-        with pytest.raises(UsageError, match="preset zensus2022 knows none of this file"):
-            propose(path, {"attribute": "age"})
+        assert not found.attributes
         return
-    found = propose(path, {"attribute": "age"})
-    assert (found.options["value"], found.asks) == (columns.split(";"), (ASK_CONTRIBUTION,))
-    asked = propose(path, {}).asks
-    assert asked[0].startswith("choose the columns of --attribute age, or the column of counts")
+    assert [*found.attributes["age"]] == columns.split(";")
+    assert found.asks[0].startswith("choose the columns of --by age, or the column of counts")
 
 
 def test_labels_of_a_preset_take_the_place_of_names(write):
@@ -200,9 +191,7 @@ def test_labels_of_a_preset_take_the_place_of_names(write):
         "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3\n"
         ",,,,　人口（総数）,　人口（総数）　男,　人口（総数）　女\n5339461132,0,,,4,1,3\n"
     )
-    found = propose(path, {"attribute": "sex"})
-    assert found.options["axis"] == ["sex=男,女"]
-    assert found.options["value"] == ["男=人口（総数）　男", "女=人口（総数）　女"]
+    found = propose(path, {})
     assert found.attributes == {"sex": ("男", "女")}
 
 
@@ -214,33 +203,8 @@ def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
         f"KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,{names}\n,,,,{','.join(titles)}\n"
         "5339461132,0,,,21,1,2,3,4,5,6\n"
     )
-    found = propose(path, {"attribute": "sex*age"})
-    assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
-    labels = found.options["axis"][1].removeprefix("age=").split(",")
-    pairs = [(sex, age, label) for sex in sexes for age, label in zip(ages, labels, strict=True)]
-    assert found.options["value"] == [f"{sex},{label}={age}　{sex}" for sex, age, label in pairs]
-    assert found.asks == (ASK_CONTRIBUTION,)
+    found = propose(path, {})
     assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
-
-
-@pytest.mark.parametrize("text", ["mesh,n\n53394611,5\n", WIDE])
-def test_an_attribute_that_no_columns_are_known_of_is_refused(text, write):
-    with pytest.raises(UsageError, match=r"--attribute needs the columns .*--value, repeatable"):
-        propose(write(text), {"attribute": "nationality"})
-
-
-def test_an_attribute_may_be_an_option_of_a_preset(write):
-    text = """[options]
-code = "CELL"
-attribute = "sex"
-[[attributes]]
-name = "sex"
-columns = ["MEN*", "WOMEN*"]
-"""
-    path = write("CELL,MEN_23,WOMEN_23\n53394611,1,2\n")
-    found = propose(path, {}, Preset.of("office", text))
-    assert (found.options["value"], found.asks) == (["MEN_23", "WOMEN_23"], (ASK_CONTRIBUTION,))
-    assert (found.options["attribute"], found.options["grid"]) == ("sex", "jis:basic")
 
 
 def test_the_column_of_codes_that_is_named_tells_the_grid(write):
@@ -341,19 +305,22 @@ def test_one_odd_cell_turns_no_reading_into_another(write):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("h3,n\n608692970719018\u0663,5\n", "15 hexadecimal digits"),
-        ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "all their digits"),
-        (f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}", "one resolution"),
+        ("h3,n\n608692970719018\u0663,5\n", "codes-not-of-one-level: 15 hexadecimal"),
+        ("h3,n\n6.08818981754634E+17,5\n6.08818981737857E+17,6\n", "codes-not-of-one-level"),
+        (
+            f"h3,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
+            "codes-not-of-one-level: resolution",
+        ),
         (
             f"hex_id,n\n{HEXAGONS * 4}{HEXAGONS.replace('72f5a36', '62f5a37') * 4}",
-            "one resolution",  # though all of them are tokens of S2 of one level
+            "codes-not-of-one-level: resolution",  # though all are tokens of S2 of one level
         ),
-        ("s2,n\nzzz,5\n", "tokens"),
-        (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "one level"),
+        ("s2,n\nzzz,5\n", "codes-not-of-one-level: tokens"),
+        (f"s2_cell_id,n\n{TOKENS * 4}{TOKENS.replace('c,', ',') * 4}", "codes-not-of-one-level"),
     ],
 )
 def test_other_cells_that_are_no_squares_are_refused(text, words, write):
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         propose(write(text), {"contribution": 1})
 
 
@@ -387,7 +354,7 @@ def test_another_case_has_the_domain_and_the_contribution_of_the_layout(spell, w
 def test_of_two_censuses_with_one_header_the_operator_says_which(write):
     header = "gitter_id_1km;x_mp_1km;y_mp_1km;einwohner"
     path = write(f"{header}\nCRS3035RES1000mN2600000E4695000;1;2;4\n")
-    with pytest.raises(UsageError, match=r"choose one \(--preset\): zensus2011, zensus2022"):
+    with refuses(UsageError, r"presets-several-fit: \(--preset\): zensus2011, zensus2022"):
         propose(path, {})
     found = propose(path, {}, find_preset("zensus2022"))
     assert found.options["bounds"] == [4000000, 2600000, 4700000, 3600000]

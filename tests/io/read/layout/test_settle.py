@@ -14,6 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.layout.settle import say_in_python, settle
 from geodp.io.read.table import Table
+from tests.refusals import refuses
 
 MESH = Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
 CODES = ["53394611", "53394612", "53394613"]
@@ -43,8 +44,8 @@ def test_columns_of_files_are_found_as_those_of_frames(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     FRAME.to_parquet(tmp_path / "a.parquet")
     for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
-        assert settle(Table(grid=MESH), path)[0] == settle(Table(grid=MESH), FRAME)[0]
-    assert settle(Table(grid=MESH), FRAME)[0].code == "mesh"
+        assert settle(Table(grid=MESH), path) == settle(Table(grid=MESH), FRAME)
+    assert settle(Table(grid=MESH), FRAME).code == "mesh"
 
 
 def test_what_is_named_stays_and_the_rest_is_found():
@@ -82,7 +83,7 @@ def test_a_layout_says_labels_of_its_columns(tmp_path):
     path.write_text(f"{text}533946111,0,8,5,3\n533946112,0,4,2,2\n", encoding="cp932")
     grid = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
     assert geodp.read(path, grid).count.tolist() == [8, 4]
-    found = geodp.read(path, grid, attribute="sex")
+    found = geodp.read(path, grid, by="sex")
     assert (found.grid.attributes[0].name, found.count.tolist()) == ("sex", [5, 3, 2, 2])
     assert {fact.known_by for fact in found.reading.sources[0].facts} >= {"layout"}
 
@@ -90,16 +91,15 @@ def test_a_layout_says_labels_of_its_columns(tmp_path):
 @pytest.mark.parametrize(
     ("frame", "options", "sentence"),
     [
-        (FRAME.assign(m=[1, 2, 3]), {}, r"column of counts \(value=\), or several .*: n, m\.$"),
-        (LONLAT, {}, r'reader="points"\)\), or name the counts \(value=\)'),
-        (FRAME.set_axis([0, 1], axis=1), {}, "give each of them a name"),
-        (FRAME[["n"]], {}, r"columns of codes \(code=;.* coordinates \(x=, y=\)"),
-        (FRAME, {"attribute": "sex"}, r"attribute= needs the columns .*no preset fits"),
-        (ENDS, {}, r"origin and destination hold both ends .* grid\.pairs\(\)"),
+        (FRAME.assign(m=[1, 2, 3]), {}, r"layout-incomplete: \(value=\).*: n, m\.$"),
+        (LONLAT, {}, r'layout-incomplete: reader="points"\)\).*\(value=\)'),
+        (FRAME.set_axis([0, 1], axis=1), {}, "layout-incomplete: give each of them a name"),
+        (FRAME[["n"]], {}, r"layout-incomplete: \(code=;.*\(x=, y=\)"),
+        (ENDS, {}, r"layout-incomplete: origin and destination.*grid\.pairs\(\)"),
     ],
 )
 def test_what_is_not_certain_is_asked_in_words_of_python(frame, options, sentence):
-    with pytest.raises(UsageError, match=sentence) as caught:
+    with refuses(UsageError, sentence) as caught:
         geodp.read(frame, MESH, **options)
     assert "--" not in str(caught.value)
 
@@ -107,14 +107,14 @@ def test_what_is_not_certain_is_asked_in_words_of_python(frame, options, sentenc
 def test_a_stream_that_can_be_read_once_is_not_looked_at():
     rows = pa.Table.from_pandas(FRAME)
     once = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
-    assert settle(Table(grid=MESH), once) == (Table(grid=MESH), ())
+    assert settle(Table(grid=MESH), once) == Table(grid=MESH)
     assert geodp.read(once, MESH, code="mesh", value="n").count.sum() == 15
 
 
 def test_axes_that_are_no_places_are_named():
     frame = pandas.DataFrame({"a": [0, 1], "b": [1, 1], "c": [0, 0], "n": [2, 3]})
     grid = Grid.regular((2, 2, 2))
-    with pytest.raises(UsageError, match=grid.axis_names[0]):
+    with refuses(UsageError, f"axis-column-missing: {grid.axis_names[0]}"):
         geodp.read(frame, grid, value="n")
     columns = dict(zip(grid.axis_names, "abc", strict=True))
     assert geodp.read(frame, grid, columns=columns, value="n").count.tolist() == [2, 3]
@@ -122,8 +122,8 @@ def test_axes_that_are_no_places_are_named():
 
 def test_options_are_written_as_arguments():
     assert say_in_python("rows (--header-row 3, header_row=3)") == "rows (header_row=3)"
-    assert say_in_python("--attribute 'sex*age', or --round nearest or other") == (
-        'attribute="sex*age", or rounding="nearest" or other'
+    assert say_in_python("--by 'sex,age', or --round nearest or other") == (
+        'by="sex,age", or rounding="nearest" or other'
     )
     assert say_in_python("--pairs with --column origin=NAME") == (
         'grid.pairs() with columns={"origin": "NAME"}'

@@ -88,7 +88,7 @@ def _find_command(folder: Path, attribute: str) -> list[str]:
         for words, result in COMMANDS
         if (folder / words[0]).exists()
         and result == "published"
-        and (attribute in words if attribute else "--attribute" not in words)
+        and (attribute.replace("*", ",") in words if attribute else "--by" not in words)
     )
 
 

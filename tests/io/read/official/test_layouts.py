@@ -105,7 +105,8 @@ def test_the_command_of_inspect_runs_as_pasted(name, form, tmp_path):
     assert said["preset"] == name
     words = shlex.split(said["command"])[2:]
     if said["asks"]:
-        publish.make_context("publish", words)
+        filled = ["1" if word == "NUMBER" else word for word in words]
+        publish.make_context("publish", filled)
         return
     done = geodp("publish", *words, "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -119,7 +120,7 @@ def test_confidential_and_absent_values_of_the_census_count_nobody(mark, tmp_pat
     cells = first.split(",")
     cells[2] = str(mark)  # men
     path.write_text("\n".join((header, ",".join(cells), second)) + "\n")
-    words = ("--bounds", "germany", "--attribute", "sex", "--contribution", 1, "--epsilon", 1)
+    words = ("--bounds", "germany", "--by", "sex", "--contribution", 1, "--epsilon", 1)
     done = geodp("publish", path.name, *words, "--output", "out", "--check", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())

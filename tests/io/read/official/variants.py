@@ -1041,7 +1041,7 @@ def _zensus_ages():
             "werterlaeuternde_Zeichen",
         ),
         rows,
-        ("--attribute", "age", "--contribution", "1"),
+        ("--by", "age", "--contribution", "1"),
         code="GITTER_ID_1km",
         value="a18bis29",
         mark="–",
@@ -1245,7 +1245,7 @@ def _estat_sexes():
         columns,
         rows,
         (
-            *("--primary", "5339", "--attribute", "sex", "--suppressed", "zero"),
+            *("--primary", "5339", "--by", "sex", "--suppressed", "zero"),
             *("--contribution", "1"),
         ),
         code="KEY_CODE",

@@ -12,6 +12,7 @@ from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.totals import read_totals
 from geodp.io.read.public.units import read_units
 from tests.command import geodp as command
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 TABLES = {
@@ -64,9 +65,9 @@ def test_titles_stand_above_a_header_that_is_named(form, what, tmp_path):
 
 
 def test_several_tables_are_asked_about(what, tmp_path):
-    with pytest.raises(InputError, match=r"of a public file, say --public-file .*member=VALUE"):
+    with refuses(InputError, "archive-tables-differ: --public-file .*member=VALUE"):
         read(what, archive(tmp_path, a="a,b,c\n1,2,3\n", b=TABLES[what]))
-    with pytest.raises(UsageError, match=rf"several tables; name that of the {what}"):
+    with refuses(UsageError, f"public-archive-ambiguous: the {what}"):
         read(what, archive(tmp_path, a=TABLES[what], b=TABLES[what]))
 
 

@@ -6,6 +6,7 @@ import geodp
 from geodp.errors import InputError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io.read.public.totals import read_totals
+from tests.refusals import refuses
 
 MESH = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 REGIONS = geodp.Grid.regular((2, 2)).with_hierarchy(
@@ -36,14 +37,18 @@ def test_areas_by_code_and_regions_by_levels(tmp_path):
 @pytest.mark.parametrize(
     ("text", "grid", "said"),
     [
-        ("code,people\n52395000,5\n", MESH, "columns code .* and total"),
-        ("city,total\n101,5\n", REGIONS, "columns prefecture, city"),
-        ("code,total\n52395000,5\n523950,5\n", MESH, "another has too.*|row 3"),
-        ("code,total\n52395000,5.5\n", MESH, "total"),
-        ("code,total\n,5\n", MESH, "a code is missing"),
-        ("code,total\n99999999,5\n", MESH, "no area of this code"),
+        ("code,people\n52395000,5\n", MESH, "totals-columns: code"),
+        ("city,total\n101,5\n", REGIONS, "totals-columns: prefecture, city"),
+        (
+            "code,total\n52395000,5\n523950,5\n",
+            MESH,
+            "total-cell-repeated: another has too.*|row 3",
+        ),
+        ("code,total\n52395000,5.5\n", MESH, "count-fraction: total"),
+        ("code,total\n,5\n", MESH, "code-missing"),
+        ("code,total\n99999999,5\n", MESH, "total-area-unknown"),
     ],
 )
 def test_what_is_none_is_refused_by_its_row(tmp_path, text, grid, said):
-    with pytest.raises(InputError, match=said):
+    with refuses(InputError, said):
         read(tmp_path, text, grid)

@@ -22,6 +22,7 @@ from geodp.io.verify.verify import verify
 from tests.command import Runner
 from tests.command import geodp as command
 from tests.io.files import gzipped, parquet, text
+from tests.refusals import refuses
 
 ROWS = [("0012", "001", "00"), ("0111", "011", "01"), ("0011", "001", "00"), ("0021", "002", "00")]
 TEXT = "block,tract,county\n" + "".join(",".join(row) + "\n" for row in ROWS)
@@ -47,21 +48,21 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
     grid = read_units(text(TEXT)(tmp_path), source="a test", columns=("block", "county"))
     assert grid.hierarchy is not None
     assert grid.hierarchy.levels == ("county", "block")
-    with pytest.raises(InputError, match="different columns"):
+    with refuses(InputError, "units-levels-alike"):
         read_units(text(TEXT)(tmp_path), source="a test", columns=("block", "block"))
 
 
 @pytest.mark.parametrize(
     ("content", "row", "rule"),
     [
-        (TEXT + "0011,001,00\n", 6, "already"),
-        (TEXT + "0013,001,01\n", 6, "two units"),
-        (TEXT + "0013,,01\n", 6, "tract"),
-        ("block,tract\n", None, "no rows"),
+        (TEXT + "0011,001,00\n", 6, "unit-repeated"),
+        (TEXT + "0013,001,01\n", 6, "unit-of-two-parents"),
+        (TEXT + "0013,,01\n", 6, "unit-code-blank"),
+        ("block,tract\n", None, "units-without-rows"),
     ],
 )
 def test_a_table_that_is_no_tree_names_file_and_row(content, row, rule, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rule) as refused:
+    with refuses(InputError, rule) as refused:
         read_units(text(content)(tmp_path), source="a test")
     assert Path(str(refused.value.file)).name == "in.csv"
     assert refused.value.row == row
@@ -80,7 +81,7 @@ def test_counts_are_read_by_the_codes_of_units(tmp_path: Path) -> None:
 def test_a_code_that_is_no_unit_names_file_and_row_and_no_value(tmp_path: Path) -> None:
     grid = read_units(text(TEXT)(tmp_path), source="a test")
     path = text(COUNTS + "98765,7\n", "counts.csv")(tmp_path)
-    with pytest.raises(InputError, match="no unit") as refused:
+    with refuses(InputError, "unit-unknown") as refused:
         geodp.read_table(path, grid=grid, code="geocode", value="n")
     assert Path(str(refused.value.file)).name == "counts.csv"
     assert refused.value.row == 4
@@ -122,8 +123,8 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
     given = ["--grid", f"units:{text(TEXT, 'units.csv')(tmp_path)}", "--units-source", "a test"]
     given += ["--code", "geocode", "--epsilon", "1", "--contribution", "1"]
     ways = {
-        long: ["--value", "n", "--axis", "sex=m,f", "--column", "sex=sex"],
-        wide: ["--value", "m", "--value", "f", "--attribute", "sex", "--attribute-order", "below"],
+        long: ["--value", "n", "--labels", "sex=m,f", "--column", "sex=sex"],
+        wide: ["--value", "m", "--value", "f", "--by", "sex", "--attribute-order", "below"],
     }
     for path, own in ways.items():
         out = tmp_path / f"{path.stem}-out"
@@ -152,7 +153,7 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
         ("--units-source", "a test", "--bounds", "0,0,1,1"),
         ("--units-source", "a test", "--mask", "land:world"),
         ("--units-source", "a test", "--pairs"),
-        ("--units-source", "a test", "--pairs", "--axis", "sex=m,f"),
+        ("--units-source", "a test", "--pairs", "--labels", "sex=m,f"),
         ("--units-source", "a test", "--order", "official"),
         ("--units-source", "a test", "--attribute-order", "below"),
     ],
@@ -263,7 +264,7 @@ def test_codes_that_the_table_does_not_have_are_counted_in_a_unit_of_their_own(t
     assert (source.rows, source.inside, source.other) == (4, 4, 3)
     dropped = geodp.read_table(tmp_path / "trips.csv", grid=pairs, outside="drop", **given)
     assert int(dropped.count.sum()) == 30
-    with pytest.raises(InputError, match="--other NAME"):
+    with refuses(InputError, "unit-unknown: --other"):
         geodp.read_table(tmp_path / "trips.csv", grid=pairs, **given)
 
 
@@ -280,7 +281,7 @@ def test_every_row_of_another_code_is_told_where_rows_are_grouped(tmp_path):
 def test_a_blank_is_no_other_unit(tmp_path, blank):
     grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
     (tmp_path / "counts.csv").write_text(f"geocode,n\n0011,4\n{blank},5\n")
-    with pytest.raises(InputError, match="row 3"):
+    with refuses(InputError, "unit-unknown: row 3"):
         geodp.read_table(
             tmp_path / "counts.csv", grid=grid, code="geocode", value="n", other="abroad"
         )
@@ -288,10 +289,10 @@ def test_a_blank_is_no_other_unit(tmp_path, blank):
 
 @pytest.mark.parametrize("name", ["0011", " "])
 def test_the_other_unit_has_a_name_of_its_own(tmp_path, name):
-    with pytest.raises(UsageError, match="Name the unit for other codes"):
+    with refuses(UsageError, "other-unit-name"):
         read_units(text(TEXT)(tmp_path), source="a test", other=name)
     plain = read_units(text(TEXT)(tmp_path), source="a test")
-    with pytest.raises(UsageError, match="no unit of the grid"):
+    with refuses(UsageError, "other-no-unit"):
         geodp.read_table(text(COUNTS)(tmp_path), grid=plain, code="geocode", value="n", other="x")
 
 

@@ -15,9 +15,10 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.arrow import bytes_of_texts, is_ascii, numbers_of_digits
+from geodp.io.read.rows.arrow import bytes_of_texts, convert_once, is_ascii, numbers_of_digits
 from geodp.privacy.assumption import ContributionBound
 from tests.io.files import chain
+from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
 RNG = np.random.default_rng(4)
@@ -78,13 +79,13 @@ def test_an_error_names_the_row_and_no_value():
     [
         (
             FRAME.astype({"people": object}).assign(code=["secret", *CODES[1:-1], 7]),
-            "several types",
+            "column-types-mixed",
         ),
-        (FRAME.assign(people=[{"secret": 1}] * 500), "neither numbers nor text"),
+        (FRAME.assign(people=[{"secret": 1}] * 500), "column-kind"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_without_its_values(frame, rule):
-    with pytest.raises(InputError, match=rule) as caught:
+    with refuses(InputError, rule) as caught:
         geodp.read_table(frame, grid=GRID, value="people", code="code")
     assert "secret" not in "".join(traceback.format_exception(caught.value)).splitlines()[-1]
     assert caught.value.__context__ is None or "secret" not in str(caught.value.__context__)
@@ -95,15 +96,15 @@ def test_texts_that_are_no_utf_8_are_refused_at_their_row():
     buffers = bad.buffers()
     text = pa.StringArray.from_buffers(500, buffers[1], buffers[2], buffers[0])
     table = pa.table({"code": CODES, "people": COUNTS, "sex": text})
-    with pytest.raises(InputError, match="not UTF-8") as caught:
+    with refuses(InputError, "arrow-text-not-utf8") as caught:
         geodp.read_table(table, grid=GRID, value="people", code="code", where={"sex": "x"})
     assert caught.value.row == 500
 
 
 def test_files_are_asked_for_where_only_files_are_read():
-    with pytest.raises(UsageError, match="read_table or read_points"):
+    with refuses(UsageError, "files-expected"):
         geodp.read_raster(FRAME, grid=GRID)
-    with pytest.raises(UsageError, match="name the columns that say where a row is"):
+    with refuses(UsageError, "table-without-geometries"):
         geodp.read_mesh(FRAME, grid=GRID, value="people")
 
 
@@ -113,7 +114,7 @@ def test_numbers_that_a_dictionary_does_not_have_are_refused(number):
     numbers = pa.array([0, 1, number, 1], pa.int32())
     column = pa.DictionaryArray.from_arrays(numbers, pa.array(CODES[:2]), safe=False)
     given = pa.table({"code": column, "people": [1, 2, 3, 4]})
-    with pytest.raises(InputError, match="row 3"):
+    with refuses(InputError, "arrow-text-not-utf8: row 3"):
         geodp.read_table(given, grid=GRID, value="people", code="code", duplicates="sum")
 
 
@@ -122,7 +123,7 @@ def test_a_query_that_fails_shows_no_value(rows):
     """At once, or when its rows are asked for."""
     query = f"""SELECT '533946113' AS code, CAST(CASE WHEN i = {rows - 1} THEN concat('139.7', 'x')
         ELSE '1' END AS BIGINT) AS people FROM (SELECT range AS i FROM range({rows}))"""
-    with pytest.raises(InputError, match="own library failed") as caught:
+    with refuses(InputError, "engine-failed") as caught:
         geodp.read_table(duckdb.sql(query), grid=GRID, value="people", code="code")
     for link in chain(caught.value):
         assert "139.7" not in f"{link} {link!r} {link.args}"
@@ -181,3 +182,34 @@ def test_reading_does_not_import_pandas(tmp_path):
     words = [sys.executable, "-c", READ, *map(str, files)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pandas", "geopandas"])
+@pytest.mark.parametrize("named", [{}, {"value": "people"}])
+def test_a_frame_is_converted_once_however_much_is_to_be_found(kind, named, monkeypatch):
+    frame = pandas.DataFrame({"mesh": ["53394611", "53394612"], "people": [812, 40]})
+    grid, owner, method = geodp.Grid.mesh("jis:basic"), pandas.DataFrame, "__arrow_c_stream__"
+    if kind == "geopandas":
+        geopandas = pytest.importorskip("geopandas")
+        frame = geopandas.GeoDataFrame(
+            frame, geometry=geopandas.points_from_xy([139.78, 139.79], [35.68] * 2), crs=6668
+        )
+        owner, method, named = geopandas.GeoDataFrame, "to_arrow", {"code": "mesh", **named}
+    converted, convert = [], getattr(owner, method)
+
+    def counted(self, *given, **options):
+        converted.append(1)
+        return convert(self, *given, **options)
+
+    monkeypatch.setattr(owner, method, counted)
+    assert int(geodp.read(frame, grid, **named).count.sum()) == 852
+    assert len(converted) == 1
+    shown = repr(convert_once(frame))
+    assert shown == f"Converted(name='{kind}.{type(frame).__name__}', active='{frame_of(kind)}')"
+    rows = pa.table({"mesh": ["53394611"], "people": [812]})
+    assert convert_once(rows) is rows
+    assert convert_once("people.csv") == "people.csv"
+
+
+def frame_of(kind):
+    return "geometry" if kind == "geopandas" else ""

@@ -11,6 +11,7 @@ from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
+from tests.refusals import refuses
 
 GRID = Grid.regular((4, 4), crs="EPSG:3035", transform=(100, 0, 4e6, 0, -100, 3e6))
 NUMBERS = np.arange(16, dtype=np.uint8).reshape(4, 4)
@@ -77,7 +78,7 @@ def with_table(folder, ending, *fields):
 def test_classes_are_not_counted_and_make_masks(build, tmp_path):
     path = build(tmp_path)
     for unit in (None, 1):
-        with pytest.raises(InputError, match=r"stand for classes .* move a file beside"):
+        with refuses(InputError, "raster-has-classes"):
             read_raster(path, grid=GRID, unit=unit)
     assert read_mask(path, GRID, source="land cover").size == 15, "all but 0"
 
@@ -107,6 +108,6 @@ def test_statistics_are_no_classes(build, tmp_path):
 )
 def test_a_thematic_raster_is_asked_whether_it_counts(build, tmp_path):
     path = build(tmp_path)
-    with pytest.raises(InputError, match=r"thematic.*\(--raster-unit, unit=\)"):
+    with refuses(InputError, r"raster-thematic: \(--raster-unit, unit=\)"):
         read_raster(path, grid=GRID)
     assert read_raster(path, grid=GRID, unit=1).count.sum() == NUMBERS.sum()

@@ -21,6 +21,7 @@ from geodp.io.read.table import read_table
 from geodp.io.verify import readback, verify
 from tests.io.files import chain
 from tests.io.write.test_writers import released
+from tests.refusals import refuses
 
 ODD = 2**53 + 1
 """No float64 is this number."""
@@ -85,7 +86,7 @@ def test_arrays_of_floats_that_may_have_lost_digits_are_refused(dtype, limit):
     grid = geodp.Grid.regular((1, 2))
     table = geodp.CountTable.from_dense(np.array([[1, limit - 1]], dtype), grid)
     assert table.count.tolist() == [1, limit - 1]
-    with pytest.raises(CodeError, match="may have lost digits") as caught:
+    with refuses(CodeError, "digits-lost") as caught:
         geodp.CountTable.from_dense(np.array([[1, limit]], dtype), grid)
     assert caught.value.position == 1
 
@@ -196,7 +197,7 @@ def test_a_table_keeps_its_own_arrays():
 @pytest.mark.parametrize("index", [[[1.7], [0]], [[1.0], [0]], [["1"], ["0"]], [[True], [False]]])
 def test_indices_are_integers(index):
     grid = geodp.Grid.regular((2, 2))
-    with pytest.raises(UsageError, match="Indices of cells are integers"):
+    with refuses(UsageError, "indices-not-whole"):
         geodp.CountTable.from_index(grid, index, [3])
     assert geodp.CountTable.from_index(grid, [[1], [0]], [3]).to_dense()[1, 0] == 3
     assert geodp.CountTable.from_index(grid, [[], []], []).key.size == 0
@@ -205,13 +206,13 @@ def test_indices_are_integers(index):
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
 def test_labels_are_no_formulas(text):
     grid = geodp.Grid.regular((2, 2))
-    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+    with refuses(UsageError, "name-is-formula"):
         grid.with_attribute("sex", ["f", text])
-    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+    with refuses(UsageError, "name-is-formula"):
         grid.with_attribute(text, ["f", "m"])
-    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+    with refuses(UsageError, "name-is-formula"):
         Hierarchy.of_cells([[0], [0]], {text: ["a"]}, "a test")
-    with pytest.raises(CodeError, match="spreadsheets take it for a formula") as caught:
+    with refuses(CodeError, "name-is-formula") as caught:
         Hierarchy.of_cells([[0, 0], [0, 1]], {"town": ["a", text]}, "a test")
     assert caught.value.position == 1
     assert grid.with_attribute("age", ["0-14", "65+", "a=b"]).attributes[0].labels[1] == "65+"
@@ -263,7 +264,7 @@ def test_short_memory_is_told_in_a_sentence(capsys):
 @pytest.mark.parametrize("text", ["\t\n53394611\t5\n", ";;\n53394611;5;1\n"])
 def test_a_first_row_without_a_name_is_said_to_be_no_header(tmp_path, text):
     (tmp_path / "in.csv").write_text(text)
-    with pytest.raises(InputError, match=r"names no column|No column is named") as caught:
+    with refuses(InputError, "column-unknown|header-names-nothing") as caught:
         read_table(tmp_path / "in.csv", grid="jis:basic", value="n", code="code")
     assert "53394611" not in str(caught.value)
 
@@ -271,7 +272,7 @@ def test_a_first_row_without_a_name_is_said_to_be_no_header(tmp_path, text):
 def test_a_tab_that_the_shell_did_not_make_is_refused_with_how_to_write_it(tmp_path):
     (tmp_path / "in.csv").write_text("code\tn\n53394611\t5\n")
     given = {"grid": "jis:basic", "value": "n", "code": "code"}
-    with pytest.raises(UsageError, match=r"which Bash writes \$'\\t'; left out, it is found"):
+    with refuses(UsageError, "delimiter-form"):
         read_table(tmp_path / "in.csv", delimiter="\\t", **given)
     assert read_table(tmp_path / "in.csv", **given).count.tolist() == [5]
 
@@ -293,7 +294,7 @@ def test_rows_of_one_code_count_as_many_as_they_are(tmp_path, kind):
         assert table.count.tolist() == [5, 2]
         assert (file.rows, file.inside, file.outside) == (6, 4, 2)
         assert (file.people, file.people_outside) == (7, 9)
-    with pytest.raises(InputError, match="outside") as caught:
+    with refuses(InputError, "cell-outside-domain") as caught:
         read_table(path, **{**asked, "outside": "error"}, duplicates="sum")
     assert caught.value.row == 3
 
@@ -301,7 +302,7 @@ def test_rows_of_one_code_count_as_many_as_they_are(tmp_path, kind):
 def test_sums_of_one_code_that_no_population_has_are_refused(tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"code": [53394611] * 9, "n": [2**60 - 1] * 9}), path)
-    with pytest.raises(InputError, match=r"2\*\*60"):
+    with refuses(InputError, "counts-too-many"):
         read_table(path, grid="jis:basic", value="n", code="code", duplicates="sum")
 
 
@@ -342,7 +343,7 @@ KINDS = {
 
 @pytest.mark.parametrize("text", KINDS["rounded to few digits"])
 def test_a_fraction_that_was_rounded_before_is_refused(text):
-    with pytest.raises(CodeError, match="rounded to few digits") as caught:
+    with refuses(CodeError, "count-rounded") as caught:
         fields.fractions(pa.array(["1.25", text]))
     assert caught.value.position == 1
     assert fields.fractions(pa.array(["1.25E+01", "1.2345E2", "5e-1"])).tolist() == [
@@ -397,16 +398,16 @@ def test_whole_codes_are_read_in_every_type(codes, tmp_path):
 @pytest.mark.parametrize(
     ("codes", "rule", "row"),
     [
-        (pa.array([533946113.0, None]), "missing", 2),
-        (pa.array([533946113.0, np.nan]), "missing", 2),
-        (pa.array([533946113.5, 533946114]), "never decimals", 1),
-        (pa.array(np.array(WHOLE_CODES, np.float32)), "may have lost digits", 1),
-        (pa.array([533946113, 2.0**60]), "may have lost digits", 2),
+        (pa.array([533946113.0, None]), "code-missing", 2),
+        (pa.array([533946113.0, np.nan]), "code-missing", 2),
+        (pa.array([533946113.5, 533946114]), "code-decimal", 1),
+        (pa.array(np.array(WHOLE_CODES, np.float32)), "code-rounded", 1),
+        (pa.array([533946113, 2.0**60]), "code-rounded", 2),
     ],
     ids=str,
 )
 def test_codes_that_lost_something_are_refused(codes, rule, row):
-    with pytest.raises(InputError, match=rule) as caught:
+    with refuses(InputError, rule) as caught:
         read_table(pa.table({"code": codes, "n": [12, 7]}), grid="jis:half", code="code", value="n")
     assert caught.value.row == row
 
@@ -418,7 +419,7 @@ def test_quadkeys_as_numbers_are_refused(kind, coded):
     codes = pa.array([213, 201]).cast(kind)
     rows = pa.table({"code": codes.dictionary_encode() if coded else codes, "n": [12, 7]})
     for zoom in (3, 4):
-        with pytest.raises(InputError, match="lost the zeros in front"):
+        with refuses(InputError, "zeros-lost"):
             read_table(rows, grid=f"quadkey:{zoom}", code="code", value="n")
 
 
@@ -430,7 +431,7 @@ def test_quadkeys_as_texts_have_their_own_length(texts, tmp_path):
     for place in (tmp_path / "in.csv", pa.table({"code": texts, "n": [5, 5]})):
         assert read_table(place, grid="quadkey:4", **asked).count.tolist() == [5, 5]
         for zoom in (3, 5):
-            with pytest.raises(InputError, match="whether zeros in front were lost"):
+            with refuses(InputError, "quadkey-form"):
                 read_table(place, grid=f"quadkey:{zoom}", **asked)
 
 
@@ -438,7 +439,7 @@ def test_quadkeys_as_texts_have_their_own_length(texts, tmp_path):
 def test_units_whose_codes_begin_with_0_are_no_numbers(kind):
     towns = [["01100", "13101"], ["1100", "13101"]]
     rows = pa.table({"code": pa.array([1100, 13101]).cast(kind), "n": [3, 4]})
-    with pytest.raises(InputError, match="lost the zeros in front"):
+    with refuses(InputError, "zeros-lost"):
         read_table(rows, grid=grid_of_units({"town": towns[0]}, "a test"), code="code", value="n")
     grid = grid_of_units({"town": towns[1]}, "a test")
     assert read_table(rows, grid=grid, code="code", value="n").count.tolist() == [3, 4]
@@ -463,6 +464,6 @@ def test_counts_that_may_have_lost_digits_are_refused_at_every_door(column, tmp_
         (tmp_path / "in.jsonl").write_text('{"code":533946113,"n":9007199254740994.0}')
         places += [tmp_path / "in.parquet", tmp_path / "in.jsonl"]
     for place in places:
-        with pytest.raises(InputError, match="may have lost digits") as caught:
+        with refuses(InputError, "digits-lost") as caught:
             read_table(place, grid="jis:half", code="code", value="n")
         assert caught.value.row == 1

@@ -9,6 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.read.rows.pairing import pair
 from tests.command import geodp as command
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 
@@ -66,7 +67,7 @@ def test_what_is_said_or_named_decides_and_not_the_order(
     ],
 )
 def test_what_is_in_doubt_is_asked_with_the_answer(axes: str, columns: str) -> None:
-    with pytest.raises(UsageError, match="do not tell for certain") as asked:
+    with refuses(UsageError, "column-labels-uncertain") as asked:
         pair(with_axes(axes), None, columns.split(" "))
     labels = axes.split(" ")[0].split(",")[0]
     first = columns.split(" ")[0]
@@ -78,14 +79,14 @@ def test_what_is_in_doubt_is_asked_with_the_answer(axes: str, columns: str) -> N
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("f=a b", "b has none.*--value LABEL=COLUMN"),
-        ("f=a f=b", "f: every label has one column"),
-        ("f=a m=a", "given for two labels"),
-        ("f=a m=b f=c", "one value for every label"),
+        ("f=a b", r"label-before-every-column: \bb\b.*--value LABEL=COLUMN"),
+        ("f=a f=b", "column-of-label-unknown: f:"),
+        ("f=a m=a", "column-for-two-labels"),
+        ("f=a m=b f=c", "value-for-every-label"),
     ],
 )
 def test_pairs_are_whole(columns: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+    with refuses(UsageError, words):
         pair(with_axes("f,m"), None, columns.split(" "))
 
 
@@ -97,28 +98,34 @@ def test_a_mapping_says_it_in_python() -> None:
     made = pair(GRID, "sex", {"m": "y", "f": "x"})
     assert (made.grid.attributes[0].labels, made.columns) == (("m", "f"), ("y", "x"))
     for wrong, words in (
-        ({"m": "y"}, "f has no column"),
-        ({"m": "y", "x": "z"}, "x: every label has one column"),
+        ({"m": "y"}, "label-without-column"),
+        ({"m": "y", "x": "z"}, "column-of-label-unknown: x:"),
     ):
-        with pytest.raises(UsageError, match=words):
+        with refuses(UsageError, words):
             pair(with_axes("f,m"), None, wrong)
-    with pytest.raises(UsageError, match="attribute="):
+    with pytest.raises(UsageError, match="by="):
         pair(GRID, None, {"m": "y", "f": "x"})
 
 
 def test_names_that_become_labels_are_for_themselves() -> None:
-    for names in (["a=1", "b=2"], ["f", "f=x"], ["x", "y"]):
+    for names in (["f", "f=x"], ["x", "y"]):
         made = pair(GRID, "kind", names)
         again = pair(made.grid, "kind", names)
         assert made.columns == again.columns == tuple(names)
         assert made.grid == again.grid
 
 
+def test_labels_before_every_column_become_those_of_a_grid_without_any() -> None:
+    made = pair(GRID, "sex", ["m=P_M", "f=P_F"])
+    assert made.columns == ("P_M", "P_F")
+    assert made.grid == GRID.with_attribute("sex", ["m", "f"])
+
+
 def test_the_command_publishes_what_the_pairs_say_and_writes_them_down(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("code,P_M,P_F,x\n533946113,10,20,1\n533946114,4,6,2\n")
     call = ["publish", path, "--grid", "jis:half", "--primary", 5339, "--code", "code"]
-    call += ["--axis", "sex=f,m", "--contribution", 1, "--epsilon", 1, "--check"]
+    call += ["--labels", "sex=f,m", "--contribution", 1, "--epsilon", 1, "--check"]
     facts = []
     for number, values in enumerate((["P_M", "P_F"], ["m=P_M", "f=P_F"])):
         more = [word for value in values for word in ("--value", value)]

@@ -21,6 +21,7 @@ from geodp.io.read.rows.persons import Persons
 from geodp.privacy.access import has_owners
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
+from tests.refusals import refuses
 
 SQUARE = Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
 OPTIONS = {"grid": SQUARE, "x": "x", "y": "y", "person": "id"}
@@ -106,7 +107,7 @@ def test_names_beyond_what_one_text_array_holds_go_to_disk_whatever_the_limit(mo
 def test_one_person_who_alone_goes_beyond_the_limit_is_refused():
     rows = pa.table({"x": [0.5] * 20_000, "y": [0.5] * 20_000, "id": ["secret"] * 20_000})
     assert read_points(rows, **OPTIONS).count.tolist() == [1]
-    with pytest.raises(InputError, match="single person go beyond") as caught:
+    with refuses(InputError, "persons-of-one-too-large") as caught:
         read_points(rows, memory=MIB, **OPTIONS)
     assert "secret" not in str(caught.value)
 
@@ -116,16 +117,16 @@ def test_a_sample_by_a_kept_key_must_fit_and_a_fresh_one_need_not():
     kept = {**sample, "secret": NoiseKey(bytes(32))}
     one, two = (read_points(rows, **OPTIONS, **kept) for _ in range(2))
     assert one.count.tolist() == two.count.tolist()
-    with pytest.raises(InputError, match="all records in memory"):
+    with refuses(InputError, "persons-to-sample-too-large"):
         read_points(rows, memory=MIB, **OPTIONS, **kept)
     fresh = read_points(rows, memory=MIB, **OPTIONS, **sample)
     assert fresh.count.sum() == one.count.sum()
 
 
 def test_wrong_bounds_and_folders_are_refused_before_anything_is_read(tmp_path):
-    with pytest.raises(UsageError, match="number of cells"):
+    with refuses(UsageError, r"contribution-form: \bcells\b"):
         read_points(tmp_path / "none.csv", **OPTIONS, cells=0)
-    with pytest.raises(UsageError, match="scratch folder"):
+    with refuses(UsageError, "scratch-folder-unfit"):
         read_points(tmp_path / "none.csv", **OPTIONS, scratch=tmp_path / "none")
 
 
@@ -170,7 +171,7 @@ def points(path, names):
 @pytest.mark.parametrize("name", [None, "", *WRITTEN])
 def test_persons_who_are_not_known_are_not_one(name, tmp_path):
     for place in points(tmp_path / "in", ["a", "Nora", name, name]):
-        with pytest.raises(InputError, match="Column id: the person is missing") as caught:
+        with refuses(InputError, r"person-missing: \bid\b") as caught:
             read_points(place, **OPTIONS)
         assert caught.value.row in (3, 4)  # a header, or none
 
@@ -192,5 +193,5 @@ def test_persons_as_floats_are_refused(coded):
     rows = pa.table(
         {"x": [0.5] * 2, "y": [0.5] * 2, "id": names.dictionary_encode() if coded else names}
     )
-    with pytest.raises(InputError, match="write the column as text, and drop records without"):
+    with refuses(InputError, "persons-not-told-apart"):
         read_points(rows, **OPTIONS)

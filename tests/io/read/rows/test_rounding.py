@@ -11,6 +11,7 @@ from geodp.io.read.table import read_table
 from geodp.privacy.key import NoiseKey
 from geodp.release.publish import publish
 from tests.io.files import METRES, tiff
+from tests.refusals import refuses
 
 KEY = NoiseKey(bytes(range(32)))
 
@@ -64,12 +65,12 @@ def test_missing_values_and_decimal_marks_are_read_before(values):
 
 def test_fractions_are_refused_with_the_remedy_and_rounded_tables_ask_for_a_bound(tmp_path):
     path = tiff(np.array([[3.6, 0], [0, 8.2]]), (1000, 0, 4e6, 0, -1000, 3.002e6))(tmp_path)
-    with pytest.raises(InputError, match="--round"):
+    with refuses(InputError, "stored-fraction: --round"):
         read_raster(path, grid=METRES)
     text = tmp_path / "in.csv"
     text.write_text("row,col,n\n0,0,3.6\n1,1,8.2\n")
     options = {"grid": METRES, "value": "n", "columns": {"row": "row", "col": "col"}}
-    with pytest.raises(InputError, match="--round"):
+    with refuses(InputError, "count-fraction: --round"):
         read_table(text, **options)
     for table in (
         read_raster(path, grid=METRES, rounding="nearest"),
@@ -77,7 +78,7 @@ def test_fractions_are_refused_with_the_remedy_and_rounded_tables_ask_for_a_boun
     ):
         assert sorted(table.count.tolist()) == [4, 8]
         assert table.bound is None
-        with pytest.raises(UsageError, match="--contribution"):
+        with refuses(UsageError, "contribution-unstated: --contribution"):
             publish(table, epsilon=1)
         stated = publish(table, epsilon=1, contribution=4).card().guarantee.not_protected
         assert any("rounded to the nearest" in words for words in stated)

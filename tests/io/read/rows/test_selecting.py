@@ -12,6 +12,7 @@ import pytest
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.selecting import Term, describe_form, parse_moment
 from geodp.io.read.table import read_table
+from tests.refusals import refuses
 
 CODES = ["533946113", "533946114", "533946123"]
 CALL = {"grid": "jis:half", "code": "code", "value": "n"}
@@ -104,27 +105,31 @@ def test_a_moment_meets_that_moment_in_every_zone(value, column):
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
-        (pa.array(NINE).cast(TOKYO), "2020-01-01 09:00", r"timestamp\[us, tz=Asia/Tokyo\].*offset"),
-        (pa.array(NINE).cast(TOKYO), "2020-01-01", "give one with its offset"),
-        (pa.array(NINE), "2020-01-01T09:00Z", "have no zone"),
-        (pa.array(NINE), "2020-01-01", "other times of the day"),
-        (pa.array(["2020-01-01T09:00Z"]), "2020-01-01T09:00", "a time with an offset"),
-        (pa.array(["2020-01-01T09:00Z"]), "2020-01-01", "a time with an offset"),
-        (pa.array(["2020-01-01T09:00"]), "2020-01-01T09:00Z", "a time without an offset"),
-        (pa.array(["2020-01-01T09:00", "2020-01-01"]), "2020-01-01", "other times of the day"),
-        (pa.array(DAYS), "20200101", r"date32\[day\]; give a date"),
-        (pa.array(DAYS), "1.1.2020", "give a date"),
-        (pa.array(NINE), "9:00", "give a date and time"),
-        (pa.array([True]), "yes", "give true or false"),
-        (pa.array([1]), "one", "filtered by a number: d is int64"),
-        (pa.array([1]), '"1"', "without quotation marks"),
-        (pa.array([dt.time(9, 30)]), "morning", "give a time"),
-        (pa.array([[1]]), "1", "nested"),
-        (pa.array(["x"]), None, "is None"),
+        (
+            pa.array(NINE).cast(TOKYO),
+            "2020-01-01 09:00",
+            r"where-value-unfit: timestamp\[us, tz=Asia/Tokyo\].*offset",
+        ),
+        (pa.array(NINE).cast(TOKYO), "2020-01-01", "where-value-unfit: give one with its offset"),
+        (pa.array(NINE), "2020-01-01T09:00Z", "where-value-unfit: zone"),
+        (pa.array(NINE), "2020-01-01", "where-other-times"),
+        (pa.array(["2020-01-01T09:00Z"]), "2020-01-01T09:00", "where-offset"),
+        (pa.array(["2020-01-01T09:00Z"]), "2020-01-01", "where-offset"),
+        (pa.array(["2020-01-01T09:00"]), "2020-01-01T09:00Z", "where-no-offset"),
+        (pa.array(["2020-01-01T09:00", "2020-01-01"]), "2020-01-01", "where-other-times"),
+        (pa.array(DAYS), "20200101", r"where-needs-date: date32\[day\]"),
+        (pa.array(DAYS), "1.1.2020", "where-needs-date"),
+        (pa.array(NINE), "9:00", "where-needs-date-time"),
+        (pa.array([True]), "yes", "where-needs-bool"),
+        (pa.array([1]), "one", r"where-needs-number: \bd is int64"),
+        (pa.array([1]), '"1"', "where-not-text"),
+        (pa.array([dt.time(9, 30)]), "morning", "where-needs-time"),
+        (pa.array([[1]]), "1", "where-type-unselectable"),
+        (pa.array(["x"]), None, "where-value-none"),
     ],
 )
 def test_what_may_mean_two_things_is_asked_for(column, value, rule):
-    with pytest.raises((UsageError, CodeError), match=rule):
+    with refuses((UsageError, CodeError), rule):
         met(column, value)
 
 
@@ -150,7 +155,7 @@ def test_a_long_column_of_other_texts_is_compared_as_a_short_one(written, value)
 
 def test_an_error_in_a_long_column_is_at_its_row():
     others = [f"{number}x" for number in range(10_000)]
-    with pytest.raises(CodeError, match="with an offset") as refused:
+    with refuses(CodeError, "where-offset") as refused:
         met(pa.array([*others, "2020-01-01", "2020-01-01T09:00Z"]), "2020-01-01")
     assert refused.value.position == 10_001
 
@@ -272,7 +277,7 @@ def test_doors_agree(form, days, value, tmp_path):
 @pytest.mark.parametrize("form", FORMS)
 def test_two_spellings_of_one_file_are_refused_until_one_is_chosen(form, tmp_path):
     given = write(tmp_path, form, ["1", "01", "2"])
-    with pytest.raises(InputError, match="in several ways") as refused:
+    with refuses(InputError, "where-spelt-variously") as refused:
         read_table(given, where={"d": "1"}, **CALL)
     assert refused.value.row in (2, 3)
     given = write(tmp_path, form, ["1", "01", "2"])
@@ -283,7 +288,7 @@ def test_two_spellings_are_seen_over_batches_and_are_none_over_files(tmp_path):
     rows = 1 << 18
     days = pa.array(["1"] * rows + ["01"])
     column = {"code": pa.repeat(CODES[0], rows + 1), "n": np.ones(rows + 1, np.int64), "d": days}
-    with pytest.raises(InputError, match="in several ways") as refused:
+    with refuses(InputError, "where-spelt-variously") as refused:
         read_table(pa.table(column), where={"d": 1}, duplicates="sum", **CALL)
     assert refused.value.row == rows + 1
     for name, code, day in (("a", CODES[0], "01"), ("b", CODES[1], "1")):
@@ -312,6 +317,6 @@ def test_folders_of_hive_are_compared_as_columns_are(value, tmp_path):
 
 def test_folders_that_write_a_value_in_two_ways_are_refused_until_one_is_chosen(tmp_path):
     folder = lake(tmp_path, "01", "1", "2")
-    with pytest.raises(InputError, match="in several ways"):
+    with refuses(InputError, "where-spelt-variously"):
         read_table(folder, where={"month": 1}, **CALL)
     assert read_table(folder, where={"month": '"1"'}, **CALL).count.tolist() == [2]

@@ -18,6 +18,7 @@ from geodp.io.write.map.page import compose
 from geodp.io.write.map.panel import Panel
 from tests.grids import half, masked
 from tests.io.write.test_writers import KANTO, released
+from tests.refusals import refuses
 
 LONG = "Resident population by sex and age group on 1 January, all municipalities " * 3
 GRIDS = {
@@ -180,7 +181,7 @@ def no_fonts(monkeypatch):
 def test_asked_words_without_a_font_are_refused(no_fonts, look):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LettersWarning)  # the map leaves nothing out
-        with pytest.raises(UsageError, match="no installed font"):
+        with refuses(UsageError, "font-lacks-letters"):
             sheet_of(KANTO, look)
 
 

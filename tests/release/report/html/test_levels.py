@@ -8,8 +8,10 @@ import pytest
 
 import geodp
 from geodp.accuracy.interval import Z
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.write.scale import classify
+from geodp.release.report.html import levels
 from geodp.release.report.html.levels import list_levels
 from geodp.release.report.html.surface import state_surface
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
@@ -22,15 +24,15 @@ def test_margins_are_those_of_squares_in_the_middle(tmp_path):
     counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
     terms = {"method": "pyramid", "contribution": 1}
     release, card = publish(tmp_path / "release", SEXES, counts, **{"contribution": 1, **terms})
-    levels = list_levels(release, card)
-    assert [level.side for level in levels] == [1, 2, 4, 8]
-    for level in levels:
+    found = list_levels(release, card)
+    assert [level.side for level in found] == [1, 2, 4, 8]
+    for level in found:
         assert {*level.margins} == {"1", "0"}
     square = np.mgrid[8:16, 8:16].reshape(2, -1)
     for pattern, labels in (("1", None), ("0", {"sex": "male"})):
         region = Region.of_map(SEXES, *square, labels)
         wanted = Z * release.standard_error(region)
-        assert levels[3].margins[pattern] == pytest.approx(wanted, rel=1e-5)
+        assert found[3].margins[pattern] == pytest.approx(wanted, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,71 @@ def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
     found = run(page_of(release, card), driver, [row, col])
     count = release.table.count
     assert found == [11, 15, [1, 2], count.sum(), count[-1]]
+
+
+def listed(grid, side, offset):
+    """The slow, obvious square: every place of each one that is tried."""
+    best = np.empty((2, 0), int)
+    parts = [i * grid.size // (2 * levels.TRIED) for i in (1, 3, 5, 7, 9)]
+    parts.sort(key=lambda part: abs(part - grid.size // 2))
+    for at in grid.decode(grid.domain.keys_of_ranks(np.array(parts)))[:2].T:
+        low = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]
+        index = np.indices(grid.shape[:2]).reshape(2, -1)
+        off = index.T - low
+        near = ((off >= 0) & (off < side)).all(axis=1)
+        full = np.zeros((len(grid.shape), near.sum()), int)
+        full[:2] = index[:, near]
+        square = full[:2, grid.contains(full)]
+        if square.shape[1] > best.shape[1]:
+            best = square
+        if best.shape[1] == side * side:
+            break
+    return best
+
+
+def masked(share):
+    grid = geodp.Grid.regular((60, 90), **PLACE)
+    inside = np.random.default_rng(1).random((60, 90)) < share
+    inside[30, 40:45] = True
+    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "a test"))
+
+
+@pytest.mark.parametrize("grid", [SEXES, MESH, masked(0.01), masked(0.3), masked(0.95)])
+@pytest.mark.parametrize("most", [1 << 16, 40, 7])
+def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, most, monkeypatch):
+    monkeypatch.setattr(levels, "MOST_CELLS", most)
+    for side in (1, 3, 8, 16, 32):
+        for offset in ((0, 0), (2, 1)):
+            found, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
+            if expected.shape[1] <= most:
+                assert np.array_equal(found, expected)
+            else:
+                assert found is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "sides"),
+    [((1 << 18, 1 << 19), 18), ((1 << 31, 1 << 31), 30), ((1 << 14, 1 << 15), 14)],
+)
+def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monkeypatch):
+    """Squares of a third of the domain are told by their block of keys; few places are read."""
+    grid = geodp.Grid.regular(shape)
+    asked = []
+    contains = type(grid).contains
+
+    def counted(self, index):
+        asked.append(index.shape[1])
+        return contains(self, index)
+
+    monkeypatch.setattr(type(grid), "contains", counted)
+    key = np.arange(0, 1000, 7, dtype=np.uint64)
+    table = geodp.CountTable.from_index(grid, grid.decode(key), np.full(key.size, 90))
+    release = geodp.publish(table, epsilon=1, contribution=1)
+    found = list_levels(release, release.card())
+    assert [level.side for level in found] == [1 << n for n in range(sides)]
+    assert all(level.margins[""] > 0 for level in found)
+    asked.clear()
+    for level in found:
+        levels._find_square(grid, level.side, level.offset)
+    assert max(asked) <= levels.MOST_CELLS
+    assert sum(asked) <= 2 * levels.MOST_CELLS * len(found)

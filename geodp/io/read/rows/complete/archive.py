@@ -11,6 +11,7 @@ import struct
 import zlib
 from zipfile import BadZipFile, ZipFile
 
+from geodp.errors import Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 DAMAGES = (OSError, EOFError, zlib.error, BadZipFile)
@@ -51,12 +52,27 @@ def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
                 disk, first, _, many = struct.unpack("<LLQQ", record[16:40])
     if {disk, first} - {0, 0xFFFF}:
         raise incomplete(
-            name, "This is one of several volumes of an archive, of which all are needed"
+            name,
+            Rule(
+                "archive-volume-missing",
+                "This is one of several volumes of an archive, of which all are needed",
+            ),
         )
     if many != found:
-        raise incomplete(name, "The archive's directory has another number of entries than it says")
+        raise incomplete(
+            name,
+            Rule(
+                "archive-entries-differ",
+                "The archive's directory has another number of entries than it says",
+            ),
+        )
     if found and min(member.header_offset for member in archive.filelist):
-        raise incomplete(name, "The archive holds members before those of its directory")
+        raise incomplete(
+            name,
+            Rule(
+                "archive-members-before", "The archive holds members before those of its directory"
+            ),
+        )
 
 
 def check_blocks(path: str | os.PathLike[str]) -> None:
@@ -74,4 +90,7 @@ def check_blocks(path: str | os.PathLike[str]) -> None:
         stream.seek(0, os.SEEK_END)
         stream.seek(max(0, stream.tell() - len(BLOCKS_END)))
         if stream.read() != BLOCKS_END:
-            raise incomplete(os.fspath(path), "The block that ends a file of bgzip is not there")
+            raise incomplete(
+                os.fspath(path),
+                Rule("bgzip-without-end", "The block that ends a file of bgzip is not there"),
+            )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from geodp.io.read.rows.complete.flatgeobuf import check_flatgeobuf
 from geodp.io.read.rows.complete.geopackage import check_geopackage
 from geodp.io.read.rows.complete.shapefile import (
-    Parts,
+    ShapefileParts,
     check_dbf,
     check_numbers,
     check_shapefile,
@@ -95,7 +95,7 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
 
 
 @contextmanager
-def _open_parts(path: str | os.PathLike[str], member: str) -> Iterator[Parts]:
+def _open_parts(path: str | os.PathLike[str], member: str) -> Iterator[ShapefileParts]:
     if not member:
         yield parts_of_files(path)
         return

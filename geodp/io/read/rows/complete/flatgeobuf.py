@@ -11,6 +11,7 @@ import struct
 
 import numpy as np
 
+from geodp.errors import Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 START = 12
@@ -39,18 +40,32 @@ def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
             leaves = first + NODE * _inner_nodes(count, node_size)
             first = leaves + NODE * count
             if first > len(data):
-                raise incomplete(name, "The FlatGeobuf file ends in its index")
+                raise incomplete(
+                    name, Rule("flatgeobuf-ends-in-index", "The FlatGeobuf file ends in its index")
+                )
             # Features stand in the order of the leaves, so that the last leaf names the last one.
             place = np.frombuffer(data[leaves:first], np.uint64)[4::5].astype(np.int64)
             rising = place[0] == 0 and (np.diff(place) > 0).all()
             if not rising or _behind(data, first + int(place[-1])) != len(data):
-                raise incomplete(name, "The FlatGeobuf file does not end where its index says")
+                raise incomplete(
+                    name,
+                    Rule(
+                        "flatgeobuf-end-elsewhere",
+                        "The FlatGeobuf file does not end where its index says",
+                    ),
+                )
             return count
         found, at = 0, first
         while at < len(data):
             at, found = _behind(data, at), found + 1
         if at != len(data) or (count and count != found):
-            raise incomplete(name, "The FlatGeobuf file has other features than its header says")
+            raise incomplete(
+                name,
+                Rule(
+                    "flatgeobuf-features-differ",
+                    "The FlatGeobuf file has other features than its header says",
+                ),
+            )
         return found
 
 
@@ -71,7 +86,9 @@ def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
             count = -1
         if count >= 0 and count * NODE < 1 << 62 and START + size <= len(data):
             return count, node_size, START + size
-    raise incomplete(name, "The FlatGeobuf file ends in its header")
+    raise incomplete(
+        name, Rule("flatgeobuf-ends-in-header", "The FlatGeobuf file ends in its header")
+    )
 
 
 def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 CHUNK = 1 << 20
@@ -20,9 +20,10 @@ COUNTED = "SELECT feature_count FROM gpkg_ogr_contents WHERE lower(table_name) =
 BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What a damaged database raises; the second where the words of the first cannot be decoded."""
 
-OPEN = (
+OPEN = Rule(
+    "geopackage-open",
     "A program has the GeoPackage open, or broke off while it wrote: {} stands beside it and holds "
-    "a part of the data. Close the program, or open and close the file once in QGIS."
+    "a part of the data. Close the program, or open and close the file once in QGIS.",
 )
 
 
@@ -44,7 +45,9 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as stream:
         head = stream.read(100)
     if len(head) < 100:
-        raise incomplete(name, "The GeoPackage ends in its header")
+        raise incomplete(
+            name, Rule("geopackage-ends-in-header", "The GeoPackage ends in its header")
+        )
     (page,), (changed, pages), (valid,) = (
         struct.unpack(">H", head[16:18]),
         struct.unpack(">2L", head[24:32]),
@@ -54,14 +57,22 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     # Programs older than 2010 leave the number of pages as it was.
     wanted = pages * page if changed == valid and pages else size // max(page, 1) * page
     if not page or size < wanted or not _is_blank(path, wanted):
-        raise incomplete(name, "The GeoPackage is shorter or longer than its header says")
+        raise incomplete(
+            name,
+            Rule(
+                "geopackage-size-differs",
+                "The GeoPackage is shorter or longer than its header says",
+            ),
+        )
     with _opened(path) as base:
         try:
             found = base.execute("PRAGMA quick_check(1)").fetchone()
         except BROKEN:
             found = None
     if found != ("ok",):
-        raise incomplete(name, "The database in the GeoPackage is damaged")
+        raise incomplete(
+            name, Rule("geopackage-database-damaged", "The database in the GeoPackage is damaged")
+        )
 
 
 def count_features(path: str | os.PathLike[str], layer: str) -> int:
@@ -81,12 +92,16 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
         except BROKEN:
             count = None
     if count is None:
-        raise incomplete(os.fspath(path), "The database in the GeoPackage is damaged")
+        raise incomplete(
+            os.fspath(path),
+            Rule("geopackage-database-damaged", "The database in the GeoPackage is damaged"),
+        )
     if told is not None and told[0] is not None and told[0] != count:
         raise InputError(
             "The GeoPackage states another number of features than its table has rows "
             "(feature_count in gpkg_ogr_contents); copy it again, or write it anew (ogr2ogr).",
             file=os.fspath(path),
+            code="geopackage-incomplete",
         )
     return int(count)
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.forms.netcdf import read_header
 
 STREAMING = 0xFFFFFFFF
 """Number of records of a file whose writer never came to state it."""
 
-ENDS = "The NetCDF file ends before its variables do"
+ENDS = Rule("netcdf-ends-early", "The NetCDF file ends before its variables do")
 
 
 def check_netcdf(path: str | os.PathLike[str]) -> None:
@@ -33,7 +33,10 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
         (in_records if header.is_record(one) else fixed).append((one.begin, header.held(one)))
     size = os.path.getsize(path)
     if header.records == STREAMING and in_records:
-        rule = "The NetCDF file does not state how many records it has; rewrite it (nccopy)."
+        rule = Rule(
+            "netcdf-records-untold",
+            "The NetCDF file does not state how many records it has; rewrite it (nccopy).",
+        )
         raise InputError(rule, file=os.fspath(path))
     records = header.records, header.step
     _check_places(os.fspath(path), size, header.end, fixed, in_records, records)
@@ -54,7 +57,12 @@ def _check_places(
     """
     for begin, held in sorted(fixed):
         if begin < end:
-            raise incomplete(name, "Variables of the NetCDF file lie over one another")
+            raise incomplete(
+                name,
+                Rule(
+                    "netcdf-variables-overlap", "Variables of the NetCDF file lie over one another"
+                ),
+            )
         end = begin + held
     if end > size:
         raise incomplete(name, ENDS)
@@ -63,9 +71,17 @@ def _check_places(
     (records, step), first = counted, end
     for begin, held in sorted(in_records):
         if begin < first:
-            raise incomplete(name, "Variables of the NetCDF file lie over one another")
+            raise incomplete(
+                name,
+                Rule(
+                    "netcdf-variables-overlap", "Variables of the NetCDF file lie over one another"
+                ),
+            )
         first = begin + held
         if records and begin + (records - 1) * step + held > size:
             raise incomplete(name, ENDS)
     if step and size - min(begin for begin, _ in in_records) >= (records + 1) * step:
-        raise incomplete(name, "The NetCDF file has more records than its header says")
+        raise incomplete(
+            name,
+            Rule("netcdf-records-differ", "The NetCDF file has more records than its header says"),
+        )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 OF_ALL = ("numberMatched", "totalFeatures")
 """How WFS and OGC API Features call the number of all features that were asked for."""
 
-PAGE = (
+PAGE = Rule(
+    "pages-incomplete",
     "The file is one page of what a service has, as it says itself ({}); fetch all pages, and put "
-    "them into one file (ogr2ogr does both)."
+    "them into one file (ogr2ogr does both).",
 )
 
 
@@ -35,7 +36,12 @@ def check_pages(name: str, document: Mapping[str, Any], features: int) -> None:
     """
     returned = _whole(document.get("numberReturned"))
     if returned is not None and returned != features:
-        raise incomplete(name, "The GeoJSON has another number of features than it says")
+        raise incomplete(
+            name,
+            Rule(
+                "geojson-features-differ", "The GeoJSON has another number of features than it says"
+            ),
+        )
     for member in OF_ALL:
         every = _whole(document.get(member))
         if every is not None and every > features:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from geodp.errors import Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 MAGIC = 4
@@ -32,4 +33,10 @@ def check_chunks(name: str, footer: Any, size: int) -> None:
             if chunk.has_dictionary_page and chunk.dictionary_page_offset:
                 first = min(first, chunk.dictionary_page_offset)
             if first < MAGIC or first + chunk.total_compressed_size > last:
-                raise incomplete(name, "The Parquet file's columns reach beyond its data")
+                raise incomplete(
+                    name,
+                    Rule(
+                        "parquet-columns-beyond-data",
+                        "The Parquet file's columns reach beyond its data",
+                    ),
+                )

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 HEAD = 100
@@ -35,11 +35,12 @@ WHOLE = r"^[ \x00]*([+-]?[0-9]+|\*+)?[ \x00]*$"
 DECIMAL = r"^[ \x00]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|\*+)?[ \x00]*$"
 """How a whole number, and one with decimals, is written; stars and blanks are no number."""
 
-NO_NUMBER = (
+NO_NUMBER = Rule(
+    "dbf-number-signs",
     "a number in the .dbf has other signs than the field's type allows, so that it would be read "
-    "in part; write the table again, or copy or download it again."
+    "in part; write the table again, or copy or download it again.",
 )
-SHORT = "The {part} is shorter or longer than its header says"
+SHORT = Rule("shapefile-part-size", "The {part} is shorter or longer than its header says")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class DbaseHeader:
 
 
 @dataclass(frozen=True)
-class Parts:
+class ShapefileParts:
     """The files of one shapefile, in a folder or an archive.
 
     Attributes
@@ -82,6 +83,7 @@ class Parts:
                 f"The shapefile's {ending} is not there; put it beside the .shp, as a shapefile is "
                 ".shp, .shx and .dbf together.",
                 file=self.name,
+                code="shapefile-incomplete",
             )
         with found[0] as stream:
             yield stream, found[1]
@@ -96,17 +98,17 @@ def beside(path: str | os.PathLike[str], ending: str) -> Path:
     return capital if not small.exists() and capital.exists() else small
 
 
-def parts_of_files(path: str | os.PathLike[str]) -> Parts:
+def parts_of_files(path: str | os.PathLike[str]) -> ShapefileParts:
     """Return the parts that stand beside a .shp or .dbf."""
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
         one = beside(path, ending)
         return (one.open("rb"), one.stat().st_size) if one.is_file() else None
 
-    return Parts(os.fspath(path), opens)
+    return ShapefileParts(os.fspath(path), opens)
 
 
-def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
+def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> ShapefileParts:
     """Return the parts beside a .shp in an archive; each raises at its end for a bad checksum."""
     members = {info.filename: info for info in archive.infolist()}
 
@@ -117,10 +119,10 @@ def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Parts:
                 return archive.open(members[one]), members[one].file_size
         return None
 
-    return Parts(name, opens)
+    return ShapefileParts(name, opens)
 
 
-def check_shapefile(parts: Parts) -> DbaseHeader:
+def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
     """Compare the headers of a shapefile with its parts, which are read to their ends.
 
     Raises
@@ -144,14 +146,20 @@ def check_shapefile(parts: Parts) -> DbaseHeader:
         offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
         inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
         if not inside.all():
-            raise incomplete(parts.name, "The .shx names places that the .shp does not have")
+            raise incomplete(
+                parts.name,
+                Rule("shx-places-missing", "The .shx names places that the .shp does not have"),
+            )
     records = check_dbf(parts)
     if offset.size != records.declared:
-        raise incomplete(parts.name, "The .dbf has another number of records than the .shx")
+        raise incomplete(
+            parts.name,
+            Rule("dbf-records-differ", "The .dbf has another number of records than the .shx"),
+        )
     return records
 
 
-def check_dbf(parts: Parts) -> DbaseHeader:
+def check_dbf(parts: ShapefileParts) -> DbaseHeader:
     """Compare the header of a table of dBASE with its records.
 
     Raises InputError where records are missing, more are there than the header says, or one begins
@@ -164,23 +172,32 @@ def check_dbf(parts: Parts) -> DbaseHeader:
         declared, start, width = struct.unpack("<LHH", head[4:12])
         rest = size - start - declared * width
         if start < 33 or width < 1 or rest < 0:
-            raise incomplete(parts.name, "The .dbf is shorter than its header says")
+            raise incomplete(
+                parts.name, Rule("dbf-shorter", "The .dbf is shorter than its header says")
+            )
         stream.read(start - 32)
         deleted, left, step = 0, declared, max(1, CHUNK // width)
         while left:
             many = min(step, left)
             marks = np.frombuffer(stream.read(many * width), np.uint8)[::width]
             if marks.size != many or not np.isin(marks, (KEPT, DELETED)).all():
-                raise incomplete(parts.name, "The records of the .dbf are not where they belong")
+                raise incomplete(
+                    parts.name,
+                    Rule(
+                        "dbf-records-displaced", "The records of the .dbf are not where they belong"
+                    ),
+                )
             deleted += int(np.count_nonzero(marks == DELETED))
             left -= many
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
-            raise incomplete(parts.name, "The .dbf is longer than its header says")
+            raise incomplete(
+                parts.name, Rule("dbf-longer", "The .dbf is longer than its header says")
+            )
     return DbaseHeader(declared, deleted)
 
 
-def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> None:
+def check_numbers(parts: ShapefileParts, names: Sequence[str], chosen: Iterable[str]) -> None:
     """Refuse numbers of a table of dBASE that GDAL would read in part, or as 0.
 
     Parameters
@@ -208,7 +225,7 @@ def check_numbers(parts: Parts, names: Sequence[str], chosen: Iterable[str]) -> 
             for name, (at, length, pattern) in wanted.items():
                 good = _match(rows[there, at : at + length], pattern)
                 if not good.all():
-                    rule = f"Column {name}: {NO_NUMBER}"
+                    rule = Rule(NO_NUMBER.code, f"Column {name}: {NO_NUMBER}")
                     raise InputError(rule, file=parts.name, row=kept + int(good.argmin()) + 1)
             first, kept = first + many, kept + int(np.count_nonzero(there))
 
@@ -239,6 +256,6 @@ def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
     return good
 
 
-def _check_length(parts: Parts, ending: str, head: bytes, size: int) -> None:
+def _check_length(parts: ShapefileParts, ending: str, head: bytes, size: int) -> None:
     if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
         raise incomplete(parts.name, SHORT.format(part=ending))

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 TYPES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8}
@@ -38,15 +38,17 @@ MOST_UNPACKED = 1 << 22
 
 MOST_DIRECTORIES = 1 << 16
 
-ENDS = "The TIFF ends before the last of its strips and tiles"
-SEVERAL = (
+ENDS = Rule("tiff-ends-early", "The TIFF ends before the last of its strips and tiles")
+SEVERAL = Rule(
+    "tiff-several-pictures",
     "The TIFF holds several pictures, of which the first alone would be read; write the one that "
-    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE)."
+    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE).",
 )
-NEVER_WRITTEN = "The TIFF's strips and tiles were never written"
-SPARSE = (
+NEVER_WRITTEN = Rule("tiff-never-written", "The TIFF's strips and tiles were never written")
+SPARSE = Rule(
+    "tiff-blocks-left-out",
     "Blocks of the TIFF are left out, and no nodata value says what their pixels are; write them "
-    "(gdal_translate), or state the value (gdal_edit.py -a_nodata)."
+    "(gdal_translate), or state the value (gdal_edit.py -a_nodata).",
 )
 
 
@@ -74,7 +76,12 @@ class _File:
     def take(self, at: int, length: int) -> bytes:
         """Return bytes of the file; InputError where it ends before."""
         if at < 0 or length < 0 or at + length > self.size:
-            raise incomplete(self.name, "The TIFF ends before the last of its directories")
+            raise incomplete(
+                self.name,
+                Rule(
+                    "tiff-ends-in-directories", "The TIFF ends before the last of its directories"
+                ),
+            )
         self.stream.seek(at)
         return self.stream.read(length)
 
@@ -134,7 +141,9 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
             if not at or at in file.seen:
                 continue
             if len(file.seen) > MOST_DIRECTORIES:
-                raise incomplete(name, "The TIFF has too many directories")
+                raise incomplete(
+                    name, Rule("tiff-too-many-directories", "The TIFF has too many directories")
+                )
             main = not file.seen
             file.seen.add(at)
             tags, following = file.directory(at)
@@ -191,11 +200,18 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     wide = number(TILE_WIDTH, 0) if tiled else width
     tall = number(TILE_HEIGHT, 0) if tiled else min(number(STRIP_ROWS, height), height)
     if place is None or length is None or min(width, height, wide, tall, samples) < 1:
-        raise incomplete(file.name, "A directory of the TIFF does not say where its pixels are")
+        raise incomplete(
+            file.name,
+            Rule(
+                "tiff-places-missing", "A directory of the TIFF does not say where its pixels are"
+            ),
+        )
     down = -(-height // tall)
     blocks = down * -(-width // wide) * planes
     if place.size != length.size or place.size < blocks:
-        raise incomplete(file.name, "The TIFF names fewer strips or tiles than it has")
+        raise incomplete(
+            file.name, Rule("tiff-names-fewer", "The TIFF names fewer strips or tiles than it has")
+        )
     place, length = place[:blocks], length[:blocks]
     there = (length != 0) | (place != 0)
     if (place[there] < 8).any() or (length[there] < 1).any():
@@ -209,7 +225,9 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
             rows[-1] = height - (down - 1) * tall
         wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
         if (length[there] < wanted[there]).any():
-            raise incomplete(file.name, "A strip or tile of the TIFF is too short")
+            raise incomplete(
+                file.name, Rule("tiff-strip-too-short", "A strip or tile of the TIFF is too short")
+            )
     if unpack and number(COMPRESSION, 1) in ZLIB and not _kind(tags) & REDUCED:
         for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
             _require_checksum(file, at, held)
@@ -234,4 +252,7 @@ def _require_checksum(file: _File, at: int, length: int) -> None:
     except zlib.error:
         whole = False
     if not whole:
-        raise incomplete(file.name, "A strip or tile of the TIFF has another checksum than it says")
+        raise incomplete(
+            file.name,
+            Rule("tiff-checksum", "A strip or tile of the TIFF has another checksum than it says"),
+        )

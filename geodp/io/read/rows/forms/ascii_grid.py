@@ -9,16 +9,17 @@ import os
 import re
 from collections.abc import Iterator
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.input_files import FilePath, guard
 
 CHUNK = 1 << 22
 """Bytes that are looked at at once, and then to the end of the line."""
 
-NO_END = (
+NO_END = Rule(
+    "ascii-grid-without-end",
     "The last line of the ASCII grid has no end, so that its last number may be cut; copy or "
-    "download the file again, or end the line where it is whole."
+    "download the file again, or end the line where it is whole.",
 )
 
 _HEADER = re.compile(rb"\s*(?:[A-Za-z_]+[ \t]+\S+[ \t]*\r?\n\s*)*")
@@ -36,11 +37,15 @@ def require_numbers(path: FilePath, pixels: int) -> None:
             "The ASCII grid holds something that is no number, such as a decimal comma or a word "
             "for no data; write numbers with a decimal point, and NODATA_value in the header.",
             file=str(path),
+            code="ascii-grid-not-number",
         )
     if found != pixels:
         raise incomplete(
             str(path),
-            "The ASCII grid has another number of values than its header's lines and columns",
+            Rule(
+                "ascii-grid-values-differ",
+                "The ASCII grid has another number of values than its header's lines and columns",
+            ),
         )
     if not _ends(path):
         raise InputError(NO_END, file=str(path))

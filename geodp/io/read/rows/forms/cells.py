@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn, TypeAlias
 from xml.parsers.expat import ExpatError
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.archive import DAMAGES
 from geodp.io.read.rows.flags import SEPARATORS, is_flag
 from geodp.io.read.rows.input_files import InputFile
@@ -27,9 +27,10 @@ BROKEN = (
 )
 """What libraries raise on a damaged, hostile or encrypted workbook; their words may quote cells."""
 
-NO_WORKBOOK = (
+NO_WORKBOOK = Rule(
+    "workbook-unreadable",
     "The file cannot be read as a workbook (xlsx, xlsb, xls, ods); it may be damaged or encrypted: "
-    "save it again without a password, or as CSV."
+    "save it again without a password, or as CSV.",
 )
 
 

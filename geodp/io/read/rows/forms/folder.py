@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
-from geodp.errors import InputError, printable
+from geodp.errors import InputError, Rule, printable
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.forms.url import refuse_url
 from geodp.io.read.rows.names import fold
@@ -52,9 +52,10 @@ CARDS = ("release.json", "series.json")
 SUMS = "SHA256SUMS"
 """File that lists all others of a release or a series."""
 
-RELEASE = (
+RELEASE = Rule(
+    "folder-is-release",
     "This is a release of geodp, whose counts are protected already; give the table that it was "
-    "made from. geodp explain and geodp verify read a release."
+    "made from. geodp explain and geodp verify read a release.",
 )
 
 
@@ -123,7 +124,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
             require_regular(one)
         found = [one for one in there if os.path.isfile(one)]
         if not found:
-            raise InputError("No file has a name like this.", file=text)
+            raise InputError("No file has a name like this.", file=text, code="file-not-found")
         _require_finished(_folder_of(text), text)
         _refuse_links(found, _folder_of(text), text)
         return [*found]
@@ -146,11 +147,16 @@ def _tables(folder: Path, name: str) -> list[Path]:
     _refuse_links(found, folder, name)
     forms = sorted({str(_form(path)) for path in found})
     if not found:
-        rule = f"The folder holds no table; tables end in {', '.join(FORMS)}."
+        rule = Rule(
+            "folder-without-table", f"The folder holds no table; tables end in {', '.join(FORMS)}."
+        )
         raise InputError(rule, file=name)
     if len(forms) > 1:
-        rule = f"The folder holds tables of several forms ({', '.join(forms)}); give one by a "
-        raise InputError(f"{rule}pattern, such as 'folder/*{forms[0]}'.", file=name)
+        rule = Rule(
+            "folder-of-several-forms",
+            f"The folder holds tables of several forms ({', '.join(forms)}); give one by a ",
+        )
+        raise InputError(rule + f"pattern, such as 'folder/*{forms[0]}'.", file=name)
     return found
 
 
@@ -168,12 +174,14 @@ def _require_finished(folder: Path, name: str) -> None:
                 f"The folder is a table of {form}, whose log says which of its files still hold; "
                 "write the version to be published to a folder of its own.",
                 file=name,
+                code="folder-has-log",
             )
     if any(any(folder.glob(part)) for part in UNFINISHED):
         raise InputError(
             "The folder was not written to its end, as files of the program that wrote are still "
             "in it; let it finish, or write the folder anew.",
             file=name,
+            code="folder-unfinished",
         )
 
 
@@ -188,7 +196,9 @@ def _refuse_links(files: Iterable[str | Path], folder: Path, name: str) -> None:
     """Raise InputError where a file lies elsewhere than in the folder."""
     root = folder.resolve()
     if not all(Path(file).resolve().is_relative_to(root) for file in files):
-        raise InputError("The folder holds a link that leads out of it.", file=name)
+        raise InputError(
+            "The folder holds a link that leads out of it.", file=name, code="folder-link-leads-out"
+        )
 
 
 def _form(path: Path) -> str | None:
@@ -218,16 +228,18 @@ def partition_values(path: str | os.PathLike[str]) -> dict[str, str | None]:
         try:
             column, value = unquote(name, errors="strict"), unquote(written, errors="strict")
         except UnicodeDecodeError:
-            rule = (
+            rule = Rule(
+                "folder-name-not-utf8",
                 "The name of a folder that stands for a column (name=value) writes letters by "
-                "bytes that are no UTF-8; rename it."
+                "bytes that are no UTF-8; rename it.",
             )
             break
         found[column] = None if written == NOTHING else value
         if values.setdefault(fold(column), found[column]) != found[column]:
-            rule = (
+            rule = Rule(
+                "folder-column-two-values",
                 f"Two folders of the file give the column {printable(column)} two values; name "
-                "each column once in a path."
+                "each column once in a path.",
             )
             break
     if rule:

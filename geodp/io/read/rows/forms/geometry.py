@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.arrow import NATIVE, ArrowTable
-from geodp.io.read.rows.columns import Table, own_columns
+from geodp.io.read.rows.columns import InputTable, own_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
@@ -28,9 +28,10 @@ POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3
 """Lists around the coordinates of polygons of several parts: parts, rings, points."""
 
-NO_GEOMETRY = (
+NO_GEOMETRY = Rule(
+    "table-without-geometries",
     "The table has no geometries; name the columns that say where a row is (--code, or --x and "
-    "--y; code=, or x= and y=)."
+    "--y; code=, or x= and y=).",
 )
 
 
@@ -42,7 +43,7 @@ class Geometry:
     crs: str | None
 
 
-def find_geometry(table: Table) -> Geometry:
+def find_geometry(table: InputTable) -> Geometry:
     """Return the column of geometries of a table; UsageError where there is none."""
     found: tuple[str, str | None] | None = None
     if isinstance(table, VectorTable | JsonTable | ArrowTable):
@@ -54,7 +55,7 @@ def find_geometry(table: Table) -> Geometry:
     return Geometry(*found)
 
 
-def plain_columns(table: Table) -> dict[int, str]:
+def plain_columns(table: InputTable) -> dict[int, str]:
     """Return positions and names of a table's own columns, without its geometries.
 
     Tables of areas often have these beside their codes; codes alone say what an area is.
@@ -86,7 +87,10 @@ def geometry_points(
 ) -> Locator:
     """Where points lie, moved from their CRS into the lattice's; ``crs`` overrides what is said."""
     if crs is None and geometry.crs is None:
-        raise UsageError("The geometries have no CRS; name it (--points-crs, crs=).")
+        raise UsageError(
+            "The geometries have no CRS; name it (--points-crs, crs=).",
+            code="geometries-without-crs",
+        )
     move = transformation(lattice, crs or geometry.crs, allow_ballpark)
 
     def read(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -95,7 +99,9 @@ def geometry_points(
         shapes = _shapes(column)
         bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
         if bad.size:
-            raise CodeError(int(bad[0]), "the geometry must be one point.")
+            raise CodeError(
+                int(bad[0]), "the geometry must be one point.", code="geometry-not-a-point"
+            )
         x, y = shapely.get_x(shapes), shapely.get_y(shapes)
         if move is not None:
             x, y = move(x, y)
@@ -116,6 +122,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
             "The grid has no map that geometries could be cells of; name the column of codes "
             "(--code, code=), or of cell indices (--column, columns=).",
             file=file,
+            code="geometry-needs-map",
         )
     move = _move_of_cells(lattice, geometry.crs, file)
     a, _, c, _, e, f = lattice.transform
@@ -147,6 +154,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
                 "the geometry is no cell of the grid, to a thousandth of its side; check the grid "
                 "and the digits of coordinates, or read points as such (--points, read_points), "
                 "or the column of codes (--code, code=).",
+                code="geometry-no-cell",
             )
         return [np.rint(row).astype(np.int64), np.rint(col).astype(np.int64)]
 
@@ -161,6 +169,7 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
             f"write the CRS into the file (the grid's is {lattice.crs}; of a Shapefile it is in "
             "its .prj), or read the file by its column of codes (--code, code=).",
             file=file,
+            code="geometries-crs-untold",
         )
     if lattice.transform is not None and crs is not None:
         if _same_crs(crs, lattice.crs):
@@ -172,6 +181,7 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
         "to it exactly; read the file by its column of codes (--code, code=), or choose a grid in "
         "the file's CRS.",
         file=file,
+        code="geometries-crs-differs",
     )
 
 
@@ -190,7 +200,9 @@ def _shapes(column: pa.Array) -> NDArray[Any]:
     bad = np.flatnonzero(shapely.is_missing(found))
     if bad.size:
         raise CodeError(
-            int(bad[0]), "a geometry is missing or damaged; give the row one, or leave the row out."
+            int(bad[0]),
+            "a geometry is missing or damaged; give the row one, or leave the row out.",
+            code="geometry-missing",
         )
     return found
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.opening import MOST_JSON, parse_json
 from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.complete.pages import check_pages
@@ -57,7 +57,10 @@ class JsonTable(FileTable):
     @classmethod
     def _of_features(cls, file: InputFile) -> JsonTable:
         if file.size > MOST_JSON:
-            rule = "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr)."
+            rule = Rule(
+                "geojson-too-large",
+                "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr).",
+            )
             raise InputError(rule, file=file.name)
         import shapely
 
@@ -83,9 +86,10 @@ class JsonTable(FileTable):
             pass
         except shapely.errors.ShapelyError:
             pass
-        rule = (
+        rule = Rule(
+            "geojson-mixed-types",
             "The file is no GeoJSON of features whose properties have one type each; write it "
-            "again with one type a property, or as GeoPackage (ogr2ogr)."
+            "again with one type a property, or as GeoPackage (ogr2ogr).",
         )
         raise InputError(rule, file=file.name)
 

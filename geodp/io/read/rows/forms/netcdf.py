@@ -17,19 +17,21 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.read.rows.input_files import FilePath, guard
 
 TYPES = ("i1", "S1", ">i2", ">i4", ">f4", ">f8")
 """NumPy's names of types 1 to 6."""
 
-ENDS = (
+ENDS = Rule(
+    "netcdf-ends-in-header",
     "The NetCDF file ends in its header, or is none. The file is incomplete or damaged; copy or "
-    "download it again."
+    "download it again.",
 )
-NEWER = (
+NEWER = Rule(
+    "netcdf-cdf5",
     "NetCDF's format CDF-5 is not read; rewrite the file in an older classic format "
-    "(nccopy -k nc6) or as a GeoTIFF."
+    "(nccopy -k nc6) or as a GeoTIFF.",
 )
 
 DIMENSION, VARIABLE, ATTRIBUTE = 10, 11, 12

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from geodp.errors import InputError, OutputError
+from geodp.errors import InputError, OutputError, Rule
 from geodp.io.read.rows.complete.archive import check_archive
 from geodp.io.read.rows.input_files import NO_ARCHIVE, FilePath, guard, kind_of
 from geodp.io.read.rows.members import Unpacked, choose_packed
@@ -25,9 +25,10 @@ from geodp.io.read.rows.members import Unpacked, choose_packed
 _NAME = 120
 """Letters of a name that are kept."""
 
-NO_ROOM = (
+NO_ROOM = Rule(
+    "scratch-no-room-for-archive",
     "There is no room for what the archive holds; choose a folder on another disk (--scratch, "
-    "scratch=), or unpack it."
+    "scratch=), or unpack it.",
 )
 
 

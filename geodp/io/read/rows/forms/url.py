@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from geodp import progress
-from geodp.errors import GeodpError, InputError, OutputError, UsageError, printable
+from geodp.errors import GeodpError, InputError, OutputError, Rule, UsageError, printable
 
 PROTOCOLS = {
     **dict.fromkeys(("http", "https"), "aiohttp"),
@@ -39,18 +39,25 @@ _NAME = 120
 SILENCE = 60
 """Seconds without a byte after which a fetch has failed."""
 
-CUT = "The file could not be fetched as a whole; try again, or fetch it, and give its path."
-DENIED = (
+CUT = Rule(
+    "url-cut",
+    "The file could not be fetched as a whole; try again, or fetch it, and give its path.",
+)
+DENIED = Rule(
+    "url-denied",
     "The server does not let it be read: give what it asks for, as the package of its protocol "
-    "takes it from the environment, or fetch the file, and give its path."
+    "takes it from the environment, or fetch the file, and give its path.",
 )
-FOLDER = "This is a folder; give each of its files by a URL of its own."
-UNKNOWN_SIZE = (
+FOLDER = Rule("url-is-folder", "This is a folder; give each of its files by a URL of its own.")
+UNKNOWN_SIZE = Rule(
+    "url-size-unknown",
     "The server does not say how long the file is, and a part of it would look whole: fetch the "
-    "file, and give its path."
+    "file, and give its path.",
 )
-NO_ROOM = (
-    "There is no room for the file of a URL; choose a folder on another disk (--scratch, scratch=)."
+NO_ROOM = Rule(
+    "scratch-no-room-for-url",
+    "There is no room for the file of a URL; choose a folder on another disk (--scratch, "
+    "scratch=).",
 )
 
 
@@ -71,7 +78,9 @@ def is_url(given: object) -> bool:
 def refuse_url(text: str) -> None:
     """Raise InputError for a URL; it is not quoted, as it may hold a password."""
     if is_url(text):
-        raise InputError("URLs are not read here: fetch the file, and give its path.") from None
+        raise InputError(
+            "URLs are not read here: fetch the file, and give its path.", code="urls-not-read"
+        ) from None
 
 
 class Fetched(os.PathLike[str]):
@@ -132,7 +141,8 @@ def fetch_urls(paths: Any, scratch: str | os.PathLike[str] | None = None) -> Ite
         if len({*map(str, found)}) < len(found):
             raise InputError(
                 "Two files have one name without what follows a URL's question mark: fetch the "
-                "file, and give its path."
+                "file, and give its path.",
+                code="urls-of-one-name",
             )
         yield found[0] if one else tuple(found)
 
@@ -148,10 +158,14 @@ def require_readable(text: str) -> SplitResult:
         raise UsageError(
             f"This URL is not read: one begins with {', '.join(PROTOCOLS)} and ://, has a host or "
             "bucket, names one file, and writes an @ of its path as %40; or fetch the file, and "
-            "give its path."
+            "give its path.",
+            code="url-form",
         )
     if why := _why_not(parts.scheme):
-        raise UsageError(f"URLs are not read without {why}, or fetch the file, and give its path.")
+        raise UsageError(
+            f"URLs are not read without {why}, or fetch the file, and give its path.",
+            code="library-missing",
+        )
     return parts
 
 
@@ -209,7 +223,7 @@ def _download(text: str, scheme: str, found: Fetched) -> None:
         elif not os.path.isfile(found) or os.path.getsize(found) != sizes.size:
             failure = InputError(CUT, file=str(found))
     except FileNotFoundError:
-        failure = InputError("There is no such file.", file=str(found))
+        failure = InputError("There is no such file.", file=str(found), code="url-not-found")
     except IsADirectoryError:
         failure = InputError(FOLDER, file=str(found))
     except Exception as error:

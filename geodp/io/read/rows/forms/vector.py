@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from geodp import progress
-from geodp.errors import InputError, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import checked
 from geodp.io.read.rows.complete.error import incomplete
@@ -42,17 +42,27 @@ COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
 WHOLE_TIMES = (3, 11)
 """The first GDAL that gives dates with times as texts, with the offsets that they have."""
 
-VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
-BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
-MISCOUNTED = "The file has another number of features than it says"
-NO_OFFSETS = (
+VIEWS = Rule(
+    "geopackage-has-views",
+    "A GeoPackage with views is not read, as these may call anything; export its tables.",
+)
+BRACES = Rule(
+    "archive-path-has-brace",
+    "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it.",
+)
+MISCOUNTED = Rule(
+    "vector-features-miscounted", "The file has another number of features than it says"
+)
+NO_OFFSETS = Rule(
+    "vector-offsets-unknown",
     "Column {} is one of dates and times, of which this GDAL does not tell whether they have a "
     'zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "geodp[vector]"), '
-    "or write the column as text."
+    "or write the column as text.",
 )
-NO_VECTOR = (
+NO_VECTOR = Rule(
+    "vector-unreadable",
     "The file cannot be read by GDAL; it may be damaged, or a part of it is missing: copy or "
-    "download it again, with all of its parts."
+    "download it again, with all of its parts.",
 )
 
 
@@ -98,7 +108,9 @@ class VectorTable(FileTable):
                 require_regular(beside(path, ending))
         ending = ENDINGS.get(file.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
-            rule = f"The file looks like a {file.kind}; give it the ending {ending}."
+            rule = Rule(
+                "vector-ending", f"The file looks like a {file.kind}; give it the ending {ending}."
+            )
             raise InputError(rule, file=file.name)
         check = partial(check_features, file.path, file.kind, file.member)
         declared = guard(file.name, check, NO_VECTOR)
@@ -183,7 +195,8 @@ def require_pyogrio() -> Any:
         import pyogrio
     except ImportError:
         raise UsageError(
-            'Files of GIS are read by pyogrio; install it (pip install "geodp[vector]").'
+            'Files of GIS are read by pyogrio; install it (pip install "geodp[vector]").',
+            code="library-missing",
         ) from None
     return pyogrio
 
@@ -234,10 +247,14 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
         raise InputError(NO_VECTOR, file=file)
     shown = ", ".join(map(printable, layers))
     if layer is not None and layer not in layers:
-        raise InputError(f"There is no such layer; there are {shown}.", file=file)
+        raise InputError(
+            f"There is no such layer; there are {shown}.", file=file, code="layer-unknown"
+        )
     among = [name for name, kind in layers.items() if kind is not None] or [*layers]
     if layer is None and len(among) != 1:
-        raise InputError(f"Choose one of the layers (--layer, layer=): {shown}.", file=file)
+        raise InputError(
+            f"Choose one of the layers (--layer, layer=): {shown}.", file=file, code="layer-missing"
+        )
     return layer or among[0]
 
 

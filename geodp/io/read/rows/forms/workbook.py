@@ -8,7 +8,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from geodp.errors import InputError, printable
+from geodp.errors import InputError, Rule, printable
 from geodp.io.read.rows.forms.cells import NO_WORKBOOK, Book, Cell
 from geodp.io.read.rows.headers import (
     ABOVE,
@@ -33,15 +33,19 @@ MOST_ROWS = 1 << 20
 KEPT = 10**15
 """Whole numbers from here on may have lost digits: workbooks keep 15 of them."""
 
-LOST = (
+LOST = Rule(
+    "workbook-digits-lost",
     "A cell holds a number of 16 digits or more, of which workbooks keep 15; write the column as "
-    "text, from the original file."
+    "text, from the original file.",
 )
-LAST_IS_BLANK = (
+LAST_IS_BLANK = Rule(
+    "last-row-blank",
     "This row is blank, or below the sheet's; name the last one of the table (--last-row, "
-    "last_row=)."
+    "last_row=).",
 )
-FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
+FORMULA = Rule(
+    "workbook-formula", "A cell holds a formula; copy the sheet and paste its values only."
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,9 @@ class SheetTable(FileTable):
             names = book.sheets
             shown = ", ".join(map(printable, names))
             if (sheet is None and len(names) != 1) or (sheet is not None and sheet not in names):
-                rule = f"Choose one of the sheets (--layer, layer=): {shown}."
+                rule = Rule(
+                    "sheet-missing", f"Choose one of the sheets (--layer, layer=): {shown}."
+                )
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
             found, header = header_row or 1, list[str]()
@@ -101,6 +107,7 @@ class SheetTable(FileTable):
             raise InputError(
                 "The sheet holds no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
+                code="sheet-empty",
             )
         return cls(file, chosen, tuple(header), found, span)
 
@@ -185,10 +192,14 @@ class SheetTable(FileTable):
 
     def _explain_wide(self) -> str:
         if (rows := self.guess_header()) is not None:
-            return f"The row has more columns than the header; {point_to(*rows)}"
-        return (
+            return Rule(
+                "sheet-header-elsewhere",
+                f"The row has more columns than the header; {point_to(*rows)}",
+            )
+        return Rule(
+            "sheet-wider-than-header",
             f"The row has more columns than the header; give each a name in row {self.header_row}, "
-            "or delete what is beside the table."
+            "or delete what is beside the table.",
         )
 
     @property

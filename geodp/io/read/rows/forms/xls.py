@@ -41,7 +41,8 @@ class BinaryBook(Book):
         except ImportError:
             raise UsageError(
                 "Binary workbooks (xls, xlsb) are read by python-calamine; install it (pip "
-                'install "geodp[xls]").'
+                'install "geodp[xls]").',
+                code="library-missing",
             ) from None
         self._numbers: dict[str, int] | None = None
         with suppress(*BROKEN, python_calamine.CalamineError):

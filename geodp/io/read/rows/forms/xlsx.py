@@ -28,7 +28,8 @@ class OpenXmlBook(Book):
             import openpyxl
         except ImportError:
             raise UsageError(
-                'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
+                'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").',
+                code="library-missing",
             ) from None
         self._book: Any = None
         with suppress(*BROKEN):

@@ -18,12 +18,13 @@ from geodp.io.read.rows.complete.parquet import check_chunks
 from geodp.io.read.table import read_table
 from tests.command import geodp
 from tests.io.read.damage import CODES, COUNTS, MESH, N, by_code, lines, parquet, zipped
+from tests.refusals import refuses
 
 TOTAL = int(COUNTS.sum())
 
 
 def refuse(read, path, rule):
-    with pytest.raises(InputError, match=rule) as caught:
+    with refuses(InputError, rule) as caught:
         read(path)
     assert str(path) in str(caught.value.file)
 
@@ -44,7 +45,7 @@ def test_a_directory_of_fewer_members_is_refused(tmp_path):
     (size,) = struct.unpack("<L", data[end + 12 : end + 16])
     for at, value in ((end + 8, b"\1\0\1\0"), (end + 8, b"\3\0\3\0"), (end + 4, b"\2\0\2\0")):
         path.write_bytes(data[:at] + value + data[at + 4 :])
-        refuse(by_code, path, "volumes|another number of entries")
+        refuse(by_code, path, "archive-entries-differ|archive-volume-missing")
     # The directory lost its first entry, and says so of itself.
     start = end - size
     second = data.index(b"PK\x01\x02", start + 4)
@@ -52,20 +53,20 @@ def test_a_directory_of_fewer_members_is_refused(tmp_path):
     path.write_bytes(
         data[:second] + data[second:end] + data[end : end + 8] + lost + data[end + 20 :]
     )
-    refuse(by_code, path, "members before those of its directory")
+    refuse(by_code, path, "archive-members-before")
 
 
 def test_two_archives_in_one_file_are_refused(tmp_path):
     path = zipped(tmp_path)
     data = path.read_bytes()
     path.write_bytes(data + data)
-    refuse(by_code, path, "members before those of its directory")
+    refuse(by_code, path, "archive-members-before")
 
 
 def test_a_volume_of_an_archive_is_refused(tmp_path):
     path = zipped(tmp_path)
     path.write_bytes(b"PK\x07\x08" + path.read_bytes())
-    refuse(by_code, path, "several volumes.*7z x")
+    refuse(by_code, path, "archive-volume")
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
@@ -73,7 +74,11 @@ def test_a_member_has_its_checksum_and_its_length(packing, tmp_path):
     path = zipped(tmp_path, packing)
     data = path.read_bytes()
     entry = data.rindex(b"PK\x01\x02")
-    for at, rule in ((entry + 16, "damaged"), (entry + 24, "damaged"), (len(data) // 2, "damaged")):
+    for at, rule in (
+        (entry + 16, "file-damaged"),
+        (entry + 24, "file-damaged"),
+        (len(data) // 2, "file-damaged"),
+    ):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         refuse(by_code, path, rule)
     path.write_bytes(data + b"\n")
@@ -118,7 +123,7 @@ def test_the_last_block_of_bgzip_shows_that_all_are_there(tmp_path):
     assert len(starts) > 10
     for at in starts:
         path.write_bytes(data[:at])
-        refuse(by_code, path, "block that ends a file of bgzip is not there")
+        refuse(by_code, path, "bgzip-without-end")
 
 
 def test_what_stands_behind_a_gzip_member(tmp_path):
@@ -126,12 +131,12 @@ def test_what_stands_behind_a_gzip_member(tmp_path):
     for more in (bytes(512), gzip.compress(b"")):
         path.write_bytes(data + more)
         assert by_code(path).count.sum() == TOTAL
-    for more, rule in ((b"x", "truncated or damaged"), (data, "header is repeated")):
+    for more, rule in ((b"x", "file-damaged"), (data, "header-repeated")):
         path.write_bytes(data + more)
         refuse(by_code, path, rule)
     for at in (len(data) - 1, len(data) - 5):  # the length and the checksum
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        refuse(by_code, path, "truncated or damaged")
+        refuse(by_code, path, "file-damaged")
 
 
 # Zstandard
@@ -153,7 +158,7 @@ def test_a_frame_of_zstandard_has_its_checksum(tmp_path):
     path.write_bytes(frame(text))
     assert by_code(path).count.sum() == TOTAL
     path.write_bytes(frame(text, b"1234"))
-    refuse(by_code, path, "damaged")
+    refuse(by_code, path, "file-damaged")
 
 
 def test_frames_of_zstandard_are_read_to_the_last(tmp_path):
@@ -166,9 +171,9 @@ def test_frames_of_zstandard_are_read_to_the_last(tmp_path):
     assert by_code(path).count.sum() == TOTAL
     for keep in (-1, len(data) // 2, len(parts[0]) - 1, len(parts[0]) + 9):
         path.write_bytes(data[:keep])
-        refuse(by_code, path, "damaged")
+        refuse(by_code, path, "file-damaged")
     path.write_bytes(data + b"abcd")
-    refuse(by_code, path, "damaged")
+    refuse(by_code, path, "file-damaged")
 
 
 # Parquet
@@ -180,11 +185,11 @@ def test_bytes_that_were_lost_before_the_footer_are_missed(tmp_path):
     for lost in (1, 64, 8000):
         for at in (4, len(data) // 2):
             path.write_bytes(data[:at] + data[at + lost :])
-            refuse(by_code, path, "columns reach beyond its data")
+            refuse(by_code, path, "parquet-columns-beyond-data")
     path.write_bytes(data)
     footer = pq.read_metadata(path)
     check_chunks("a", footer, len(data))
-    with pytest.raises(InputError, match="reach beyond"):
+    with refuses(InputError, "parquet-columns-beyond-data"):
         check_chunks("a", footer, len(data) - 1)
 
 
@@ -207,7 +212,7 @@ def test_the_checksums_of_pages_are_looked_at(tmp_path):
     at = data.index(COUNTS[:4].astype("<i8").tobytes())
     assert by_code(path).count.sum() == TOTAL
     path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-    refuse(by_code, path, "damaged")
+    refuse(by_code, path, "file-damaged")
 
 
 def lake(folder):
@@ -226,19 +231,19 @@ def test_a_part_of_a_folder_that_was_cut_is_named(tmp_path):
     data = part.read_bytes()
     for keep in (len(data) - 1, len(data) // 2, 0):
         part.write_bytes(data[:keep])
-        refuse(by_code, folder, "damaged|empty")
-        with pytest.raises(InputError, match="year=2024"):
+        refuse(by_code, folder, "file-empty|table-unreadable")
+        with refuses(InputError, "file-empty|table-unreadable: year=2024"):
             by_code(folder)
 
 
 @pytest.mark.parametrize(
     ("inside", "rule"),
     [
-        ("_delta_log/0.json", "Delta Lake"),
-        (".hoodie/hoodie.properties", "Hudi"),
-        ("metadata/v1.metadata.json", "Iceberg"),
-        ("metadata/version-hint.text", "Iceberg"),
-        ("_temporary/0/part", "not written to its end"),
+        ("_delta_log/0.json", "folder-has-log: Delta Lake"),
+        (".hoodie/hoodie.properties", "folder-has-log: Hudi"),
+        ("metadata/v1.metadata.json", "folder-has-log: Iceberg"),
+        ("metadata/version-hint.text", "folder-has-log: Iceberg"),
+        ("_temporary/0/part", "folder-unfinished"),
     ],
 )
 def test_a_folder_whose_log_says_what_holds_is_refused(inside, rule, tmp_path):
@@ -246,7 +251,7 @@ def test_a_folder_whose_log_says_what_holds_is_refused(inside, rule, tmp_path):
     (folder / inside).parent.mkdir(parents=True)
     (folder / inside).write_text("{}")
     for given in (folder, folder / "year=2024", f"{folder}/year=*/*.parquet"):
-        with pytest.raises(InputError, match=rule):
+        with refuses(InputError, rule):
             by_code(given)
 
 
@@ -261,11 +266,11 @@ def test_totals_and_commands_have_the_same_refusals(tmp_path):
     assert np.sum(read(path).total) == TOTAL
     for keep in (-1, -9, 20):
         path.write_bytes(data[:keep])
-        refuse(read, path, "truncated or damaged")
+        refuse(read, path, "file-damaged")
     table = zipped(tmp_path)
     table.write_bytes(table.read_bytes() * 2)
     words = ("--grid", "jis:half", "--primary", "5339", "--code", "code", "--value", "n")
     done = geodp("publish", table, *words, "--contribution", "1", "--epsilon", "1", "--check")
     assert done.returncode in (2, 5)
-    with pytest.raises(InputError, match="members before"):
+    with refuses(InputError, "archive-members-before"):
         read_table(table, grid="jis:half", code="code", value="n")

@@ -19,6 +19,7 @@ from geodp.io.read.rows.forms import url
 from geodp.io.read.rows.forms.url import Fetched, fetch_urls, is_url
 from geodp.io.read.rows.pixels import grid_like
 from tests.command import geodp as run
+from tests.refusals import refuses
 
 ROWS = "code,people\n533946113,12\n533946114,7\n"
 SECRETS = "hunter2", "QUERYTOKEN", "someone"
@@ -137,7 +138,7 @@ def test_a_raster_at_a_url(tmp_path):
 def test_other_protocols_and_chains_are_refused(given, monkeypatch):
     monkeypatch.setattr(url, "_download", lambda *_: pytest.fail("it was fetched"))
     assert is_url(given)
-    with pytest.raises(UsageError, match="This URL is not read") as caught:
+    with refuses(UsageError, "url-form") as caught:
         geodp.read_table(given, **ASKED)
     assert not any(part in str(caught.value) for part in (given, "passwd", "ter2"))
     done = run("inspect", given)
@@ -148,16 +149,16 @@ def test_other_protocols_and_chains_are_refused(given, monkeypatch):
 @pytest.mark.parametrize(
     ("path", "error", "rule"),
     [
-        ("cut.csv", InputError, "could not be fetched as a whole"),
-        ("unsized.csv", InputError, "does not say how long"),
-        ("gone.csv", InputError, "no such file"),
-        ("huge.csv", OutputError, "no room"),
-        ("kept.csv", InputError, "does not let it be read"),
+        ("cut.csv", InputError, "url-cut"),
+        ("unsized.csv", InputError, "url-size-unknown"),
+        ("gone.csv", InputError, "url-not-found"),
+        ("huge.csv", OutputError, "scratch-no-room-for-url"),
+        ("kept.csv", InputError, "url-denied"),
     ],
 )
 def test_a_part_of_a_file_is_no_file(path, error, rule, server, tmp_path, capfd):
     given = f"http://{server}/{path}?token=QUERYTOKEN"
-    with pytest.raises(error, match=rule) as caught, fetch_urls(given, tmp_path):
+    with refuses(error, rule) as caught, fetch_urls(given, tmp_path):
         pass
     said = f"{caught.value}{capfd.readouterr()}{caught.value.__context__}"
     assert not any(secret in said for secret in SECRETS)
@@ -168,7 +169,7 @@ def test_a_part_of_a_file_is_no_file(path, error, rule, server, tmp_path, capfd)
 def test_what_a_store_does_not_give(memory, tmp_path, monkeypatch):
     """Whatever its library raises: folders, and credentials that are not there or not enough."""
     fsspec.filesystem("memory").pipe("/many/rows.csv", ROWS.encode())
-    with pytest.raises(InputError, match=r"many: This is a folder"), fetch_urls("memory://many"):
+    with refuses(InputError, "url-is-folder"), fetch_urls("memory://many"):
         pass
 
     class NoCredentialsError(Exception):
@@ -180,11 +181,11 @@ def test_what_a_store_does_not_give(memory, tmp_path, monkeypatch):
     refused = [PermissionError(), NoCredentialsError(), RefusedError(), ValueError("no account")]
     for error in refused:
         monkeypatch.setattr(fsspec.filesystem("memory").__class__, "info", fails_with(error))
-        rule = "does not let it be read"
-        with pytest.raises(InputError, match=rule), fetch_urls(memory, tmp_path):
+        rule = "url-denied"
+        with refuses(InputError, rule), fetch_urls(memory, tmp_path):
             pass
     monkeypatch.setattr(fsspec.filesystem("memory").__class__, "info", fails_with(KeyError()))
-    with pytest.raises(InputError, match="as a whole"), fetch_urls(memory, tmp_path):
+    with refuses(InputError, "url-cut"), fetch_urls(memory, tmp_path):
         pass
     assert not [*tmp_path.iterdir()]
 
@@ -199,7 +200,7 @@ def fails_with(error):
 def test_no_server_is_an_error_without_the_address(tmp_path):
     given = "http://someone:hunter2@127.0.0.1:9/a.csv?QUERYTOKEN#hunter2"
     with (
-        pytest.raises(InputError, match="could not be fetched") as caught,
+        refuses(InputError, "url-cut") as caught,
         fetch_urls(given, tmp_path),
     ):
         pass
@@ -232,7 +233,7 @@ def test_names_that_a_disk_does_not_take(name, tmp_path):
 
 def test_two_urls_that_differ_in_secrets_alone_are_refused(server, tmp_path):
     given = [f"http://{server}/rows.csv?{one}" for one in ("a", "b")]
-    with pytest.raises(InputError, match="one name"), fetch_urls(given, tmp_path):
+    with refuses(InputError, "urls-of-one-name"), fetch_urls(given, tmp_path):
         pass
     assert not [*tmp_path.iterdir()]
 
@@ -251,10 +252,10 @@ def test_without_the_extra_a_url_is_refused_with_the_remedy(monkeypatch):
         monkeypatch.setattr(
             url, "find_spec", lambda name, m=missing: None if name == m else find_spec(name)
         )
-        with pytest.raises(UsageError, match=r"URLs are not read without.*geodp\[url\].*fetch"):
+        with refuses(UsageError, r"library-missing: geodp\[url\]"):
             geodp.read_table("https://someone:hunter2@host/a.csv", **ASKED)
     monkeypatch.setattr(url, "find_spec", lambda name: None if name == "s3fs" else True)
-    with pytest.raises(UsageError, match="s3://: pip install s3fs"):
+    with refuses(UsageError, "library-missing: s3://.*pip install s3fs"):
         geodp.read_table("s3://bucket/a.csv", **ASKED)
 
 
@@ -312,7 +313,7 @@ def test_a_failed_fetch_publishes_nothing(server, tmp_path):
 
 def test_readers_of_fetched_files_open_no_address():
     assert SEALED["CPL_VSIL_CURL_ALLOWED_FILENAME"] == "none"
-    with pytest.raises(InputError, match="URLs are not read here"):
+    with refuses(InputError, "urls-not-read"):
         geodp.io.read.rows.input_files.kind_of("https://host/a.csv")
 
 

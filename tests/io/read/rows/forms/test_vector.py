@@ -18,6 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.rows.forms import geometry, json, vector
 from geodp.io.read.table import read_table
+from tests.refusals import refuses
 
 SECRET = 987654321
 GRID = Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, 1000, 3e6))
@@ -65,17 +66,17 @@ def test_a_shapefile_in_an_archive_is_read_where_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("shape", "rule"),
     [
-        (shapely.box(4_001_000, 3_002_000, 4_003_000, 3_003_000), "no cell of the grid"),
-        (shapely.affinity.translate(CELL, 300), "no cell of the grid"),
-        (CELL.buffer(-30), "no cell of the grid"),
-        (CELL - shapely.box(4_001_100, 3_002_100, 4_001_200, 3_002_200), "no cell of the grid"),
-        (CELL.boundary, "no cell of the grid"),
-        (None, "missing"),
+        (shapely.box(4_001_000, 3_002_000, 4_003_000, 3_003_000), "geometry-no-cell"),
+        (shapely.affinity.translate(CELL, 300), "geometry-no-cell"),
+        (CELL.buffer(-30), "geometry-no-cell"),
+        (CELL - shapely.box(4_001_100, 3_002_100, 4_001_200, 3_002_200), "geometry-no-cell"),
+        (CELL.boundary, "geometry-no-cell"),
+        (None, "geometry-missing"),
     ],
 )
 def test_what_is_no_cell_is_refused_by_its_row(shape, rule, tmp_path):
     frame([CELL, shape]).to_file(tmp_path / "a.gpkg")
-    with pytest.raises(InputError, match=rule) as caught:
+    with refuses(InputError, rule) as caught:
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
     assert caught.value.row == 2
     assert str(SECRET) not in str(caught.value)
@@ -84,21 +85,21 @@ def test_what_is_no_cell_is_refused_by_its_row(shape, rule, tmp_path):
 def test_cells_of_another_grid_are_refused_and_read_by_code(tmp_path):
     cell = frame([CELL], code=["1kmN3002E4001"], n=[4])
     cell.set_crs(25832, allow_override=True).to_file(tmp_path / "a.gpkg")
-    with pytest.raises(InputError, match=r"no cell of the grid.*--code"):
+    with refuses(InputError, "geometry-no-cell: --code"):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
     found = read_table(tmp_path / "a.gpkg", grid="inspire:1km", value="n", code="code")
     assert found.count.tolist() == [4]
-    with pytest.raises(InputError, match="one point"):
+    with refuses(InputError, "geometry-not-a-point"):
         read_points(tmp_path / "a.gpkg", grid=GRID)
 
 
 def test_layers_are_chosen(tmp_path):
     for layer, count in (("a", 3), ("b", 4)):
         frame([CELL], n=[count]).to_file(tmp_path / "a.gpkg", layer=layer)
-    with pytest.raises(InputError, match=r"--layer, layer=\): a, b"):
+    with refuses(InputError, r"layer-missing: \(--layer, layer=\): a, b"):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
     assert read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="b").count.tolist() == [4]
-    with pytest.raises(InputError, match="no such layer"):
+    with refuses(InputError, "layer-unknown"):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="c")
     frame([CELL], n=[3]).to_file(tmp_path / "b.gpkg")
     styles = pd.DataFrame({"style": ["red"]})
@@ -123,10 +124,10 @@ def test_named_drivers_open_the_named_file_only(tmp_path):
     virtual += "</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>"
     for name in ("a.vrt", "a.gpkg", "a.geojson", "a.shp", "a.json"):
         (tmp_path / name).write_text(virtual)
-        with pytest.raises(InputError, match="virtual file"):
+        with refuses(InputError, "text-is-xml"):
             read_table(tmp_path / name, grid=GRID, value="n")
     os.rename(elsewhere, tmp_path / "a.dat")
-    with pytest.raises(InputError, match=r"ending \.gpkg"):
+    with refuses(InputError, "vector-ending"):
         read_table(tmp_path / "a.dat", grid=GRID, value="n")
 
 
@@ -147,7 +148,7 @@ def test_a_geopackage_that_computes_is_refused(sql, tmp_path, monkeypatch):
         else:
             database.execute(sql)
     monkeypatch.setattr(vector, "_call", pytest.fail)
-    with pytest.raises(InputError, match="views"):
+    with refuses(InputError, "geopackage-has-views"):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
 
 
@@ -165,7 +166,7 @@ def test_damaged_files_are_refused(name, tmp_path):
 
 def test_geometries_without_a_crs_need_one(tmp_path):
     frame([shapely.Point(4_001_500, 3_002_500)], None).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(UsageError, match="no CRS"):
+    with refuses(UsageError, "geometries-without-crs"):
         read_points(tmp_path / "a.parquet", grid=GRID)
     assert read_points(tmp_path / "a.parquet", grid=GRID, crs="EPSG:3035").count.tolist() == [1]
 
@@ -173,7 +174,7 @@ def test_geometries_without_a_crs_need_one(tmp_path):
 def test_who_has_no_geometry_is_told(tmp_path):
     (tmp_path / "a.csv").write_text("n\n3\n")
     for read in (read_points, lambda *a, **o: read_table(*a, **o, value="n")):
-        with pytest.raises(UsageError, match="no geometries"):
+        with refuses(UsageError, "table-without-geometries"):
             read(tmp_path / "a.csv", grid=GRID)
 
 
@@ -204,7 +205,10 @@ def test_a_file_that_breaks_off_is_called_damaged(name, tmp_path):
     data = whole.read_bytes()
     for size in (24, len(data) // 2):
         (tmp_path / f"cut-{name}").write_bytes(data[:size])
-        with pytest.raises(InputError, match="damaged"):
+        with refuses(
+            InputError,
+            "flatgeobuf-ends-in-header|geopackage-ends-in-header|geopackage-size-differs",
+        ):
             read_table(tmp_path / f"cut-{name}", grid=GRID, value="n")
 
 
@@ -215,7 +219,7 @@ def test_a_brace_in_the_path_of_an_archive_is_refused_with_the_remedy(brace, tmp
     with zipfile.ZipFile(path, "w") as archive:
         for part in tmp_path.glob("a.*"):
             archive.write(part, part.name)
-    with pytest.raises(InputError, match=r"brace.*rename or unpack"):
+    with refuses(InputError, "archive-path-has-brace"):
         read_table(path, grid=GRID, value="n")
 
 
@@ -226,7 +230,7 @@ def test_a_damaged_geometry_is_named_by_its_row(tmp_path):
     whole = table["geometry"].to_pylist()
     place = table.schema.get_field_index("geometry")
     pq.write_table(table.set_column(place, "geometry", [[whole[0], whole[1][:9]]]), path)
-    with pytest.raises(InputError, match=r"row 2: .*missing or damaged"):
+    with refuses(InputError, "geometry-missing: row 2: "):
         read_points(path, grid=GRID)
 
 
@@ -238,7 +242,7 @@ def test_a_feature_without_a_geometry_is_named_where_its_place_is_asked_for(plac
     path = tmp_path / "a.geojson"
     path.write_text(f'{{"type": "FeatureCollection", "features": [{rows}]}}')
     grid = Grid.mesh("jis:basic")
-    with pytest.raises(InputError, match=r"row 2: .*missing or damaged; give the row one"):
+    with refuses(InputError, "geometry-missing: row 2: "):
         read_points(path, grid=grid)
     assert read_table(path, grid=grid, code="code", value="n").count.tolist() == [3, 3]
 
@@ -252,15 +256,15 @@ MET = {
     ("offsets", "2024-10-27T02:30+02:00"): [1],
     ("offsets", "2024-10-27T01:30Z"): [2],
     ("offsets", "2024-10-26T17:30-07:00"): [1],
-    ("offsets", "2024-10-27T02:30"): "a time with an offset",
-    ("offsets", "2024-10-27"): "a time with an offset",
+    ("offsets", "2024-10-27T02:30"): "where-offset",
+    ("offsets", "2024-10-27"): "where-offset",
     ("universal", "2024-10-27T02:30+02:00"): [1],
     ("universal", "2024-10-27T02:30:00.5Z"): [3],
-    ("universal", "2024-10-27T00:30"): "a time with an offset",
+    ("universal", "2024-10-27T00:30"): "where-offset",
     ("local", "2024-10-27T01:30"): [2],
     ("local", "2024/10/27 1:30"): [2],
-    ("local", "2024-10-27T01:30Z"): "a time without an offset",
-    ("local", "2024-10-27"): "other times of the day",
+    ("local", "2024-10-27T01:30Z"): "where-no-offset",
+    ("local", "2024-10-27"): "where-other-times",
 }
 
 
@@ -285,7 +289,7 @@ def test_times_are_those_that_the_file_says_in_every_form(tmp_path, form, kind, 
             warnings.simplefilter("error")  # those of GDAL quote values
             assert read_table(path, **asked).count.tolist() == met
         return
-    with pytest.raises(InputError, match=met) as caught:
+    with refuses(InputError, met) as caught:
         read_table(path, **asked)
     assert caught.value.row is not None
 
@@ -297,5 +301,5 @@ def test_times_that_gdal_takes_offsets_from_are_refused(tmp_path, monkeypatch, f
     monkeypatch.setattr(pyogrio, "__gdal_version__", (3, 10, 3))
     asked = {"grid": GRID, "value": "n"}
     assert read_table(tmp_path / f"a.{form}", **asked).count.tolist() == [7]
-    with pytest.raises(UsageError, match="Column t is one of dates and times"):
+    with refuses(UsageError, "vector-offsets-unknown"):
         read_table(tmp_path / f"a.{form}", **asked, where={"t": "2024-10-27T00:30Z"})

@@ -2,12 +2,11 @@
 
 import sys
 
-import pytest
-
 from geodp.errors import UsageError
 from geodp.io.read.rows.forms.xlsx import OpenXmlBook
 from geodp.io.read.rows.input_files import input_files
 from tests.io.read.workbooks import Error, Formula, Percent, write
+from tests.refusals import refuses
 
 
 def test_rows_say_which_hold_a_formula(tmp_path):
@@ -24,5 +23,5 @@ def test_rows_say_which_hold_a_formula(tmp_path):
 def test_the_extra_that_is_missing_is_named(tmp_path, monkeypatch):
     (file,) = input_files(write(tmp_path / "a.xlsx", [("mesh", "n")]))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(UsageError, match=r'pip install "geodp\[xlsx\]"'):
+    with refuses(UsageError, r"library-missing: geodp\[xlsx\]"):
         OpenXmlBook(file)

@@ -10,7 +10,6 @@ from scipy.io import netcdf_file
 from geodp.errors import GeodpError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.raster import read_raster
-from geodp.table.counts import CountTable
 
 GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
 XS, YS = [4_000_500.0, 4_001_500.0, 4_002_500.0], [2_999_500.0, 2_998_500.0]
@@ -110,22 +109,22 @@ def test_files_and_arrays_of_one_content_agree(name, tmp_path):
     tiff = geotiff(tmp_path / "a.tif", values, attributes)
     assert outcome(lambda: read_raster(tiff, grid=GRID)) == wanted
     packed = array_of(values, attributes)
-    assert outcome(lambda: CountTable.from_xarray(packed, GRID)) == wanted
+    assert outcome(lambda: read_raster(packed, grid=GRID)) == wanted
     options = {"engine": "scipy", "decode_coords": "all"}
     with xarray.open_dataset(path, **options) as opened:
-        assert outcome(lambda: CountTable.from_xarray(opened["count"], GRID)) == wanted
+        assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
     with xarray.open_dataset(path, **options, mask_and_scale=False) as opened:
-        assert outcome(lambda: CountTable.from_xarray(opened["count"], GRID)) == wanted
+        assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
     for stated in ({"unit": 10.0}, {"missing": [10]}):
         again = outcome(lambda stated=stated: read_raster(path, grid=GRID, **stated))
         assert outcome(lambda stated=stated: read_raster(tiff, grid=GRID, **stated)) == again
-        found = outcome(lambda stated=stated: CountTable.from_xarray(packed, GRID, **stated))
+        found = outcome(lambda stated=stated: read_raster(packed, grid=GRID, **stated))
         assert found == again
 
 
 def test_some_of_these_contents_are_counted_and_some_are_not(tmp_path):
     found = {
-        name: outcome(lambda content=content: CountTable.from_xarray(array_of(*content), GRID))
+        name: outcome(lambda content=content: read_raster(array_of(*content), grid=GRID))
         for name, content in CONTENTS.items()
     }
     assert found["scale in single precision"] == [[1, 2, 3], [4, 5, 0]]
@@ -142,25 +141,25 @@ def test_some_of_these_contents_are_counted_and_some_are_not(tmp_path):
 def test_unsigned_numbers_are_read_as_such():
     values = np.array([[-1, 1, 2], [3, 4, 5]], np.int16)
     attributes = {"_Unsigned": "true", "_FillValue": np.int16(5)}
-    table = CountTable.from_xarray(array_of(values, attributes), GRID)
+    table = read_raster(array_of(values, attributes), grid=GRID)
     assert table.to_dense().tolist() == [[65535, 1, 2], [3, 4, 0]]
     with pytest.raises(UsageError, match="true or false"):
-        CountTable.from_xarray(array_of(values, {"_Unsigned": "perhaps"}), GRID)
+        read_raster(array_of(values, {"_Unsigned": "perhaps"}), grid=GRID)
 
 
 def test_a_single_precision_that_was_widened_is_refused_where_it_lost_digits():
     array = array_of(LARGE.astype(np.float64), {})
-    assert CountTable.from_xarray(array, GRID).count.max() == 2**24 + 2
+    assert read_raster(array, grid=GRID).count.max() == 2**24 + 2
     array.encoding["dtype"] = np.dtype("float32")
     with pytest.raises(InputError, match="lost digits"):
-        CountTable.from_xarray(array, GRID)
+        read_raster(array, grid=GRID)
 
 
 def test_packing_is_said_once():
     array = array_of(NUMBERS.astype(float), {"scale_factor": 0.1})
     array.encoding["scale_factor"] = 0.1
     with pytest.raises(UsageError, match="still packed"):
-        CountTable.from_xarray(array, GRID)
+        read_raster(array, grid=GRID)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +174,10 @@ def test_packing_is_said_once():
 )
 def test_another_place_is_refused(change, phrase):
     array = array_of(NUMBERS, {})
-    assert int(CountTable.from_xarray(array, GRID).count.sum()) == 150
+    assert int(read_raster(array, grid=GRID).count.sum()) == 150
     change(array)
     with pytest.raises(UsageError, match=phrase):
-        CountTable.from_xarray(array, GRID)
+        read_raster(array, grid=GRID)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,7 @@ def test_another_place_is_refused(change, phrase):
 def test_the_crs_of_the_grid_is_accepted_however_it_is_said(said):
     array = array_of(NUMBERS, {})
     array.spatial_ref.attrs = said
-    assert int(CountTable.from_xarray(array, GRID).count.sum()) == 150
+    assert int(read_raster(array, grid=GRID).count.sum()) == 150
 
 
 def test_longitudes_are_whole_turns_away():
@@ -201,12 +200,12 @@ def test_longitudes_are_whole_turns_away():
     array = xarray.DataArray(
         NUMBERS, {"y": [1.5, 0.5], "x": [359.5, 0.5, 1.5]}, ("y", "x"), attrs={}
     )
-    assert CountTable.from_xarray(array, grid).to_dense().tolist() == NUMBERS.tolist()
+    assert read_raster(array, grid=grid).to_dense().tolist() == NUMBERS.tolist()
 
 
 def test_what_an_array_says_is_kept():
     array = array_of(NUMBERS, {"scale_factor": 0.1, "_FillValue": np.int16(50), "units": "1"})
-    (source,) = CountTable.from_xarray(array, GRID, missing=[40]).reading.sources
+    (source,) = read_raster(array, grid=GRID, missing=[40]).reading.sources
     assert {(fact.field, fact.value, fact.known_by) for fact in source.facts} >= {
         ("stored type", "int16", "file"),
         ("scale", "0.1", "file"),

@@ -1,0 +1,1 @@
+"""Commands of this feature, one a file of its name."""

@@ -1,0 +1,88 @@
+"""``geodp new``: ask for what a file leaves open, rehearse, and write the recipe."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from geodp.cli.help import option
+from geodp.cli.layout import INPUTS, preset_option
+from geodp.cli.options import find_inputs, grid_options
+from geodp.cli.readers import ReadingCommand
+from geodp.cli.request import request_options
+
+WORDS = "geodp.new.words"
+"""Under which a context has the words of the call."""
+
+PATHS = "geodp.new.paths"
+"""Under which a context has the files that the words name, before any is fetched."""
+
+
+class NewCommand(ReadingCommand):
+    """A command that keeps the words of its call, to which answers add more."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and keep the words."""
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+def _keep_inputs(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[Path | str, ...]:
+    """Return the files that the words of inputs stand for; the context keeps both."""
+    context.meta[INPUTS] = given
+    paths = find_inputs(context, parameter, given)
+    context.meta[PATHS] = paths
+    return paths
+
+
+@click.command(cls=NewCommand)
+@click.argument("inputs", nargs=-1, type=click.Path(), callback=_keep_inputs)
+@preset_option
+@option(
+    "--area",
+    group="Domain",
+    everyday=True,
+    help="Public area: land:japan, a name (germany, 東京都), bounds, layout (as the file's layout "
+    "states it), all (the whole extent of the grid); of a raster's own cells public, with which "
+    "you vouch for their extent.",
+)
+@partial(grid_options, required=False)
+@request_options("epsilon", "contribution", "unit", "people")
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the release that the commands name.  [default: FILE-release]",
+)
+@option(
+    "--recipe",
+    group="Output",
+    everyday=True,
+    type=click.Path(path_type=Path),
+    help="TOML file that is written, for publish --recipe.  [default: FILE-recipe.toml]",
+)
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier recipe."
+)
+def new(**_options: Any) -> None:
+    """Ask for what INPUTS leave open, rehearse, and write a recipe and the commands to publish.
+
+    At most four questions: which file, which area, how often a person is counted, and which
+    epsilon, with the errors that it gives. What the form of a file says is not asked, and nothing
+    that is asked is taken from its rows. An option that is given answers its question; without a
+    terminal the others are printed.
+    """
+    from geodp.features.new.interview import interview
+
+    context = click.get_current_context()
+    fetched = dict(zip(map(str, context.meta[PATHS]), context.params["inputs"], strict=True))
+    interview(context, context.meta[WORDS], fetched)
+
+
+COMMAND = new

@@ -1,1 +1,0 @@
-"""Tables from what people have in memory."""

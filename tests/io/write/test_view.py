@@ -1,0 +1,86 @@
+"""Rows are made once, whoever asks for them, and are what each writer would have made itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.folder.publication import write_public
+from geodp.io.write import tables
+from geodp.io.write import view as rows
+from geodp.io.write.format import Released
+from geodp.io.write.view import View, keep_rows
+from geodp.release.release import Release
+
+
+def released(**options):
+    grid = geodp.Grid.mesh("jis:half", bounds=(139.5, 35.5, 139.7, 35.7))
+    index = np.indices(grid.shape).reshape(2, -1)[:, ::2]
+    table = geodp.CountTable.from_index(grid, index, np.arange(1, 1 + index.shape[1]))
+    return geodp.publish(table, epsilon=1, contribution=1, **options)
+
+
+def view_of(release: Release) -> View:
+    return View(release.table, "people", release.errors())
+
+
+def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
+    view = view_of(released())
+    whole = view.to_arrow()
+    monkeypatch.setattr(rows, "CHUNK", 50)
+    chunks = list(view.rows("Writing"))
+    assert len(chunks) == -(-whole.num_rows // 50)
+    assert all(one.columns.schema == view.empty.columns.schema for one in chunks)
+    with keep_rows(view, tmp_path) as kept:
+        first, again = list(kept.rows("Writing")), list(kept.rows("Writing"))
+    for made in (chunks, first, again):
+        assert [row for one in made for row in one.columns.to_pylist()] == whole.to_pylist()
+        index = np.concatenate([one.index for one in made], axis=1)
+        np.testing.assert_array_equal(index, view.table.grid.decode(view.table.key))
+        assert np.concatenate([one.count for one in made]).tolist() == view.table.count.tolist()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(rows, "CHUNK", 50)
+    view = view_of(released())
+    with keep_rows(view, tmp_path) as kept:
+        next(iter(kept.rows("Writing")))
+        found = [row for one in kept.rows("Writing") for row in one.columns.to_pylist()]
+    assert found == view.to_arrow().to_pylist()
+
+
+def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monkeypatch, tmp_path):
+    """Counted in cells: rows once, and intervals once more for the raster, which shows others."""
+    release = released()
+    made, ends = [], []
+    honest, errors = tables.arrow_columns, release.errors()
+
+    def make(table, part, *others):
+        made.append(len(range(*part.indices(table.key.size))))
+        return honest(table, part, *others)
+
+    def count(self, key):
+        ends.append(key.size)
+        return own(self, key)
+
+    kind = type(errors.intervals)
+    own = kind.of
+    monkeypatch.setattr(rows, "arrow_columns", make)
+    monkeypatch.setattr(kind, "of", count)
+    folder = tmp_path / "public"
+    folder.mkdir()
+    card = replace(release.card(), name="people")
+    write_public(Released(release.table, card, errors), folder)
+    assert sum(made) == release.table.key.size
+    raster = release.grid.size
+    assert release.table.key.size <= sum(ends) <= release.table.key.size + raster
+
+
+def test_what_is_confidential_has_no_view():
+    grid = geodp.Grid.regular((4, 4))
+    table = geodp.CountTable.from_index(grid, np.zeros((2, 1), np.int64), [5])
+    with pytest.raises(UsageError, match="Only released tables"):
+        View(table, "people", None)

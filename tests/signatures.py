@@ -1,0 +1,134 @@
+"""List the signatures that commands call kernels with: ``python -m tests.signatures`` writes them.
+
+Small runs call all kernels with all types of arguments that commands use. geodp compiles what is
+listed when it is built, so that nobody waits for it.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from geodp.features.evaluate.evaluate import evaluate
+from geodp.features.series.publish import publish_series
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.read.table import read_table
+from geodp.io.verify.verify import verify
+from geodp.kernels import jit
+from geodp.kernels.jit import count_compiled, full_name
+from geodp.kernels.signatures import LIST, text_of
+from geodp.mechanisms import METHODS
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.node import NodeNoise
+from geodp.release.publish import publish
+from geodp.release.simulated_cells import errors_of
+from geodp.table.counts import CountTable
+
+SIDE = 8
+"""Cells on a side of what is rehearsed on."""
+
+
+def rehearsals():
+    """Small runs, each of which takes a folder that is not there yet."""
+    narrow = Grid.regular((SIDE - 1, SIDE), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
+    inside = blocks_of_array(np.tri(SIDE - 1, SIDE, 3, np.bool_))
+    masked = narrow.with_mask(mask_of_blocks(narrow, inside, "made up"))
+    areas = Grid.mesh("inspire:1km", bounds=(4e6, 3e6, 4.02e6, 3.02e6)).with_official_order()
+    for grid in (narrow.with_attribute("sex", ["f", "m"]), masked, areas):
+        for method in ("pyramid", "topdown", *["parts"] * bool(grid.attributes)):
+            for noise in ("epsilon", "rho"):
+                yield partial(_rehearse, grid, method, noise)
+    yield partial(_rehearse_priors, narrow)
+    yield partial(_rehearse_priors, masked)
+    yield _tie
+
+
+def _rehearse_priors(grid, folder):
+    """Publish a few counts of nobody with a prior, and as a series, with either noise."""
+    key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
+    tables = [CountTable.from_keys(grid, key.astype(np.uint64), key + n) for n in (9, 10, 11)]
+    times = ["2001", "2002", "2003"]
+    for noise in ("epsilon", "rho"):
+        spent = {noise: 1, "contribution": 1}
+        publish(tables[0], prior=tables[1], prior_source="made up", **spent)
+        publish_series(tables, times=times, person="all", method="pyramid", **spent)
+
+
+def _tie(folder):
+    """Draw so many numbers of a wide law that the first digits leave some of them open."""
+    law = DiscreteLaplace.of_scale(Fraction(4000))
+    NodeNoise(NoiseKey(bytes(32)), Stream.STAGE, law).sequence(1 << 16)
+
+
+def _rehearse(grid, method, noise, folder):
+    """Read, publish, write, verify and evaluate a few counts of nobody."""
+    if METHODS[method].unsupported(grid) is not None:
+        return
+    folder.mkdir()
+    rows = [(x, y, 50 * x, "f") for x in reversed(range(SIDE - 1)) for y in range(SIDE - 1)]
+    repeated = rows[:1] if grid.attributes else []  # sorted by another kernel than cells are
+    lines = [",".join(map(str, row)) for row in [("x", "y", "count", "sex"), *rows, *repeated]]
+    source = folder / "made-up.csv"
+    source.write_text("\n".join(lines) + "\n")
+    table = read_table(
+        source,
+        grid=grid,
+        value="count",
+        x="x",
+        y="y",
+        anchor="index",
+        columns={attribute.name: attribute.name for attribute in grid.attributes},
+        duplicates="sum" if repeated else "error",
+        outside="drop",
+    )
+    spent = {noise: 1, "contribution": 1}
+    publish(table, method=method, **spent).write(folder / "release")
+    verify(folder / "release", errors_of)
+    evaluate(table, methods=method, trials=1, rectangles=2, **spent)
+
+
+def called_once():
+    """Return the signatures that a run called kernels with, by name; None if it compiled any.
+
+    What is compiled for another kernel is not loaded for it, once that is kept itself.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        for number, rehearse in enumerate(rehearsals()):
+            rehearse(Path(place, str(number)))
+    if count_compiled()[0]:
+        return None
+    found = {full_name(kernel): kernel.stats.cache_hits for kernel in jit._kernels}
+    return {name: sorted(map(text_of, hits)) for name, hits in found.items() if hits}
+
+
+def called():
+    """Return all signatures that the rehearsals call kernels with, from a process of its own."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.signatures", "--once"]
+    for _ in range(2):
+        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        if found is not None:
+            return found
+    raise OSError("Compiled functions cannot be kept here.")
+
+
+def main():
+    if sys.argv[1:] == ["--once"]:
+        print(json.dumps(called_once()))
+        return
+    found = called()
+    lines = [
+        f" {json.dumps(name)}: [\n  " + ",\n  ".join(found[name]) + "\n ]" for name in sorted(found)
+    ]
+    LIST.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"{sum(map(len, found.values()))} signatures of {len(found)} kernels: {LIST}")
+
+
+if __name__ == "__main__":
+    main()

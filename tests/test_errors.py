@@ -1,0 +1,87 @@
+"""Every error of geodp says by a code which rule was broken."""
+
+import ast
+import pickle
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import geodp
+from geodp.errors import CodeError, GeodpError, InputError, Rule, UsageError, is_name
+
+PACKAGE = Path(geodp.__file__).parent
+
+SEVERAL_WORDINGS = {
+    *("attribute-of-other-name", "attribute-order-unknown", "bounds-not-degrees"),
+    *("bounds-without-width", "cell-error-unknown", "code-missing", "coordinate-missing"),
+    *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
+    *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
+    *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
+    *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
+    *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
+}
+"""Codes of rules that are worded in several ways, by what was asked for."""
+
+
+def kinds_of(trees: list[ast.Module]) -> set[str]:
+    """Names of all classes of errors of geodp."""
+    found = {GeodpError.__name__}
+    bases = {
+        one.name: {base.id for base in one.bases if isinstance(base, ast.Name)}
+        for tree in trees
+        for one in ast.walk(tree)
+        if isinstance(one, ast.ClassDef)
+    }
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return found
+
+
+def said(call: ast.Call) -> ast.expr | None:
+    """The code that a call gives, by its keyword or, of a rule, first."""
+    if getattr(call.func, "id", "") == "Rule":
+        return call.args[0]
+    return next((one.value for one in call.keywords if one.arg == "code"), None)
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
+
+
+@pytest.fixture(scope="module")
+def calls() -> list[tuple[str, ast.Call]]:
+    """All calls that make an error or a rule, by the name of the class."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
+    kinds = {*kinds_of(trees), "Rule"}
+    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [(name, one) for one in nodes if (name := getattr(one.func, "id", "")) in kinds]
+
+
+def test_every_message_has_a_code_and_every_code_is_a_name(calls):
+    assert len(calls) > 1000
+    silent = [ast.unparse(one) for _, one in calls if said(one) is None and is_text(one.args[-1])]
+    assert silent == []
+    codes = [one.value for _, call in calls if isinstance(one := said(call), ast.Constant)]
+    assert [one for one in codes if not is_name(one)] == []
+
+
+def test_a_code_is_one_class_of_error_and_one_rule(calls):
+    classes, wordings = defaultdict(set), defaultdict(set)
+    for name, call in calls:
+        if isinstance(code := said(call), ast.Constant):
+            classes[code.value] |= {name} - {"Rule"}
+            wordings[code.value].add(ast.unparse(call.args[-1]))
+    assert {code: of for code, of in classes.items() if len(of) > 1} == {}
+    assert {code for code, of in wordings.items() if len(of) > 1} == SEVERAL_WORDINGS
+
+
+def test_a_rule_keeps_its_code_until_it_is_raised():
+    rule = Rule("file-exists", "{} exists;") + " replace it."
+    assert pickle.loads(pickle.dumps(rule)).code == "file-exists"
+    assert UsageError(rule.format("a.csv")).code == "file-exists"
+    error = InputError(rule.format("it"), file="a.csv", row=3)
+    assert (str(error), error.rule.code) == ("a.csv, row 3: it exists; replace it.", "file-exists")
+    assert InputError(error.rule).code == CodeError(1, error.rule).code == "file-exists"
+    assert pickle.loads(pickle.dumps(error)).code == "file-exists"
+    assert UsageError("What a package says.").code == ""
