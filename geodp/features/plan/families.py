@@ -210,7 +210,7 @@ def draw_families(
             if polygons is None:
                 raise UsageError(
                     f"The polygons of {Path(one.file).name} are not given.",
-                    code="polygons-missing",
+                    code="objective-polygons-missing",
                 )
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
