@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, bare_inline, kernel, part
 from geodp.kernels.pyramid.edges import Edges, count_children, has_all
+from geodp.kernels.searching import find_before, find_from
 
 PLAIN, OUTER, INNER = range(3)
 """Rows of what is known of a cell, of its outer and of its inner approximation."""
@@ -185,45 +186,6 @@ FIRST_PLACES = 1 << 8
 
 
 @bare_inline
-def _lower(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
-    """Return how many keys are smaller, of which the first ``at`` are: near there it is quick."""
-    n, step = key.size, 1
-    if at >= n or key[at] >= wanted:
-        return at
-    low = at
-    while low + step < n and key[low + step] < wanted:
-        low += step
-        step *= 2
-    high = min(low + step, n)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if key[middle] < wanted:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-@bare_inline
-def _upper(key: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
-    """Return how many keys are smaller; those from ``at`` on are not."""
-    if at == 0 or key[at - 1] < wanted:
-        return at
-    high, step = at - 1, 1
-    while high - step >= 0 and key[high - step] >= wanted:
-        high -= step
-        step *= 2
-    low = max(high - step, -1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if key[middle] < wanted:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-@bare_inline
 def _above(prefix: np.uint64, level: int, steps: Steps) -> np.uint64:
     """Return the parent of a node."""
     if steps.shift.size:
@@ -327,7 +289,7 @@ def find_company(
         top = 0
     at, met, listed = 0, 0, near.key
     for i in range(key.size):
-        at = _lower(listed, key[i], at)
+        at = find_from(listed, key[i], at)
         start[i], alone[i], before, met = at, 0, met, top + 1
         if i + 1 < key.size:
             met = min(met, _find_meeting(key[i], key[i + 1], steps))
@@ -589,7 +551,7 @@ def _look(
         else:
             child = layer.key[start] * np.uint64(layer.stride) // np.uint64(stride)
             limit = (child + np.uint64(1)) * np.uint64(stride) // np.uint64(layer.stride)
-            after = _lower(layer.key, limit, start)
+            after = find_from(layer.key, limit, start)
         held = _sum(layer, start, after)
         listed += 1
         if held < least:
@@ -710,13 +672,13 @@ def _climb_level(
         while j < size and _above(nodes.prefix[j], level, steps) == prefix:
             j += 1
         first, after_last = prefix * span, (prefix + np.uint64(1)) * span
-        start = _upper(layer.key, _listed_as(first, layer), nodes.start[i])
-        stop = _lower(layer.key, _listed_as(after_last, layer), nodes.stop[j - 1])
+        start = find_before(layer.key, _listed_as(first, layer), nodes.start[i])
+        stop = find_from(layer.key, _listed_as(after_last, layer), nodes.stop[j - 1])
         listed, weak, people = _look(nodes, i, j, start, stop, layer, stride, steps.least[level])
         begin, end = start, stop
         if above.stride != layer.stride:
-            at = begin = _lower(above.key, _listed_as(first, above), at)
-            end = _lower(above.key, _listed_as(after_last, above), at)
+            at = begin = find_from(above.key, _listed_as(first, above), at)
+            end = find_from(above.key, _listed_as(after_last, above), at)
         held, possible = _sum(above, begin, end), fanout
         cell, after = nodes.first[i], nodes.last[j - 1]
         if full.size and full[cell] <= level:
@@ -762,8 +724,8 @@ def _look_around(
     start, stop = listed
     if start < 0:
         span = np.uint64(around.span)
-        start = _lower(layer.key, prefix * span, 0)
-        stop = _lower(layer.key, (prefix + np.uint64(1)) * span, start)
+        start = find_from(layer.key, prefix * span, 0)
+        stop = find_from(layer.key, (prefix + np.uint64(1)) * span, start)
     sure = 0
     for i in range(start, stop):
         sure += _sum(layer, i, i + 1) >= around.least
