@@ -63,6 +63,11 @@ def style_axes(axes: Any, title: str, label: str) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"$2^{{{round(math.log2(x))}}}$"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
+    quiet_axes(axes, title, label)
+
+
+def quiet_axes(axes: Any, title: str, label: str) -> None:
+    """Set a title on the left and the label of the x axis, and draw a quiet grid."""
     axes.set_xlabel(label)
     axes.set_title(title, fontsize=10, loc="left", color=INK)
     axes.grid(which="major", color=FAINT, linewidth=0.8)

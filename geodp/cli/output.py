@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from geodp.errors import Rule, UsageError, printable
 
@@ -51,6 +53,19 @@ def require_drawn(plot: Path | None) -> None:
         from geodp.accuracy.style import require_matplotlib
 
         require_matplotlib()
+
+
+PICTURES = (".png", ".pdf", ".svg")
+"""Endings of the files that pictures of errors are written to."""
+
+
+def write_picture(
+    path: Path, draw: Callable[[IO[bytes], str], None], public: bool, overwrite: bool
+) -> None:
+    """Write what ``draw`` draws into a stream, in the form that the ending names."""
+    picture = io.BytesIO()
+    draw(picture, path.suffix[1:].lower())
+    write_file(path, picture.getvalue(), public, overwrite)
 
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import IO
 
-from geodp.accuracy.style import COLOURS, FAINT, INK, MARKERS, draw_figure
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, quiet_axes
 from geodp.features.audit.curve import Curve
 
 
@@ -43,13 +43,7 @@ def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
             )
         axes.axhline(least, linestyle=":", color="#777777", label="all of k people drawn", zorder=2)
         axes.set_yscale("log")
-        axes.set_xlabel("epsilon")
-        axes.set_title("delta", fontsize=10, loc="left", color=INK)
-        axes.grid(which="major", color=FAINT, linewidth=0.8)
-        axes.tick_params(which="both", length=0, labelsize=8.5)
-        for side, spine in axes.spines.items():
-            spine.set_visible(side == "bottom")
-            spine.set_color("#999999")
+        quiet_axes(axes, "delta", "epsilon")
         axes.legend(loc="upper right", frameon=False, fontsize=8.5)
         title = f"Sampled with rate {float(found.rate):.6g}, counts below {found.k} suppressed"
         figure.text(0.11, 0.93, title, fontsize=12, fontweight="bold")

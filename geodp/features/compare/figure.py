@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from geodp.accuracy.style import COLOURS, FAINT, INK, draw_figure
+from geodp.accuracy.style import COLOURS, draw_figure, quiet_axes
 from geodp.features.compare.means import power, sample_size
 from geodp.privacy.budget import Budget
 
@@ -60,14 +60,7 @@ def plot_power(
         axes.axhline(0.8, linestyle=":", color="#777777", zorder=1)
         axes.set_xscale("log")
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel("devices of each group")
-        axes.set_title("power", fontsize=10, loc="left", color=INK)
-        axes.grid(which="major", color=FAINT, linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.tick_params(which="both", length=0, labelsize=8.5)
-        for side, spine in axes.spines.items():
-            spine.set_visible(side == "bottom")
-            spine.set_color("#999999")
+        quiet_axes(axes, "power", "devices of each group")
         axes.legend(loc="lower right", frameon=False, fontsize=8.5)
         means = (
             "whatever the means are" if share is None else f"first mean {share:g} of the maximum"

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodp.accuracy.style import COLOURS, FAINT, INK, draw_figure
+from geodp.accuracy.style import COLOURS, INK, draw_figure, quiet_axes
 from geodp.errors import UsageError
 from geodp.features.local.blending import ESTIMATORS
 
@@ -123,12 +123,5 @@ def _draw_reports(axes: Any, menu: Blend, reports: int) -> None:
 
 def _frame(axes: Any, title: str, label: str) -> None:
     """Set a title, a quiet grid and a legend."""
-    axes.set_title(title, fontsize=10, loc="left", color=INK)
-    axes.set_xlabel(label)
-    axes.grid(which="major", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color("#999999")
+    quiet_axes(axes, title, label)
     axes.legend(frameon=False, fontsize=8.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,7 +14,7 @@ from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand, grid_options
-from geodp.cli.output import REPLACE, require_drawn, require_free, write_file
+from geodp.cli.output import PICTURES, REPLACE, require_drawn, require_free, write_picture
 from geodp.cli.request import request_options
 from geodp.errors import CodeError, GeodpError, InputError, UsageError
 
@@ -136,7 +135,7 @@ def audit(**options: Any) -> None:
     if options["table"] is not None:
         document["confidential"] = {"notice": NOTICE, **_look(options)}
     if options["plot"] is not None:
-        write_file(options["plot"], _draw(options), True, options["overwrite"])
+        _draw(options)
     with _tell_if_charged(found, options), _open_output(options) as output:
         if found is not None and options["ledger"] is not None:
             # A charge is never taken back, so what may fail of the file fails before it.
@@ -209,7 +208,7 @@ def _require_sense(context: click.Context) -> None:
         raise UsageError(
             "--counts goes with --rate, and not with --column.", code="counts-need-rate"
         )
-    for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
+    for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
 
@@ -286,14 +285,12 @@ def _tell_if_charged(found: Threshold | None, options: dict[str, Any]) -> Iterat
         raise
 
 
-def _draw(options: dict[str, Any]) -> bytes:
+def _draw(options: dict[str, Any]) -> None:
     from geodp.features.audit.api import curve
     from geodp.features.audit.figure import plot_curve
 
-    picture = io.BytesIO()
-    found = curve(options["threshold"], options["rate"])
-    plot_curve(found, picture, options["plot"].suffix[1:].lower())
-    return picture.getvalue()
+    draw = partial(plot_curve, curve(options["threshold"], options["rate"]))
+    write_picture(options["plot"], draw, True, options["overwrite"])
 
 
 def _look(options: dict[str, Any]) -> dict[str, Any]:

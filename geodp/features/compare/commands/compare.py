@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.options import StrictCommand
-from geodp.cli.output import require_drawn, require_free, write_file
+from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
 from geodp.errors import UsageError
 
@@ -25,7 +25,6 @@ CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
 COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are told beside the one that is asked for."""
-FORMS = (".png", ".pdf", ".svg")
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
@@ -101,12 +100,12 @@ def compare(**options: Any) -> None:
     """
     _require_fitting(click.get_current_context())
     if options["plan"]:
-        require_free(options["plot"], "--plot", FORMS, overwrite=options["overwrite"])
+        require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
         require_drawn(options["plot"])
         document = _plan(options)
         text = _plan_text(document)
         if options["plot"] is not None:
-            write_file(options["plot"], _draw_power(options), True, options["overwrite"])
+            _draw_power(options)
     elif options["ratio"]:
         document = _ratios(options)
         text = _ratios_text(document)
@@ -224,17 +223,14 @@ def _epsilons(asked: str | None) -> list[str | None]:
     return [*sorted([asked, *COMMON[:-1]], key=rational), None]
 
 
-def _draw_power(options: dict[str, Any]) -> bytes:
+def _draw_power(options: dict[str, Any]) -> None:
     from geodp.features.compare.figure import plot_power
 
-    picture = io.BytesIO()
-    asked = {name: options[name] for name in ("difference", "maximum", "share", "alpha")}
+    asked = (options["difference"], options["maximum"], _epsilons(options["epsilon"]))
     sides = 2 if options["alternative"] == "two-sided" else 1
-    form = options["plot"].suffix[1:].lower()
-    plot_power(
-        epsilons=_epsilons(options["epsilon"]), file=picture, form=form, sides=sides, **asked
-    )
-    return picture.getvalue()
+    more = {"share": options["share"], "alpha": options["alpha"], "sides": sides}
+    draw = partial(plot_power, *asked, **more)
+    write_picture(options["plot"], draw, True, options["overwrite"])
 
 
 def _plan_text(document: dict[str, Any]) -> str:

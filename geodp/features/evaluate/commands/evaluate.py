@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import grid_options, inputs, split_specs
 from geodp.cli.output import (
+    PICTURES,
     area_text,
     new_table,
     number_text,
     require_drawn,
     require_free,
     write_file,
+    write_picture,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
@@ -121,7 +123,7 @@ def evaluate(**options: Any) -> None:
     """
     require_known(click.get_current_context())
     require_named(options)
-    for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
+    for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
 
@@ -163,9 +165,8 @@ def evaluate(**options: Any) -> None:
     if options["plot"] is not None:
         from geodp.features.evaluate.figure import plot_errors
 
-        picture = io.BytesIO()
-        plot_errors(found, picture, options["plot"].suffix[1:].lower())
-        write_file(options["plot"], picture.getvalue(), found.public, options["overwrite"])
+        draw = partial(plot_errors, found)
+        write_picture(options["plot"], draw, found.public, options["overwrite"])
     if options["as_json"]:
         click.echo(document)
     else:

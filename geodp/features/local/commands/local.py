@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,15 @@ import click
 
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
-from geodp.cli.output import area_text, number_text, require_drawn, require_free, write_file
+from geodp.cli.output import (
+    PICTURES,
+    area_text,
+    number_text,
+    require_drawn,
+    require_free,
+    write_file,
+    write_picture,
+)
 from geodp.cli.running import tell_steps
 from geodp.errors import CodeError, InputError, UsageError
 
@@ -220,7 +228,7 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
     """
     from geodp.features.local.blending import blend as make
 
-    require_free(options["plot"], "--plot", FORMS, overwrite=options["overwrite"])
+    require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
     require_drawn(options["plot"])
     pairs = [one.split(":") for one in menu.split(",")]
     if any(len(pair) != 2 for pair in pairs):
@@ -245,8 +253,6 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
 MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
 """Shares of devices with a value at which estimators are compared; those above mirror them."""
 
-FORMS = (".png", ".pdf", ".svg")
-
 
 def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
     """Return the simulated root mean square errors of all estimators, a row for each share."""
@@ -261,12 +267,9 @@ def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
 def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
     from geodp.features.local.figure import plot_menu
 
-    picture = io.BytesIO()
     reports = options["reports"] if options["reports"] > 1 else 6
-    plot = options["plot"]
-    form = plot.suffix[1:].lower()
-    plot_menu(menu, picture, form, devices=options["devices"] or 100, reports=reports)
-    write_file(plot, picture.getvalue(), public=True, overwrite=options["overwrite"])
+    draw = partial(plot_menu, menu, devices=options["devices"] or 100, reports=reports)
+    write_picture(options["plot"], draw, True, options["overwrite"])
 
 
 def _show_menu(document: dict[str, Any]) -> None:

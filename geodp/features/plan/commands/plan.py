@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from geodp import progress
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
-from geodp.cli.output import require_drawn, require_free, write_file
+from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
 from geodp.cli.running import tell_steps
@@ -138,9 +138,7 @@ def plan(**options: Any) -> None:
     if options["plot"] is not None:
         from geodp.features.plan.figure import plot_plans
 
-        picture = io.BytesIO()
-        plot_plans(every, picture, options["plot"].suffix[1:].lower())
-        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+        write_picture(options["plot"], partial(plot_plans, every), True, options["overwrite"])
     for words in main.warnings:
         click.echo(translate_message(f"Warning: {words}"), err=True)
     if options["as_json"]:
@@ -228,7 +226,7 @@ def _check_objective(context: click.Context) -> str | None:
                 raise UsageError(
                     f"--{name} goes with --for or --dominate.", code="option-needs-for-or-dominate"
                 )
-    for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
+    for name, endings in (("output", (".toml",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
     return wishes[0] if wishes else None
