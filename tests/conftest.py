@@ -66,6 +66,22 @@ def key(tmp_path):
 
 
 @pytest.fixture
+def japanese(monkeypatch):
+    """Sentences in Japanese, as where the environment asks for them."""
+    import gettext
+
+    from geodp.cli.translation import DOMAIN, FOLDER
+
+    monkeypatch.setenv("LANGUAGE", "ja")
+    before = gettext.textdomain(), gettext.bindtextdomain(DOMAIN)
+    gettext.bindtextdomain(DOMAIN, str(FOLDER))
+    gettext.textdomain(DOMAIN)
+    yield
+    gettext.textdomain(before[0])
+    gettext.bindtextdomain(DOMAIN, before[1])
+
+
+@pytest.fixture
 def japanese_font(monkeypatch, tmp_path_factory):
     """A font of boxes for the letters of JIS X 0208, whatever this machine has."""
     from geodp.io.write.drawing import fonts

@@ -174,17 +174,6 @@ def test_every_message_of_a_catalogue_is_one_that_is_said(source):
     assert sorted(kept) == []
 
 
-@pytest.fixture
-def japanese(monkeypatch):
-    monkeypatch.setenv("LANGUAGE", "ja")
-    before = gettext.textdomain(), gettext.bindtextdomain(DOMAIN)
-    gettext.bindtextdomain(DOMAIN, str(FOLDER))
-    gettext.textdomain(DOMAIN)
-    yield
-    gettext.textdomain(before[0])
-    gettext.bindtextdomain(DOMAIN, before[1])
-
-
 @pytest.mark.parametrize("name", ["census", "{name}", "a; geodp budget show", "国勢調査 100%"])
 @pytest.mark.usefixtures("japanese")
 def test_values_of_a_message_stay_as_they_are(name):

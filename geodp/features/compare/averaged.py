@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import UsageError
+from geodp.features.compare.logit import read_sample
 from geodp.features.local.coins import Coins
 from geodp.features.local.oracles.mean import report_bits
 from geodp.privacy.budget import Budget, rational
@@ -92,15 +93,8 @@ def report_model(
     >>> report_model([[1, 0.5], [1, -2.0], [1, 1.5]], [1, 0, 1], epsilon=1).shape
     (2,)
     """
-    table, said = np.asarray(features, np.float64), np.asarray(labels)
-    if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
-        raise UsageError(
-            "Features are finite numbers [n, d], and there is a label for each row.",
-            code="features-form",
-        )
-    if not np.isin(said, (0, 1)).all():
-        raise UsageError("Labels are 0 or 1.", code="labels-not-binary")
-    own = np.clip(_fit_own(table, said.astype(float), _bound(bound)), -bound, bound)
+    table, said = read_sample(features, labels)
+    own = np.clip(_fit_own(table, said, _bound(bound)), -bound, bound)
     # Rounded to the nearest step, so that the bit is drawn from whole numbers.
     step = np.rint((own + bound) / (2 * bound) * STEPS).astype(np.int64)
     return report_bits(step, STEPS, rational(epsilon) / table.shape[1], coins)

@@ -89,6 +89,20 @@ def logit(
     >>> round(float(geodp.compare.logit(x, said, epsilon=2).coefficients[1]))
     1
     """
+    table, said = read_sample(features, labels)
+    if intercept:
+        table = np.column_stack([np.ones(said.size), table])
+    if said.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
+        raise UsageError(
+            "The features depend on one another, or there are too few rows.",
+            code="features-dependent",
+        )
+    contrast = tanh(rational(epsilon) / 2)
+    return _fit(table, said, contrast)
+
+
+def read_sample(features: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return features, float64[n, d], and labels of 0 and 1, float64[n]; UsageError for others."""
     table = np.asarray(features, np.float64)
     said = np.asarray(labels)
     if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
@@ -98,15 +112,7 @@ def logit(
         )
     if not np.isin(said, (0, 1)).all():
         raise UsageError("Labels are 0 or 1.", code="labels-not-binary")
-    if intercept:
-        table = np.column_stack([np.ones(said.size), table])
-    if said.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
-        raise UsageError(
-            "The features depend on one another, or there are too few rows.",
-            code="features-dependent",
-        )
-    contrast = tanh(rational(epsilon) / 2)
-    return _fit(table, said.astype(np.float64), contrast)
+    return table, said.astype(np.float64)
 
 
 def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:

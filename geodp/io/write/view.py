@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from geodp import progress
 from geodp.io.write.geometry import geometry, has_geometry
-from geodp.io.write.tables import CHUNK, arrow_columns, require_released
+from geodp.io.write.tables import arrow_columns, chunks, require_released
 from geodp.io.write.uncertainty import RowErrors
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
@@ -89,7 +89,7 @@ class View:
     @cached_property
     def empty(self) -> Rows:
         """No rows, whose columns have the names and types of all."""
-        return self._make(slice(0))
+        return self._make(slice(0), self.table.grid.decode(self.table.key[:0]))
 
     def rows(self, what: str) -> Iterator[Rows]:
         """Yield all rows, some at a time; ``what`` is counted for the operator's eyes."""
@@ -100,18 +100,18 @@ class View:
 
     def to_arrow(self) -> Any:
         """Return the columns of all rows as one ``pyarrow.Table``."""
-        return self._make(slice(0, self.table.key.size)).columns
+        index = self.table.grid.decode(self.table.key)
+        return arrow_columns(self.table, slice(None), index, self.name, self.errors)
 
-    def _make(self, part: slice) -> Rows:
-        index = self.table.grid.decode(self.table.key[part])
+    def _make(self, part: slice, index: IntArray) -> Rows:
         columns = arrow_columns(self.table, part, index, self.name, self.errors)
         rows = Rows(self.table, part, columns)
         rows.__dict__["index"] = index
         return rows
 
     def _make_all(self) -> Iterator[Rows]:
-        for start in range(0, self.table.key.size, CHUNK):
-            yield self._make(slice(start, min(start + CHUNK, self.table.key.size)))
+        for part, index, _ in chunks(self.table):
+            yield self._make(part, index)
 
     def _keep(self) -> Iterator[Rows]:
         """Make rows and keep their columns, or take those that were kept."""

@@ -29,7 +29,7 @@ def view_of(release: Release) -> View:
 def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
     view = view_of(released())
     whole = view.to_arrow()
-    monkeypatch.setattr(rows, "CHUNK", 50)
+    monkeypatch.setattr(tables, "CHUNK", 50)
     chunks = list(view.rows("Writing"))
     assert len(chunks) == -(-whole.num_rows // 50)
     assert all(one.columns.schema == view.empty.columns.schema for one in chunks)
@@ -44,7 +44,7 @@ def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
 
 
 def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path):
-    monkeypatch.setattr(rows, "CHUNK", 50)
+    monkeypatch.setattr(tables, "CHUNK", 50)
     view = view_of(released())
     with keep_rows(view, tmp_path) as kept:
         next(iter(kept.rows("Writing")))

@@ -1,6 +1,5 @@
 """``geodp new``: questions on a terminal and on a pipe, and commands that work as they stand."""
 
-import gettext
 import json
 import os
 import re
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 import rasterio
 
-from geodp.cli.translation import DOMAIN, FOLDER
 from tests.bits import has_bits
 from tests.command import geodp
 from tests.features.new.talk import ANSWERED, BOX, ROWS, commands_of, talk, write_table
@@ -266,17 +264,6 @@ def test_a_closed_input_is_no_terminal(tmp_path):
 def test_a_url_is_no_answer(tmp_path, monkeypatch):
     done = talk(monkeypatch, answers=("https://example.org/t.csv",), cwd=tmp_path)
     assert "geodp new URL" in done.stdout
-
-
-@pytest.fixture
-def japanese(monkeypatch):
-    monkeypatch.setenv("LANGUAGE", "ja")
-    before = gettext.textdomain(), gettext.bindtextdomain(DOMAIN)
-    gettext.bindtextdomain(DOMAIN, str(FOLDER))
-    gettext.textdomain(DOMAIN)
-    yield
-    gettext.textdomain(before[0])
-    gettext.bindtextdomain(DOMAIN, before[1])
 
 
 @pytest.mark.usefixtures("japanese")
