@@ -20,6 +20,7 @@ SEVERAL_WORDINGS = {
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
     *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
     *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
+    *("pairs-take-no-attributes", "layout-incomplete"),
 }
 """Codes of rules that are worded in several ways, by what was asked for."""
 
@@ -74,6 +75,27 @@ def test_a_code_is_one_class_of_error_and_one_rule(calls):
             wordings[code.value].add(ast.unparse(call.args[-1]))
     assert {code: of for code, of in classes.items() if len(of) > 1} == {}
     assert {code for code, of in wordings.items() if len(of) > 1} == SEVERAL_WORDINGS
+
+
+def test_a_sentence_that_has_a_name_is_raised_as_a_rule():
+    """Otherwise its code is lost: of what stands in a module and is raised by its name."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    kinds = kinds_of([*trees.values()])
+    for path, tree in trees.items():
+        plain = {
+            target.id
+            for one in tree.body
+            if isinstance(one, ast.Assign) and is_text(one.value)
+            for target in one.targets
+            if isinstance(target, ast.Name)
+        }
+        for call in (one for one in ast.walk(tree) if isinstance(one, ast.Call)):
+            if getattr(call.func, "id", "") in kinds and said(call) is None and call.args:
+                sentence = call.args[-1]
+                if isinstance(sentence, ast.BinOp):  # what is added to a rule changes nothing
+                    sentence = sentence.left
+                names = {one.id for one in ast.walk(sentence) if isinstance(one, ast.Name)}
+                assert not names & plain, f"{path.name}, line {call.lineno}: {names & plain}"
 
 
 def test_a_rule_keeps_its_code_until_it_is_raised():

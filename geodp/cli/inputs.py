@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.options import DEGREES, EDGES
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, Rule, UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.axes import Attribute
@@ -417,10 +417,11 @@ def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
         )
 
 
-PAIRS_OF_LABELS = (
+PAIRS_OF_LABELS = Rule(
+    "pairs-take-no-attributes",
     "Pairs of units take no attributes: leave out --by and --labels. Publish one label "
     "at a time, each at a budget of its own (--where COLUMN=VALUE), or the files of several hours "
-    "as a series (geodp publish-series)."
+    "as a series (geodp publish-series).",
 )
 
 

@@ -99,7 +99,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         far = write_command(context, options)
         # Each is a sentence of its own in other languages, too.
         asked = "; ".join(map(translate_message, found.asks))
-        raise UsageError(translate(BEFORE).format(asks=asked, command=far))
+        raise UsageError(
+            translate(BEFORE).format(asks=asked, command=far), code="layout-incomplete"
+        )
     if not found.settled:
         return False
     _tell_reading(context, options, found.names)
@@ -145,7 +147,7 @@ def settle(
     require_known(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
-    settled = {**known}
+    settled = bool(known)
     found: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     if chosen is not None and "by" in chosen.options:
@@ -153,11 +155,11 @@ def settle(
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks = {**settled, **found.options}, found.asks
+        settled, asks = settled or bool(found.options), found.asks
     elif _is_table(options):
         found = _propose_more(context, options, by)
         if found is not None:
-            settled, asks = {**settled, **found.options}, found.levels
+            settled, asks = settled or bool(found.options), found.levels
     # Once more, as columns of codes and coordinates, which are known now, are no attributes.
     by = _find_attributes(options, chosen)
     if found is None or not found.levels:
@@ -168,7 +170,7 @@ def settle(
         _replace(context, options, {**by, "by": ()})
     if asks and found is not None and found.by and not options["labels"]:
         asks = (*asks, ASK_BY.format(names=",".join(found.by)))
-    return Settled(bool(settled or by), asks, names, found)
+    return Settled(settled or bool(by), asks, names, found)
 
 
 def _tell_reading(

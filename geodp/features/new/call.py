@@ -16,7 +16,7 @@ from geodp.cli.inputs import grid_of
 from geodp.cli.layout import INPUTS, layout_names, list_words, settle
 from geodp.cli.output import require_free
 from geodp.cli.request import terms_of
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.opening import require_regular
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_FILE, find_preset
@@ -36,13 +36,14 @@ OWN = ("area", "recipe", "overwrite", "output")
 ANY_BUDGET = "1"
 """An epsilon with which the other terms are checked before one is chosen."""
 
-NOT_OF_LAYOUT = "No layout states an area of this file; name one."
+NOT_OF_LAYOUT = Rule("area-not-of-layout", "No layout states an area of this file; name one.")
 
-GIVE_URL = "A URL is given in the command itself: geodp new URL."
+GIVE_URL = Rule("url-as-answer", "A URL is given in the command itself: geodp new URL.")
 
-STATED_ALREADY = (
+STATED_ALREADY = Rule(
+    "area-stated-by-layout",
     "The layout states where people may be, and nothing but bounds or a mask takes its place; "
-    "name a larger area."
+    "name a larger area.",
 )
 
 

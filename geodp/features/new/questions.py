@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import click
 
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.new.call import OF_LAYOUT, VOUCHED, WHOLE, Call, is_of_area, is_of_persons
 from geodp.features.new.errors import EPSILONS, show_errors
 from geodp.io.read.layout.propose import ASK_CONTRIBUTION
@@ -35,11 +35,12 @@ WHICH_EPSILON = (
 
 MORE = ("--OPTION ...", "options of geodp publish, as on its command line")
 
-UNKNOWN = (
+UNKNOWN = Rule(
+    "contribution-unknown",
     "Ask who made the file. A table of residents counts everybody once; a total beside its parts "
     "counts everybody twice, so leave out one of them; of visits or trips limit first how many of "
     "a person are in the file. Records that name their person need no answer: --points --person "
-    "COLUMN. Without any of these nothing can be promised."
+    "COLUMN. Without any of these nothing can be promised.",
 )
 
 MOST_NAMES = 4

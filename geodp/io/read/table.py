@@ -46,9 +46,10 @@ SUPPRESSED = Option(
     "--suppressed",
     type=("error", "zero"),
 )
-NO_VALUE = (
+NO_VALUE = Rule(
+    "value-column-to-name",
     "Name the column of counts (--value, value=), or several with the attribute that tells them "
-    "apart (--by, by=)."
+    "apart (--by, by=).",
 )
 NO_MARKS = Rule(
     "suppressed-needs-mesh",

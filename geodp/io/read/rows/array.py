@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.crs import same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, whole_turn
@@ -39,7 +39,10 @@ AXES = {
 }
 """What the dimensions of columns and rows are called, by their names or ``standard_name``."""
 
-DATASET = "A Dataset holds arrays by their names; give one of them: dataset['population']."
+DATASET = Rule(
+    "array-is-dataset",
+    "A Dataset holds arrays by their names; give one of them: dataset['population'].",
+)
 
 PACKED = ("scale_factor", "add_offset")
 NAMES = ("spatial_ref", "crs")
