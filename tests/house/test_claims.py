@@ -34,7 +34,7 @@ def text_of(file):
         ("docs/distributed.md", "16,384 nodes", partitioned.MOST_ROOTS),
         ("docs/distributed.md", "`parts`, 64)", run.PARTS),
         ("docs/distributed.md", "2^23 cells", run.AT_ONCE.bit_length() - 1),
-        ("docs/privacy.md", "2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
+        ("docs/proofs/privacy.md", "2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
     ],
 )
 def test_limits_in_the_documents_are_those_of_the_code(file, figure, value):
