@@ -227,7 +227,7 @@ def summary(result: dict[str, Any]) -> str:
     words = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}: "
         "median time of a release, cells below 0, and mean absolute error (MAE) of the sums of "
-        "blocks of so many cells. All peers: [docs/measured/comparison.md](docs/measured/comparison.md)."
+        "blocks of so many cells. [All peers](docs/measured/comparison.md)."
     )
     return f"{paragraph(words)}\n\n{markdown(lines)}"
 

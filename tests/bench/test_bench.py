@@ -286,7 +286,7 @@ def test_the_document_shows_the_committed_rectangles():
 def test_the_document_shows_the_committed_audit():
     found = saved("audit")
     jsonschema.validate(found, SCHEMA)
-    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "audit.md").read_text(encoding="utf-8")
     start, end = audit.MARKS
     assert text.split(start)[1].split(end)[0].strip() == audit.section(found).strip()
     for row in found["rows"]:
