@@ -1,7 +1,7 @@
 """Public statistics to measure on: read in place, never kept in the project.
 
-All of it is published by its offices; ``docs/measured/pyramid.md`` names them. The folders are those that
-``FOLDERS`` says, below one directory.
+All of it is published by its offices; ``docs/measured/pyramid.md`` names them. The folders are
+those that ``FOLDERS`` says, below one directory.
 """
 
 from __future__ import annotations

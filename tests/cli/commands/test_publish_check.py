@@ -48,7 +48,7 @@ REFUSALS = {
         "2**60",
     ),
 }  # fmt: skip
-"""By a few words of their row in docs/proofs/privacy.md: an input, options, and words of the refusal."""
+"""By words of their row in docs/proofs/privacy.md: an input, options, words of the refusal."""
 
 ASKED = {
     "no contribution": (MESHES, [*TABLE, "--where", "day=1"]),
