@@ -17,8 +17,8 @@ from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.uncertainty import BESIDE, Intervals, RowErrors, beside_of
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import Card
 from geodp.table.stated.error import StatedCells
@@ -118,18 +118,6 @@ class WrittenRelease(Release):
             code="release-written-already",
         )
 
-    def list_sheets(self) -> list[ExportSheet]:
-        """Return what is exported: the cells, and every published level of areas."""
-        found = [ExportSheet(self.table, self.written, self.stored)]
-        for areas in self.areas():
-            error = areas.standard_error
-            errors = None if error is None else RowErrors(error)
-            if areas.table is not None:
-                found.append(ExportSheet(areas.table, self.written, errors, areas.level))
-            else:
-                found.append(ExportSheet(self.table, self.written, errors, areas.level, areas))
-        return found
-
 
 def open_written(path: str | Path) -> WrittenRelease | Any:
     """Open whatever geodp has written, as ``geodp.open``: what comes back depends on its kind.
@@ -213,9 +201,9 @@ def _open_table(folder: Path, card: Card) -> WrittenRelease:
     )
 
 
-def list_sheets(path: str | Path) -> list[ExportSheet]:
-    """Return what is exported of a written release: the cells, and every published level of areas.
+def open_view(path: str | Path) -> View:
+    """Return all that may be shown of a written release.
 
     Raises VerificationError as :func:`open_release` does.
     """
-    return open_release(path).list_sheets()
+    return open_release(path).view()

@@ -21,8 +21,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
-from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Intervals, RowErrors
+from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
@@ -352,6 +352,20 @@ class Release(InMemory):
     def _card(self) -> Card:
         return card_of(self)
 
+    def view(self, name: str | None = None) -> View:
+        """Return all that may be shown of the release: what formats, maps and pages take.
+
+        ``name``: of the count; default: its own, or ``population``.
+        """
+        return View(
+            self.table,
+            replace(self.card(), name=name or self.name),
+            self.errors(),
+            self.areas,
+            self.measurements,
+            self.totals,
+        )
+
     def areas(self) -> Iterator[Areas]:
         """Return sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
         return areas_of(self.table, self._area_variances)
@@ -401,12 +415,4 @@ class Release(InMemory):
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        released = Released(
-            table=self.table,
-            card=self.card(),
-            errors=self.errors(),
-            areas=self.areas,
-            measurements=self.measurements,
-            totals=self.totals,
-        )
-        return place.write(released, restricted)
+        return place.write(self.view(), restricted)

@@ -12,7 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.format import Released
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from geodp.table.card import SCHEMA
@@ -71,7 +71,7 @@ def join(
     release = Release(table, margins=margins)
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
-        Released(table, card, release.errors(), release.areas),
+        View(table, card, release.errors(), release.areas),
         path,
         name=name,
         overwrite=overwrite,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
+from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -31,6 +33,12 @@ def require_released(table: object) -> None:
         )
 
 
+def slices(rows: int) -> Iterator[slice]:
+    """Cut so many rows into pieces of up to ``CHUNK``."""
+    for start in range(0, rows, CHUNK):
+        yield slice(start, min(start + CHUNK, rows))
+
+
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
@@ -40,8 +48,7 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
     index : int64[d, n]
     count : int64[n] or float64[n]
     """
-    for start in range(0, table.key.size, CHUNK):
-        part = slice(start, start + CHUNK)
+    for part in slices(table.key.size):
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
@@ -121,6 +128,15 @@ def arrow_columns(
     if errors is not None:
         arrays += [pa.array(column) for column in errors.columns(key, rows)]
     return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
+
+
+def region_columns(regions: Areas, part: slice, name: str, errors: RowErrors | None) -> Any:
+    """Return codes, counts and standard errors of some of an office's regions: an Arrow table."""
+    arrays = [pa.array(text[part], pa.string()) for text in regions.texts.values()]
+    arrays.append(pa.array(regions.count[part]))
+    if errors is not None:
+        arrays.append(pa.array(six_digits(np.asarray(errors.standard_error)[part])))
+    return pa.table(arrays, names=[*regions.texts, name, *names_of(errors)])
 
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
