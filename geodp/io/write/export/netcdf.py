@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from geodp.errors import require_library
 from geodp.io.write import netcdf
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
+from geodp.table.caption import list_captioned
 
 
 class NetCDF(Export):
@@ -38,7 +39,7 @@ class NetCDF(Export):
 
     def _attributes(self, view: View) -> dict[str, str]:
         """Return what the file says of itself."""
-        card, said = view.card, view.card.metadata
+        card = view.card
         found = {
             "Conventions": "CF-1.8",
             "title": card.name,
@@ -51,16 +52,8 @@ class NetCDF(Export):
         }
         if view.level is not None:
             found["geodp_level"] = view.level
-        if said is not None:
-            words: dict[str, Any] = {
-                "title": said.title,
-                "summary": said.description,
-                "institution": said.publisher,
-                "license": said.licence,
-                "references": said.source,
-            }
-            found |= {name: value for name, value in words.items() if value is not None}
-        return found
+        words = list_captioned(view.card.metadata)
+        return found | {one.cf or f"geodp_{name}": value for name, one, value in words}
 
 
 EXPORTS = (NetCDF(),)

@@ -10,6 +10,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import has_geometry, projjson
 from geodp.io.write.view import View
+from geodp.table.caption import list_captioned
 
 EDGE = 21
 """Points along a side of the extent, as its sides are curves in degrees."""
@@ -39,12 +40,9 @@ class Stac(Export):
         said = card.metadata
         assert said is not None  # see why_not
         west, south, east, north = _degrees(view)
-        words = {
-            "title": said.title or card.name,
-            "description": said.description or card.guarantee.in_words,
-            "license": said.licence,
-            "geodp:supersedes": said.supersedes,
-        }
+        words = {"title": card.name, "description": card.guarantee.in_words}
+        for name, one, value in list_captioned(said):
+            words[one.stac or f"geodp:{name}"] = value
         document = {
             "type": "Feature",
             "stac_version": "1.0.0",
@@ -55,7 +53,7 @@ class Stac(Export):
             "bbox": [west, south, east, north],
             "geometry": _outline(west, south, east, north),
             "properties": {
-                **{name: value for name, value in words.items() if value is not None},
+                **words,
                 **_when(str(said.reference_date)),
                 "proj:epsg": None,
                 "proj:projjson": projjson(place.crs),
