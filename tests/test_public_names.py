@@ -68,7 +68,6 @@ INTERNAL = {
         "geodp.io.folder.staged_release.StagedRelease",
         "geodp.io.write.view.View",
         "geodp.privacy.hash_chain.HashChain",
-        "geodp.release.opening.WrittenErrors",
         "geodp.table.source.Outside",
     ),
     "a form that many types have, each public by itself or somebody else's": (

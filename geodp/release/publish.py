@@ -325,7 +325,9 @@ class Prepared:
         if self.request.totals is not None:
             drawn = self.request.totals.fit(drawn)
         found = None if self.asked is None else self.asked.measure(self.table, drawn, key)
-        return replace(self.outline, table=drawn, measurements=found, prior=told)
+        return replace(
+            self.outline, table=drawn, measurements=found, prior=told, outline=self.outline
+        )
 
     def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""

@@ -69,7 +69,8 @@ def _write_formats(view: View, folder: Path) -> None:
 
 def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
     """Write the files of a format; yield what the card says of each."""
-    names = {f"{view.name}.{ending}" for ending in one.endings}
+    name = view.name
+    names = {f"{name}.{ending}" for ending in one.endings}
     for entry in one.write(view, folder):
         path = folder / entry.name
         if (one.endings and entry.name not in names) or not path.is_file():

@@ -209,9 +209,10 @@ def write_cog(
     with open_gdal():
         with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
             draw.update_tags(**tags)
+            unit = name_of_counts(name, table.event.unit)
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
-                draw.set_band_unit(number, name_of_counts(name, table.event.unit))
+                draw.set_band_unit(number, unit)
             drafted = Draft(draw)
             _fill(drafted, table.grid, pixels, errors)
             drafted.complete()

@@ -74,40 +74,40 @@ class View:
     def __post_init__(self) -> None:
         require_released(self.table)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Of the count, its column and its files."""
         return self.card.name
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many rows there are."""
         rows = self.table.key if self.regions is None else self.regions.count
         return int(rows.size)
 
-    @property
+    @cached_property
     def counted(self) -> str:
         """What is counted, in words: the name of the count, or the unit of privacy in plural."""
         return name_of_counts(self.name, self.table.event.unit)
 
-    @property
+    @cached_property
     def limit(self) -> int | None:
         """The office's limit of display; None: every count is shown."""
         return self.card.display_below
 
-    @property
+    @cached_property
     def located(self) -> bool:
         """Whether rows have outlines on the Earth."""
         return self.regions is None and has_geometry(self.table.grid)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns: codes or centres, other axes and labels, the count, its errors."""
         if self.regions is not None:
             return (*self.regions.texts, self.name, *names_of(self.errors))
         return column_names(self.table.grid, self.name, names_of(self.errors))
 
-    @property
+    @cached_property
     def texts(self) -> str:
         """All characters that its columns of texts may hold, but for those of cells' codes."""
         if self.regions is not None:

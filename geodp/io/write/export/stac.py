@@ -42,7 +42,8 @@ class Stac(Export):
         west, south, east, north = _degrees(view)
         words = {"title": card.name, "description": card.guarantee.in_words}
         for name, one, value in list_captioned(said):
-            words[one.stac or f"geodp:{name}"] = value
+            if name != "reference_date":  # that is when
+                words[one.stac or f"geodp:{name}"] = value
         document = {
             "type": "Feature",
             "stac_version": "1.0.0",
