@@ -15,12 +15,7 @@ import pyarrow.csv
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.tables import (
-    column_names,
-    columns_in_words,
-    rows_in_words,
-    values_in_words,
-)
+from geodp.io.write.tables import column_names
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "text/csv; charset=utf-8; header=present"
@@ -39,15 +34,10 @@ class Csv(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the table, and the types of its columns."""
-        name, card = view.name, view.card
+        name = view.name
         write_csv(view, folder / f"{name}.csv")
-        said = {
-            "columns": [*view.columns],
-            **values_in_words(card),
-            **columns_in_words(view.table.grid),
-            "unit": view.counted,
-        }
-        yield Entry(f"{name}.csv", MEDIA_TYPE, f"the counts, {rows_in_words(card)}", said)
+        what = f"the counts, {view.listed}"
+        yield Entry(f"{name}.csv", MEDIA_TYPE, what, view.describe_columns())
         yield types_entry(name)
 
 

@@ -26,11 +26,6 @@ from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
-from geodp.io.write.tables import (
-    columns_in_words,
-    rows_in_words,
-    values_in_words,
-)
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
@@ -128,18 +123,11 @@ class GeoPackage(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file with one layer."""
-        card, grid = view.card, view.table.grid
         path = folder / f"{view.name}.gpkg"
         write_geopackage(view, path)
-        what = OUTLINES[grid.maps.geometry]
-        said = {
-            "columns": [*view.columns, SHAPE],
-            **values_in_words(card),
-            **columns_in_words(grid),
-            "unit": view.counted,
-        }
-        what = f"the counts with {what}, for GIS; {rows_in_words(card)}"
-        yield Entry(path.name, MEDIA_TYPE, what, said)
+        outlines = OUTLINES[view.table.grid.maps.geometry]
+        what = f"the counts with {outlines}, for GIS; {view.listed}"
+        yield Entry(path.name, MEDIA_TYPE, what, view.describe_columns(SHAPE))
 
 
 def why_no_geopackage(grid: Grid) -> str | None:

@@ -28,7 +28,7 @@ from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
-from geodp.io.write.tables import name_of_counts, require_released, values_in_words
+from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
@@ -74,7 +74,7 @@ class GeoTiff(Format):
             "the counts as a map, north up; cells of the domain that the tables do not list are 0",
             {
                 "bands": band_names(table.grid, name, names_of(errors)),
-                **values_in_words(card),
+                **view.values,
                 "data_type": dtype_of(table),
                 "nodata": "NaN, outside the domain",
                 "overviews": "average, for display: read counts at full resolution",
@@ -89,7 +89,7 @@ def tags_of(view: View) -> dict[str, str]:
     """Return what a raster says of its release, but for the id."""
     event, software = view.table.event, view.card.software
     return {
-        "TIFFTAG_SOFTWARE": f"{software.name} {software.version}",
+        "TIFFTAG_SOFTWARE": str(software),
         "GEODP_BUDGET": event.spends,
         "GEODP_UNIT": event.unit,
         "GEODP_NEIGHBOURS": event.neighbours,

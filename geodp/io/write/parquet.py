@@ -13,12 +13,7 @@ import pyarrow.parquet
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import SIDES, geo_metadata, projjson
-from geodp.io.write.tables import (
-    ROW_GROUP,
-    columns_in_words,
-    rows_in_words,
-    values_in_words,
-)
+from geodp.io.write.tables import ROW_GROUP
 from geodp.io.write.uncertainty import BESIDE
 from geodp.io.write.view import View
 
@@ -51,17 +46,12 @@ class GeoParquet(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file."""
-        name, card, grid, located = view.name, view.card, view.table.grid, view.located
+        name, grid, located = view.name, view.table.grid, view.located
         write_parquet(view, folder / f"{name}.parquet")
         what = OUTLINES[grid.maps.geometry] if located else "the counts"
-        said = {
-            "columns": [*view.columns, *(("geometry", "bbox") if located else ())],
-            **values_in_words(card),
-            **columns_in_words(grid),
-            "unit": view.counted,
-            "geoparquet": "1.1.0" if located else None,
-        }
-        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
+        said = view.describe_columns(*(("geometry", "bbox") if located else ()))
+        said["geoparquet"] = "1.1.0" if located else None
+        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {view.listed}", said)
 
 
 def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:

@@ -13,7 +13,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
-from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
@@ -137,31 +136,3 @@ def region_columns(regions: Areas, part: slice, name: str, errors: RowErrors | N
     if errors is not None:
         arrays.append(pa.array(six_digits(np.asarray(errors.standard_error)[part])))
     return pa.table(arrays, names=[*regions.texts, name, *names_of(errors)])
-
-
-INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
-
-
-def rows_in_words(card: Card) -> str:
-    """Return which cells have a row."""
-    listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
-    return f"one row for every cell {listed}; cells of the domain that are not listed are 0"
-
-
-def columns_in_words(grid: Grid) -> dict[str, str]:
-    """Return what the columns of coordinates hold."""
-    centred = centre_columns(grid)
-    if not centred:
-        return {}
-    where = grid.places[0].crs or "the grid's own coordinates"
-    return {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
-
-
-def values_in_words(card: Card) -> dict[str, str]:
-    """Return what the values can be, where their standard error holds, and what interval is."""
-    said, holds = {"values": card.mechanism.values}, card.expected_error.holds
-    if card.expected_error.has_parts:
-        return {**said, "standard_error": "of each part of a cell", "low, high": INTERVAL}
-    if holds is None:
-        return said
-    return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}

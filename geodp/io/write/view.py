@@ -17,6 +17,7 @@ from geodp.accuracy.areas import Areas
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.tables import (
     arrow_columns,
+    centre_columns,
     column_names,
     name_of_counts,
     region_columns,
@@ -30,6 +31,9 @@ from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
+
+INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
+"""What a card says of the columns of the ends of intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,32 @@ class View:
         if self.regions is not None:
             return (*self.regions.texts, self.name, *names_of(self.errors))
         return column_names(self.table.grid, self.name, names_of(self.errors))
+
+    @cached_property
+    def listed(self) -> str:
+        """Which cells have a row, in words."""
+        cells = "above 0" if self.card.mechanism.nonnegative else "that is not 0"
+        return f"one row for every cell {cells}; cells of the domain that are not listed are 0"
+
+    @cached_property
+    def values(self) -> dict[str, str]:
+        """What a card says of counts: what they can be, where their error holds, the interval."""
+        error = self.card.expected_error
+        said = {"values": self.card.mechanism.values}
+        if error.has_parts:
+            return {**said, "standard_error": "of each part of a cell", "low, high": INTERVAL}
+        if error.holds is None:
+            return said
+        return {**said, "standard_error": f"of one cell {error.holds}", "low, high": INTERVAL}
+
+    def describe_columns(self, *more: str) -> dict[str, Any]:
+        """Return what a card says of a file with the columns, and ``more`` of them."""
+        grid, coordinates = self.table.grid, {}
+        if centred := centre_columns(grid):
+            where = grid.places[0].crs or "the grid's own coordinates"
+            coordinates = {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
+        columns = [*self.columns, *more]
+        return {"columns": columns, **self.values, **coordinates, "unit": self.counted}
 
     @cached_property
     def texts(self) -> str:

@@ -67,7 +67,7 @@ def markdown(card: Card) -> str:
         *_display(card),
         "## Files",
         *_files(card),
-        f"Made by {card.software.name} {card.software.version}.",
+        f"Made by {card.software}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

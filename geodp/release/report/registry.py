@@ -58,7 +58,7 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
             f"The registry has no name for the variant {card.guarantee.variant!r}.",
             code="registry-variant-unknown",
         )
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
     made = f"Made from the release card of {card.release_id}, {software}."
     return {
         "url_slug": about.slug,

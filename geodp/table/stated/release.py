@@ -28,6 +28,9 @@ class Software:
     name: str
     version: str
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
 
 @dataclass(frozen=True)
 class StatedGuarantee:

@@ -52,7 +52,7 @@ def _tell(file: Any, card: SeriesCard) -> None:
     said = {
         "Conventions": "CF-1.8",
         "title": card.name,
-        "source": f"{card.software.name} {card.software.version}, {card.guarantee.mechanism}",
+        "source": f"{card.software}, {card.guarantee.mechanism}",
         "comment": card.guarantee.in_words,
         "geodp_spends": card.guarantee.spends,
         "geodp_each_spends": card.guarantee.each_spends,

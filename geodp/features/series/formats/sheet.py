@@ -83,7 +83,7 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     draw_legend(page, first, panels[:1])
     write_foot(page, first, panels[:1])
     page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),

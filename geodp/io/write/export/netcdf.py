@@ -43,9 +43,9 @@ class NetCDF(Export):
         found = {
             "Conventions": "CF-1.8",
             "title": card.name,
-            "source": f"{card.software.name} {card.software.version}, {card.mechanism.spec}",
+            "source": f"{card.software}, {card.mechanism.spec}",
             "comment": card.guarantee.in_words,
-            "history": f"released by {card.software.name} {card.software.version}",
+            "history": f"released by {card.software}",
             "geodp_spends": card.guarantee.spends,
             "geodp_private": "yes" if card.private else "NO",
             "geodp_release_id": card.release_id,

@@ -137,7 +137,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     if change.panel.margin is not None:
         lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
     write_foot(page, open_view, panels, lines)
-    software = f"{later.card.software.name} {later.card.software.version}"
+    software = str(later.card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),

@@ -97,7 +97,7 @@ def compose(view: View, look: Look) -> Sheet:
     page.y += max(panel.frame.size[1] for panel in panels)
     draw_legend(page, view, panels)
     write_foot(page, view, panels)
-    software = f"{view.card.software.name} {view.card.software.version}"
+    software = str(view.card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),

@@ -134,7 +134,7 @@ def _section(name: str, heading: str, content: Html) -> Html:
 
 
 def _header(card: Card, unit: str, page: Mapping[str, str]) -> Html:
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
     return element(
         "header",

@@ -247,7 +247,7 @@ def tell_method(page: Page, card: Card, language: Language) -> Html:
         ("source", quote(page, mechanism.citation)),
         ("noise", english(f"{mechanism.noise} ({mechanism.noise_format})")),
         ("settings", settings or "–"),
-        ("software", f"{card.software.name} {card.software.version}"),
+        ("software", str(card.software)),
         ("schema", card.schema),
     ]
     named = [(page[f"term_{name}"], what) for name, what in rows]
