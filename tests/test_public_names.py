@@ -66,9 +66,8 @@ INTERNAL = {
     "what a folder is written and read by: save, open and the command line use it": (
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",
-        "geodp.io.write.export.sheet.ExportSheet",
+        "geodp.io.write.view.View",
         "geodp.privacy.hash_chain.HashChain",
-        "geodp.release.opening.WrittenErrors",
         "geodp.table.source.Outside",
     ),
     "a form that many types have, each public by itself or somebody else's": (

@@ -9,7 +9,7 @@ from geodp.cli.help import option
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
-    from geodp.io.write.export.sheet import Export
+    from geodp.io.write.format import Export
     from geodp.release.publish import Prepared
 
 formats_option = option(
@@ -28,18 +28,14 @@ def choose_formats(options: Mapping[str, Any]) -> list[Export]:
 
 def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
     """Write the release of nobody in these formats before the charge, and take it back."""
-    from geodp.io.write.export.sheet import ExportSheet
-
     if chosen:
-        nobody = prepared.outline
-        sheet = ExportSheet(nobody.table, nobody.card(), nobody.errors())
-        place.try_exports(sheet, int(prepared.table.key.size), chosen)
+        place.try_exports(prepared.outline.view(), int(prepared.table.key.size), chosen)
 
 
 def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:
     """Write them from the public files that were just written; by folder, what was written."""
-    from geodp.release.opening import open_release
+    from geodp.release.opening import open_view
 
     if not chosen:
         return {}
-    return {"formats": place.write_exports(open_release(place.folder).list_sheets(), chosen)}
+    return {"formats": place.write_exports(open_view(place.folder), chosen)}

@@ -12,6 +12,7 @@ from geodp.accuracy.margins import DROPPED_VERSION, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
+from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import list_assumptions
 from geodp.release.described import Described
 from geodp.release.parts import PartErrors
@@ -35,13 +36,13 @@ from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanis
 
 def card_of(release: Described) -> Card:
     """Return the card of a release without files; see :meth:`geodp.Release.card`."""
-    grid, method, charge = release.grid, release.method, release.charge
+    grid, method = release.grid, release.method
     return Card(
         schema=SCHEMA,
         software=Software("geodp", __version__),
         private=release.event.is_private,
         guarantee=_guarantee(release),
-        budget=None if charge is None else read_plain(StatedCharge, charge.describe(), "budget"),
+        budget=state_budget(release.charge),
         domain=StatedDomain.of(grid),
         reading=release.reading,
         mechanism=_mechanism(release),
@@ -54,6 +55,11 @@ def card_of(release: Described) -> Card:
         prior=release.prior,
         metadata=release.metadata,
     )
+
+
+def state_budget(charge: Charge | StatedCharge | None) -> StatedCharge | None:
+    """Return what a card says of the charge to a ledger."""
+    return None if charge is None else read_plain(StatedCharge, charge.describe(), "budget")
 
 
 def _guarantee(release: Described) -> StatedGuarantee:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,16 +12,13 @@ import numpy as np
 from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MOST_BLOCKS
-from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
 from geodp.io.write.tables import name_of_counts
-from geodp.io.write.view import View
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
-    from geodp.io.write.uncertainty import RowErrors
-    from geodp.table.card import Card
+    from geodp.io.write.view import View
     from geodp.table.released import ReleasedTable
 
 INSTEAD = {
@@ -68,10 +64,7 @@ class InMemory:
 
     if TYPE_CHECKING:
 
-        def errors(self) -> RowErrors | None:
-            """As :class:`geodp.release.release.Release` has it."""
-
-        def card(self) -> Card:
+        def view(self, name: str | None = None) -> View:
             """As :class:`geodp.release.release.Release` has it."""
 
     @property
@@ -102,7 +95,7 @@ class InMemory:
 
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
-        return View(self.table, name or self.name, self.errors()).to_arrow()
+        return self.view(name).whole.columns
 
     def to_pandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.
@@ -139,7 +132,8 @@ class InMemory:
 
         Raises UsageError on a grid that lies nowhere on the Earth, and without geopandas.
         """
-        if not has_geometry(self.table.grid):
+        view = self.view(name)
+        if not view.located:
             raise UsageError(
                 "Rows of this grid lie nowhere on the Earth: use to_pandas().",
                 code="rows-not-on-earth",
@@ -152,10 +146,10 @@ class InMemory:
             ) from None
         import shapely
 
-        wkb, _ = geometry(self.table.grid, self.table.grid.decode(self.table.key))
-        shapes = shapely.from_wkb(wkb.to_numpy(zero_copy_only=False))
+        rows = view.whole
+        shapes = shapely.from_wkb(rows.outlines[0].to_numpy(zero_copy_only=False))
         return geopandas.GeoDataFrame(
-            self.to_pandas(name), geometry=shapes, crs=self.table.grid.places[0].crs
+            rows.columns.to_pandas(), geometry=shapes, crs=view.table.grid.places[0].crs
         )
 
     def to_xarray(self, name: str | None = None) -> Any:
@@ -260,11 +254,11 @@ class InMemory:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: a small map, and the first lines of the card."""
-        card = replace(self.card(), name=self.name)
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(card, self.table))
+        view = self.view()
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(view))
         picture = ""
         if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=SHARP)
+            drawn = draw_map(view, Look(size=SMALL), dpi=SHARP)
             data = base64.b64encode(drawn).decode("ascii")
             width = int.from_bytes(drawn[16:20]) // 2  # as the header of a PNG says it
             picture = (
@@ -274,13 +268,14 @@ class InMemory:
         return f'<div style="{BESIDE}">{picture}<ul style="{WORDS}">{lines}</ul></div>'
 
 
-def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
+def _first_lines(view: View) -> Iterator[str]:
     """Yield what must be known of a release, a sentence each."""
+    card, table = view.card, view.table
     guarantee, domain = card.guarantee, card.domain
     if not card.private:
         yield "NOT PRIVATE: the key of the noise was known beforehand."
     yield guarantee.in_words
-    people = show_count(table.total, card.display_below)
+    people = show_count(table.total, view.limit)
     yield f"{table.key.size:,} of {domain.cells:,} cells listed, {people} in all"
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Tops
-from geodp.accuracy.margins import UNKNOWN
+from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.uncertainty import BESIDE, Intervals, RowErrors, beside_of
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import Card
 from geodp.table.stated.error import StatedCells
@@ -87,12 +87,31 @@ class WrittenRelease(Release):
     Attributes
     ----------
     written : Card
-    stored : WrittenErrors or None
+    stored : RowErrors or None
         None where the error depends on the data.
     """
 
     written: Card
-    stored: WrittenErrors | None = None
+    stored: RowErrors | None = None
+
+    @classmethod
+    def of(cls, view: View) -> WrittenRelease:
+        """Return what can be worked out of all that is shown of a written release."""
+        card = view.card
+        floor = card.expected_error.floor
+        return cls(
+            view.table,
+            card.budget,
+            None if floor is None else floor.people,
+            measurements=view.measurements,
+            totals=view.totals,
+            prior=card.prior,
+            margins=state_margins(card),
+            metadata=card.metadata,
+            reading=card.reading,
+            written=card,
+            stored=view.errors,
+        )
 
     @property
     def name(self) -> str:
@@ -117,18 +136,6 @@ class WrittenRelease(Release):
             "This release is written already: copy its folder, or geodp export.",
             code="release-written-already",
         )
-
-    def list_sheets(self) -> list[ExportSheet]:
-        """Return what is exported: the cells, and every published level of areas."""
-        found = [ExportSheet(self.table, self.written, self.stored)]
-        for areas in self.areas():
-            error = areas.standard_error
-            errors = None if error is None else RowErrors(error)
-            if areas.table is not None:
-                found.append(ExportSheet(areas.table, self.written, errors, areas.level))
-            else:
-                found.append(ExportSheet(self.table, self.written, errors, areas.level, areas))
-        return found
 
 
 def open_written(path: str | Path) -> WrittenRelease | Any:
@@ -190,32 +197,28 @@ def open_release(path: str | Path) -> WrittenRelease:
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Return the release of a table in a public folder, whose card was read."""
     table = read_table(folder, card, masked=True)
-    stated, floor = card.expected_error.cells, card.expected_error.floor
-    stored = None
+    errors = None
     if beside_of(card):
         rows = parquet_rows(folder, card)
         order = np.argsort(table.grid.encode(index_of(rows, table.grid)))
         columns = [rows[name].to_numpy()[order] for name in BESIDE]
+        stated = card.expected_error.cells
         ends = WrittenIntervals(table.key, columns[1], columns[2], stated)
-        stored = WrittenErrors(columns[0], ends, columns)
-    return WrittenRelease(
-        table,
-        card.budget,
-        None if floor is None else floor.people,
-        measurements=read_measurements(folder, table, card),
-        totals=read_own_totals(folder, card, table.grid),
-        prior=card.prior,
-        margins=UNKNOWN if stated is not None and stated.closed_form else None,
-        metadata=card.metadata,
-        reading=card.reading,
-        written=card,
-        stored=stored,
-    )
+        errors = WrittenErrors(columns[0], ends, columns)
+    measured = read_measurements(folder, table, card)
+    totals = read_own_totals(folder, card, table.grid)
+    return WrittenRelease.of(View(table, card, errors, measurements=measured, totals=totals))
 
 
-def list_sheets(path: str | Path) -> list[ExportSheet]:
-    """Return what is exported of a written release: the cells, and every published level of areas.
+def state_margins(card: Card) -> Margins | None:
+    """Return margins of cells that a card's intervals go by, where they are not the method's."""
+    stated = card.expected_error.cells
+    return UNKNOWN if stated is not None and stated.closed_form else None
+
+
+def open_view(path: str | Path) -> View:
+    """Return all that may be shown of a written release.
 
     Raises VerificationError as :func:`open_release` does.
     """
-    return open_release(path).list_sheets()
+    return open_release(path).view()

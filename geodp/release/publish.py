@@ -165,8 +165,8 @@ def publish(
         10,000 (:mod:`geodp.release.simulated_cells`), which take as long as several times as many.
         Default: 0, margins of public maps.
     metadata : mapping, optional
-        What the office says: ``title``, ``description``, ``publisher``, ``contact``, ``licence``,
-        ``source``, ``reference_date``, ``language``, ``supersedes``, ``display_below``.
+        What the office says, such as ``title``, ``contact`` and ``reference_date``; all names are
+        the fields of :class:`geodp.table.card.StatedMetadata`.
     allow_empty : bool
         Publish a table that counts nothing, or to which a file adds nothing, too. Otherwise it is
         refused before anything is charged, and the card states as a public fact that at least one
@@ -325,7 +325,9 @@ class Prepared:
         if self.request.totals is not None:
             drawn = self.request.totals.fit(drawn)
         found = None if self.asked is None else self.asked.measure(self.table, drawn, key)
-        return replace(self.outline, table=drawn, measurements=found, prior=told)
+        return replace(
+            self.outline, table=drawn, measurements=found, prior=told, outline=self.outline
+        )
 
     def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
         """Draw the table, what it begins with by a key of its own; and state what a prior told."""

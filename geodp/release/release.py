@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
-from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Intervals, RowErrors
+from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
-from geodp.release.card import card_of
+from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.parts import PartErrors
@@ -73,6 +73,9 @@ class Release(InMemory):
         What the publishing office says of it; :func:`geodp.release.metadata.read_metadata`.
     reading : StatedReading, optional
         What the card states of how the input was read.
+    outline : Release, optional
+        Of nobody, from before the draw: where only what was drawn differs, the card and the closed
+        forms are its own, which were worked out already.
     """
 
     table: ReleasedTable
@@ -88,6 +91,7 @@ class Release(InMemory):
     settlements: StatedSettlements | None = None
     metadata: StatedMetadata | None = None
     reading: StatedReading | None = None
+    outline: Release | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -265,8 +269,20 @@ class Release(InMemory):
         return [error.describe() for error in errors]
 
     @cached_property
+    def _known(self) -> Release | None:
+        """The outline, where it has all of this but what was drawn."""
+        first, drawn = self.outline, ("table", "charge", "measurements", "outline")
+        if first is None or first.grid is not self.grid or first.event != self.event:
+            return None
+        names = (one.name for one in fields(self) if one.name not in drawn)
+        same = all(getattr(self, name) is getattr(first, name) for name in names)
+        return first if same and self.parts is None else None
+
+    @cached_property
     def block_errors(self) -> tuple[BlockError, ...] | None:
         """Errors of blocks whose keys share their first i digits, at index i; perhaps none."""
+        if self._known is not None:
+            return self._known.block_errors
         return self.method.block_errors(self.grid, self.event)
 
     @cached_property
@@ -350,7 +366,23 @@ class Release(InMemory):
 
     @cached_property
     def _card(self) -> Card:
+        if self._known is not None:
+            return replace(self._known.card(), budget=state_budget(self.charge))
         return card_of(self)
+
+    def view(self, name: str | None = None) -> View:
+        """Return all that may be shown of the release: what formats, maps and pages take.
+
+        ``name``: of the count; default: its own, or ``population``.
+        """
+        return View(
+            self.table,
+            replace(self.card(), name=name or self.name),
+            self.errors(),
+            self.areas,
+            self.measurements,
+            self.totals,
+        )
 
     def areas(self) -> Iterator[Areas]:
         """Return sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
@@ -401,12 +433,4 @@ class Release(InMemory):
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        released = Released(
-            table=self.table,
-            card=self.card(),
-            errors=self.errors(),
-            areas=self.areas,
-            measurements=self.measurements,
-            totals=self.totals,
-        )
-        return place.write(released, restricted)
+        return place.write(self.view(), restricted)

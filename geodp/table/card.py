@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from geodp.table.caption import caption
 from geodp.table.charged import StatedCharge
 from geodp.table.display import LARGEST
 from geodp.table.plain import Least, Text, read_plain, write_plain
@@ -90,6 +91,8 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 class StatedMetadata:
     """What the publishing office says of what it publishes.
 
+    A text with a caption is all that it takes for one to be shown wherever the others are.
+
     Attributes
     ----------
     title, description, publisher, contact, licence, source : str, optional
@@ -105,15 +108,35 @@ class StatedMetadata:
         display (:mod:`geodp.table.display`), of which guarantee, noise and files know nothing.
     """
 
-    title: str | None = None
-    description: str | None = None
-    publisher: str | None = None
-    contact: str | None = None
-    licence: str | None = None
-    source: str | None = None
-    reference_date: Annotated[str, Text(rf"{DAY}(/{DAY})?")] | None = None
-    language: Annotated[str, Text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")] | None = None
-    supersedes: Annotated[str, Text(r"[0-9a-f]{16}")] | None = None
+    title: str | None = field(
+        default=None, metadata=caption("title", "表題", cf="title", stac="title")
+    )
+    description: str | None = field(
+        default=None, metadata=caption("description", "説明", cf="summary", stac="description")
+    )
+    publisher: str | None = field(
+        default=None, metadata=caption("publisher", "公表者", cf="institution")
+    )
+    contact: str | None = field(default=None, metadata=caption("contact", "連絡先"))
+    licence: str | None = field(
+        default=None, metadata=caption("licence", "利用条件", cf="license", stac="license")
+    )
+    source: str | None = field(
+        default=None, metadata=caption("source of the counts", "数の出典", cf="references")
+    )
+    reference_date: Annotated[str, Text(rf"{DAY}(/{DAY})?")] | None = field(
+        default=None, metadata=caption("reference date", "基準日")
+    )
+    language: Annotated[str, Text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")] | None = field(
+        default=None, metadata=caption("language of these words", "記載の言語")
+    )
+    supersedes: Annotated[str, Text(r"[0-9a-f]{16}")] | None = field(
+        default=None,
+        metadata=caption(
+            "replaces the release, which is not to be used any more",
+            "置き換える公開物（今後は使わないでください）",
+        ),
+    )
     display_below: Annotated[int, Least(2, LARGEST)] | None = None
 
 

@@ -19,6 +19,7 @@ from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
 from geodp.io.write.picture import draw_map
+from geodp.io.write.view import View
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -158,7 +159,7 @@ def _files(draw, table, release, given, folder):
     hold(len(markdown(card)) > 500, "a report of a few words")
     if draw.whole and draw.grid.places:
         drawn = folder / "out" / "public" / f"{draw.name}.png"
-        hold(draw_map(again, card) == drawn.read_bytes(), "another map")
+        hold(draw_map(View(again, card)) == drawn.read_bytes(), "another map")
 
 
 def _again(draw, table, release, given, folder):

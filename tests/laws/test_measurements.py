@@ -3,12 +3,12 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import geodp
-from geodp.io.write.format import Released
 from geodp.io.write.measurements import MeasurementsFile
 from geodp.mechanisms import mechanism
 from geodp.release.measurements import ask_measurements
@@ -68,7 +68,7 @@ def test_complete_levels_are_unbiased_by_pandas_alone(tmp_path, spec):
     for number, key in enumerate(kept):
         drawn = asked.method.release(table, asked.event, key)
         found = asked.measure(table, drawn, key)
-        said = Released(drawn, release.card(), None, measurements=found)
+        said = replace(release, table=drawn, measurements=found).view()
         assert len([*MeasurementsFile().write(said, tmp_path)]) == 2
         for file, name in (("parquet", f"{number}.parquet"), ("json", "book.json")):
             (tmp_path / f"{said.card.name}.measurements.{file}").replace(tmp_path / name)

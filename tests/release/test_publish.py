@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import geodp
+from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.mechanisms.central.laplace import Laplace
@@ -18,7 +19,9 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import rational
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
+from geodp.release.card import card_of
 from geodp.release.simulated_cells import errors_of
+from geodp.table.card import StatedMetadata
 from tests.keys import keep
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -372,3 +375,54 @@ def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
 def test_what_a_frame_lacks_is_said_before_anything_is_drawn(table, given, sentence):
     with refuses(UsageError, sentence):
         geodp.publish(table, **({"epsilon": 1, "contribution": 1} | given))
+
+
+def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
+    made = []
+
+    def count(release):
+        made.append(release)
+        return card_of(release)
+
+    monkeypatch.setattr("geodp.release.release.card_of", count)
+    release = geodp.publish(TABLE, epsilon=1, contribution=1)
+    found = release.card()
+    assert len(made) == 1
+    assert found == card_of(release)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"people": 9.0},
+        {"public_facts": ("a fact",)},
+        {"postprocessing": ("smoothed",)},
+        {"margins": UNKNOWN},
+        {"metadata": StatedMetadata(title="other")},
+        {"own": Pyramid(passes=1)},
+        {"table": geodp.publish(TABLE, epsilon=2, contribution=1).table},
+    ],
+)
+def test_a_changed_release_has_a_card_of_its_own(change):
+    release = geodp.publish(TABLE, epsilon=1, contribution=1)
+    changed = replace(release, **change)
+    assert changed.card() == replace(changed, outline=None).card()
+    assert changed.card() != release.card()
+    assert changed.block_errors == replace(changed, outline=None).block_errors
+
+
+def test_a_charge_is_all_that_the_card_adds_to_that_of_nobody(tmp_path):
+    ledger = small_ledger(tmp_path)
+    release = geodp.publish(TABLE, epsilon=1, contribution=1, ledger=ledger, dataset="census")
+    found = release.card()
+    assert found.budget is not None
+    assert found == card_of(release)
+    assert replace(found, budget=None) == release.outline.card()
+
+
+@pytest.mark.parametrize("method", ["parts", "pyramid", "topdown", "laplace"])
+def test_cards_of_every_kind_of_method_are_those_of_the_release(method):
+    grid = geodp.Grid.regular((8, 8)).with_attribute("sex", ["f", "m"])
+    table = geodp.CountTable.from_dense(np.full((8, 8, 2), 50), grid)
+    release = geodp.publish(table, epsilon=1, contribution=1, method=method)
+    assert release.card() == card_of(release)

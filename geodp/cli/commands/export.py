@@ -54,7 +54,7 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
         found = replace(found, written=replace(found.written, metadata=_restate(found, metadata)))
     with tell_steps():
         progress.begin("Writing", public=True)
-        written = write_exports(found.list_sheets(), chosen, output)
+        written = write_exports(found.view(), chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))

@@ -70,9 +70,9 @@ def map_(
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
     from geodp.io.write.drawing.pdf import require_fpdf
-    from geodp.io.write.map.change import Shown
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map
+    from geodp.io.write.view import View
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
@@ -81,13 +81,13 @@ def map_(
     form: Any = output.suffix.lower()[1:]
     with tell_steps():
         progress.begin("Reading the release", public=True)
-        table, card = read_release_table(release)
+        view = View(*read_release_table(release))
         asked = Look(**given, fade=not no_fade)
         if compare is None:
-            drawn = draw_map(table, card, asked, form=form, **resolution)
+            drawn = draw_map(view, asked, form=form, **resolution)
         else:
-            earlier = Shown(*read_release_table(compare))
-            drawn = draw_change(earlier, Shown(table, card), asked, form=form, **resolution)
+            earlier = View(*read_release_table(compare))
+            drawn = draw_change(earlier, view, asked, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
-    from geodp.io.write.export.sheet import Export
+    from geodp.io.write.format import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.assumption import Assumption
     from geodp.privacy.event import Measurement
@@ -293,7 +293,7 @@ def _release(
     def pack(drawn: Release) -> Packed:
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
-    place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
+    place.try_out(prepared.outline.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
     with keep_charged(place.folder, request, call, run, pack) as keep:
         release = prepared.release(keep)

@@ -20,12 +20,12 @@ from geodp.errors import VerificationError, printable
 def verify(release: Path, as_json: bool) -> None:
     """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
     from geodp.io.verify.verify import verify as run
-    from geodp.release.opening import list_sheets
+    from geodp.release.opening import open_view
     from geodp.release.simulated_cells import errors_of
 
     with tell_steps():
         progress.begin("Verifying", public=True)
-        checks = run(release, errors_of, list_sheets)
+        checks = run(release, errors_of, open_view)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))

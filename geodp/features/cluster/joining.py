@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.format import Released
+from geodp.io.write.view import View
+from geodp.release.opening import state_margins
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from geodp.table.card import SCHEMA
@@ -66,12 +66,10 @@ def join(
             code="grid-of-parts-missing",
         )
     check_publication(table.grid, path, name=card.name, overwrite=overwrite)
-    stated, name = card.expected_error.cells, card.name
-    margins = UNKNOWN if stated is not None and stated.closed_form else None
-    release = Release(table, margins=margins)
+    release, name = Release(table, margins=state_margins(card)), card.name
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
-        Released(table, card, release.errors(), release.areas),
+        View(table, card, release.errors(), release.areas),
         path,
         name=name,
         overwrite=overwrite,

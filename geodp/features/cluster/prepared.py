@@ -16,7 +16,7 @@ from geodp.features.cluster.run import Options, Run
 from geodp.features.cluster.secret import require_owners
 from geodp.features.cluster.tiles import draw
 from geodp.features.cluster.trust import require_trusted
-from geodp.io.folder.parts import about, check_parts, part_path, write_parts
+from geodp.io.folder.parts import check_parts, part_path, write_parts
 from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
@@ -65,13 +65,13 @@ class PreparedRun:
         run, grid = self.run, self.run.cut.grid
         check_parts(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
-        said = about(run.cut.event, name)
         why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not asked for"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
+            stated = folder.name_card(self.outline.card())
 
             def last(number: int) -> tuple[Any, ...]:
-                return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
+                return tasks.write, str(part_path(folder.public, name, number)), stated, tiling
 
             entries, charge = run.release(last, folder.require_space)
             card = replace(self.outline, charge=charge, **self._known()).card()

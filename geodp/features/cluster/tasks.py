@@ -24,10 +24,12 @@ from geodp.io.opening import open_parquet
 from geodp.io.read.rows.persons import Records
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
-from geodp.io.write.tiles import TileStyle, Tiling, write_tile
+from geodp.io.write.tiles import Tiling, view_tiles, write_tile
+from geodp.io.write.view import View
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
 from geodp.release.release import Release
+from geodp.table.card import Card
 from geodp.table.counts import Cells, coalesce
 from geodp.table.reading import Reading
 from geodp.table.released import ReleasedTable
@@ -229,17 +231,19 @@ def write(
     subtrees: Subtrees,
     tops: Roots,
     path: str,
-    name: str,
-    metadata: dict[str, Any],
+    card: Card,
     tiling: Tiling | None,
 ) -> dict[str, Any]:
-    """Write the same as a Parquet file; return what the card lists of it, and what it holds."""
+    """Write the same as a Parquet file; return what the card lists of it, and what it holds.
+
+    ``card``: of the release, but for what a run tells of it.
+    """
     cells, values = finish(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
     whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
     errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(whole)
-    entry = write_part(table, Path(path), name=name, errors=errors, metadata=metadata)
+    entry = write_part(View(table, card, errors), Path(path))
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
         entry["largest"] = int(values.max(initial=0))
@@ -247,19 +251,14 @@ def write(
 
 
 def tile(
-    job: Job,
-    window: Window,
-    parts: list[str],
-    path: str,
-    look: TileStyle,
+    job: Job, window: Window, parts: list[str], path: str, card: Card, dtype: str
 ) -> str | None:
     """Return a tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid
-    columns = list(column_names(grid, look.name, ()))
+    columns = list(column_names(grid, card.name, ()))
     rows = [open_parquet(part).read(columns=columns) for part in parts]
-    index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
-    count = [np.empty(0, np.int64), *(part[look.name].to_numpy() for part in rows)]
-    written = write_tile(
-        grid, np.concatenate(index, axis=1), np.concatenate(count), window, Path(path), look
-    )
+    key = [np.empty(0, np.uint64), *(grid.encode(index_of(part, grid)) for part in rows)]
+    count = [np.empty(0, np.int64), *(part[card.name].to_numpy() for part in rows)]
+    table = ReleasedTable(grid, np.concatenate(key), np.concatenate(count), job.cut.event)
+    written = write_tile(view_tiles(table, card), window, Path(path), dtype)
     return sha256(Path(path)) if written else None

@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from geodp.features.cluster import tasks
 from geodp.features.cluster.run import Run
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import PartsFolder
 from geodp.io.write import qgis_style
-from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE, tags_of
-from geodp.io.write.tables import name_of_counts
-from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
+from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE
+from geodp.io.write.tiles import Tiling, tile_bands, view_tiles, write_vrt
+from geodp.io.write.view import View
 from geodp.table.card import Card, File
+from geodp.table.released import ReleasedTable
 
 EMPTY = "empty.tif"
 """One tile for all that hold nobody and lie inside the domain."""
@@ -41,14 +44,12 @@ def draw(
     list of File
         What the card lists.
     """
-    name, event = folder.name, run.cut.event
+    name, card = folder.name, folder.name_card(card)
     largest = max(entry["largest"] for entry in entries)
-    look = TileStyle(
-        name,
-        card.expected_error.largest,
-        "float32" if largest <= EXACT_FLOAT32 else "float64",
-        tags_of(card, event),
-    )
+    dtype = "float32" if largest <= EXACT_FLOAT32 else "float64"
+    none = np.empty(0, np.int64)
+    table = ReleasedTable(run.cut.grid, none.astype(np.uint64), none, run.cut.event)
+    view = view_tiles(table, card)
     parts: dict[int, list[str]] = {number: [] for number in range(tiling.count)}
     for entry in entries:
         for number in entry["tiles"]:
@@ -62,7 +63,8 @@ def draw(
             tiling.window(number),
             [] if file.endswith(EMPTY) else parts[number],
             str(folder.public / file),
-            look,
+            card,
+            dtype,
         )
         for file, number in drawn.items()
     ]
@@ -73,7 +75,7 @@ def draw(
         for file, digest in sorted(digests.items())
         if digest is not None
     ]
-    return [_join(run, tiling, there, folder.public, look), _style(run, card, folder), *tiles]
+    return [_join(view, tiling, there, folder.public, dtype), _style(view, folder.public), *tiles]
 
 
 def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:
@@ -85,32 +87,28 @@ def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> 
     return files
 
 
-def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: TileStyle) -> File:
+def _join(view: View, tiling: Tiling, there: dict[int, str], public: Path, dtype: str) -> File:
     """Join the tiles that were drawn; return what the card says of the file."""
-    vrt = public / f"{look.name}.vrt"
-    names, unit = look.bands(run.cut.grid), name_of_counts(look.name, run.cut.event.unit)
-    write_vrt(tiling, there, vrt, names=names, unit=unit, dtype=look.dtype, tags=look.tags)
+    vrt = public / f"{view.name}.vrt"
+    write_vrt(view, tiling, there, vrt, dtype=dtype)
     return File(
         name=vrt.name,
         media_type="application/xml",
         what="the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
         said={
-            "bands": tuple(names),
-            "data_type": look.dtype,
+            "bands": tuple(tile_bands(view)),
+            "data_type": dtype,
             "nodata": "NaN, outside the domain",
-            "unit": unit,
+            "unit": view.counted,
         },
         sha256=sha256(vrt),
     )
 
 
-def _style(run: Run, card: Card, folder: PartsFolder) -> File:
+def _style(view: View, public: Path) -> File:
     """Write the style of the map; return what the card says of it."""
-    path, method = folder.public / f"{folder.name}.qml", card.mechanism
-    place = run.cut.grid.places[0]
-    kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
-    document = qgis_style.qml(place, **kinds, below=card.display_below)
-    path.write_text(document, encoding="utf-8", newline="\n")
+    path = public / f"{view.name}.qml"
+    path.write_text(qgis_style.qml(view), encoding="utf-8", newline="\n")
     return File(
         name=path.name,
         media_type="application/xml",

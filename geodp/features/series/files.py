@@ -32,9 +32,8 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import stage
 from geodp.io.opening import read_json
-from geodp.io.write.format import Released
-from geodp.table.card import Card, File, LeftOut
-from geodp.table.released import ReleasedTable
+from geodp.io.write.view import View
+from geodp.table.card import File, LeftOut
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,20 @@ class StagedSeries:
     grid: Grid
     name: str
 
-    def try_out(self, nobody: ReleasedTable, card: Card, cells: Sequence[int]) -> None:
+    def try_out(self, empty: View, cells: Sequence[int]) -> None:
         """Do what does not need the tables, and take the space for them.
 
-        ``nobody``, ``card``: of a snapshot without a cell; ``cells``: occupied ones of each.
+        ``empty``: of a snapshot without a cell; ``cells``: occupied ones of each.
         """
-        try_formats(nobody, card, self.name)
-        listed = sum(list_cells(self.grid, card, one) for one in cells)
+        try_formats(empty.named(self.name))
+        listed = sum(list_cells(self.grid, empty.card, one) for one in cells)
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
     def write(
         self,
         periods: Periods,
-        released: Iterable[Released],
+        views: Iterable[View],
         card: SeriesCard,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
@@ -79,10 +78,10 @@ class StagedSeries:
         discard_draft(self.folder)
         public.mkdir()
         snapshots, shown = [], []
-        for time, one in zip(periods.names, released, strict=True):
+        for time, one in zip(periods.names, views, strict=True):
             progress.begin(f"Writing {time}", public=True)
             (public / time).mkdir()
-            named = replace(one, card=replace(one.card, name=self.name))
+            named = one.named(self.name)
             write_public(named, public / time)
             snapshots.append(_state(public / time, time))
             shown.append(named)
@@ -100,13 +99,13 @@ def _state(folder: Path, time: str) -> StatedSnapshot:
 
 
 def _write_beside(
-    public: Path, periods: Periods, shown: Sequence[Released], card: SeriesCard
+    public: Path, periods: Periods, shown: Sequence[View], card: SeriesCard
 ) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
     """Write what shows all snapshots together; return what the index says of it."""
     files, left_out = [], []
     for form in (netcdf, sheet):
         name = f"{card.name}.{form.ENDING}"
-        reason = form.why_not([one.table for one in shown])
+        reason = form.why_not(shown)
         if reason is not None:
             left_out.append(LeftOut(name, reason))
             continue

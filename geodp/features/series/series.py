@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from geodp.features.series.files import StagedSeries, stage_series
 from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Sharing
 from geodp.features.series.smoothing import Smoothing
-from geodp.io.write.format import Released
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.table.charged import StatedCharge
@@ -109,9 +108,5 @@ class Series(list[Release]):
 
     def write_into(self, place: StagedSeries, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        return place.write(self.periods, self._released(), self.card(place.name), restricted)
-
-    def _released(self) -> Iterator[Released]:
-        """Return the snapshots as formats see them, one after the other."""
-        for one in self:
-            yield Released(one.table, one.card(), one.errors(), one.areas)
+        views = (one.view() for one in self)
+        return place.write(self.periods, views, self.card(place.name), restricted)

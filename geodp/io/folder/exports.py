@@ -12,7 +12,8 @@ from geodp.errors import UsageError
 from geodp.io.folder.staging import stage
 from geodp.io.write import export
 from geodp.io.write.areas import file_names
-from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.format import Export
+from geodp.io.write.view import View
 
 
 @cache
@@ -37,15 +38,13 @@ def choose_exports(text: str) -> list[Export]:
     return found
 
 
-def write_exports(
-    sheets: Sequence[ExportSheet], chosen: Sequence[Export], path: str | Path
-) -> dict[str, str]:
+def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dict[str, str]:
     """Write every level of a release in every format, one file each, into a new folder.
 
     Parameters
     ----------
-    sheets : sequence of Sheet
-        The cells first, then the levels of areas.
+    view : View
+        Of the cells.
     chosen : sequence of Export
     path : path
         A folder that does not exist yet or is empty.
@@ -62,13 +61,13 @@ def write_exports(
     OutputError
         The file system refused; nothing is left.
     """
-    require_writable(sheets[0], chosen)
+    require_writable(view, chosen)
     with stage(path, overwrite=False) as folder:
-        return fill(folder, sheets, chosen)
+        return fill(folder, view.with_levels(), chosen)
 
 
-def require_writable(cells: ExportSheet, chosen: Sequence[Export]) -> None:
-    """Raise UsageError for a format that cannot have a release; ``cells``: its own, or nobody."""
+def require_writable(cells: View, chosen: Sequence[Export]) -> None:
+    """Raise UsageError for a format that cannot have a release; ``cells``: its own, or none."""
     for one in chosen:
         if (reason := one.why_not(cells)) is not None:
             raise UsageError(
@@ -76,23 +75,26 @@ def require_writable(cells: ExportSheet, chosen: Sequence[Export]) -> None:
             )
 
 
-def fill(folder: Path, sheets: Sequence[ExportSheet], chosen: Sequence[Export]) -> dict[str, str]:
-    """Write the same into a folder that is there, of sheets that the formats can have."""
+def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[str, str]:
+    """Write the same into a folder that is there, of views that the formats can have."""
     written = {}
     for one in chosen:
-        for file, sheet in list_files(sheets, one):
-            one.write(sheet, folder / file)
+        for file, view in list_files(views, one):
+            one.write(view, folder / file)
             written[file] = one.help
     return written
 
 
-def list_files(sheets: Sequence[ExportSheet], one: Export) -> Iterator[tuple[str, ExportSheet]]:
-    """Yield the files of a format, which can have the cells, each with the level it holds."""
-    cells = sheets[0]
+def list_files(views: Sequence[View], one: Export) -> Iterator[tuple[str, View]]:
+    """Yield the files of a format, which can have the cells, each with the level it holds.
+
+    ``views``: of the cells, then of the levels of areas.
+    """
+    cells = views[0]
     levels = file_names(cells.table.grid, cells.name)
-    for sheet in sheets:
-        if sheet.regions is not None and not one.takes_regions:
+    for view in views:
+        if view.regions is not None and not one.takes_regions:
             continue
-        if sheet.level is None or one.why_not(sheet) is None:
-            stem = cells.name if sheet.level is None else levels[sheet.level]
-            yield f"{stem}.{one.ending}", sheet
+        if view.level is None or one.why_not(view) is None:
+            stem = cells.name if view.level is None else levels[view.level]
+            yield f"{stem}.{one.ending}", view

@@ -23,12 +23,10 @@ from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
-from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
-from geodp.io.write.uncertainty import RowErrors, beside_of
+from geodp.io.write.parquet import MEDIA_TYPE, write_parquet
+from geodp.io.write.uncertainty import beside_of
 from geodp.io.write.view import View
-from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
-from geodp.table.released import ReleasedTable
 
 LAST_FILES = 5.0
 """Seconds in which a folder that is given up should be gone."""
@@ -44,21 +42,7 @@ def part_path(public: Path, name: str, number: int) -> Path:
     return public / f"{name}.parquet" / f"part-{number:05d}.parquet"
 
 
-def about(event: Spent, name: str) -> dict[str, Any]:
-    """Return what every part says of its release; its identity is known when all parts are."""
-    said = describe_release(event, PARTS_SCHEMA, name, "")
-    del said["release_id"]
-    return said
-
-
-def write_part(
-    table: ReleasedTable,
-    path: Path,
-    *,
-    name: str,
-    errors: RowErrors | None,
-    metadata: dict[str, Any],
-) -> dict[str, Any]:
+def write_part(view: View, path: Path) -> dict[str, Any]:
     """Write one part; it appears complete or not at all, and again the same if written again.
 
     Returns
@@ -68,7 +52,7 @@ def write_part(
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        write_parquet(View(table, name, errors), beside, metadata=metadata)
+        write_parquet(view, beside)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
@@ -76,7 +60,7 @@ def write_part(
             f"A part could not be written ({error.strerror or error}).", code="part-unwritten"
         ) from None
     where = f"{path.parent.name}/{path.name}"
-    return {"name": where, "rows": table.key.size, "sha256": digest}
+    return {"name": where, "rows": view.size, "sha256": digest}
 
 
 def parts_id(digests: Iterable[str], plain: Mapping[str, Any]) -> str:
@@ -101,6 +85,10 @@ class PartsFolder:
     def public(self) -> Path:
         """What is published."""
         return self.folder / "public"
+
+    def name_card(self, card: Card) -> Card:
+        """Return a release's card as that of a release in parts, with the name of the count."""
+        return replace(card, schema=PARTS_SCHEMA, name=self.name)
 
     def require_space(self, cells: int) -> None:
         """Raise OutputError where a release of so many occupied cells hardly fits."""
@@ -131,10 +119,9 @@ class PartsFolder:
         left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]
         if no_raster is not None:
             left_out.append(LeftOut(f"{self.name}.vrt", no_raster))
-        stated = replace(card, schema=PARTS_SCHEMA)
+        stated = self.name_card(card)
         complete = replace(
             stated,
-            name=self.name,
             release_id=parts_id([file.sha256 for file in files], stated.to_json()),
             files=tuple(files),
             left_out=tuple(left_out),

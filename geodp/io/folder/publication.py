@@ -15,8 +15,8 @@ from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.write.csv import is_marked
-from geodp.io.write.format import Format, Released
-from geodp.io.write.view import keep_rows
+from geodp.io.write.format import Format
+from geodp.io.write.view import View, keep_rows
 from geodp.privacy.access import tell_unchecked
 from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
@@ -30,47 +30,48 @@ CONFIDENTIAL = (
 )
 
 
-def write_public(released: Released, folder: Path) -> None:
+def write_public(view: View, folder: Path) -> None:
     """Write every format that does not refuse, then the card, into an empty folder.
 
-    ``released``: its card has a name.
+    ``view``: its card has a name.
 
     Raises
     ------
     OutputError
         A format wrote other files than those that it lists.
     """
-    with keep_rows(released.view, folder.parent) as view:
-        _write_formats(replace(released, kept=view), folder)
+    with keep_rows(view, folder.parent) as kept:
+        _write_formats(kept, folder)
 
 
-def _write_formats(released: Released, folder: Path) -> None:
+def _write_formats(view: View, folder: Path) -> None:
     """Write the formats and the card."""
     files: list[File] = []
     left_out: list[LeftOut] = []
-    name = released.card.name
+    name = view.name
     for one in find_formats():
-        reason = one.unsupported(released)
+        reason = one.unsupported(view)
         if reason is not None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue
-        files += _write_format(one, released, folder)
+        files += _write_format(one, view, folder)
         if {file.name for file in files} != {*os.listdir(folder)}:
             raise OutputError(
                 f"The format {one.name} wrote other files than it lists.",
                 code="format-wrote-other-files",
             )
-        if not released.card.release_id:  # the first format is the one that it is taken from
-            identity = release_id(folder / f"{name}.csv", released.card.to_json())
-            released = replace(released, card=replace(released.card, release_id=identity))
-    card = replace(released.card, files=tuple(files), left_out=tuple(left_out))
+        if not view.card.release_id:  # the first format is the one that it is taken from
+            identity = release_id(folder / f"{name}.csv", view.card.to_json())
+            view = replace(view, card=replace(view.card, release_id=identity))
+    card = replace(view.card, files=tuple(files), left_out=tuple(left_out))
     write_card(card, folder)
 
 
-def _write_format(one: Format, released: Released, folder: Path) -> Iterator[File]:
+def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
     """Write the files of a format; yield what the card says of each."""
-    names = {f"{released.card.name}.{ending}" for ending in one.endings}
-    for entry in one.write(released, folder):
+    name = view.name
+    names = {f"{name}.{ending}" for ending in one.endings}
+    for entry in one.write(view, folder):
         path = folder / entry.name
         if (one.endings and entry.name not in names) or not path.is_file():
             raise OutputError(

@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,9 @@ from geodp.io.folder.publication import (
     write_restricted,
 )
 from geodp.io.folder.staging import require_free, require_own, stage
-from geodp.io.write import tables
-from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.format import Released
+from geodp.io.write.format import Export
+from geodp.io.write.view import View
 from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
 
 TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
 """Tables of a GeoPackage that are not its layers."""
@@ -70,66 +68,58 @@ class StagedRelease:
     grid: Grid
     name: str
 
-    def try_out(
-        self, nobody: ReleasedTable, card: Card, cells: int, nodes: int | None = None
-    ) -> None:
+    def try_out(self, empty: View, cells: int, nodes: int | None = None) -> None:
         """Do what does not need the table, and take the space for it: all that may fail does now.
 
         Parameters
         ----------
-        nobody : ReleasedTable
-            Without a cell, on the grid of the release.
-        card : Card
-            Of the release, but for its charge.
+        empty : View
+            Of the release without a cell, and without its charge.
         cells : int
             Occupied cells; no message tells them.
         nodes : int, optional
             Of complete levels, where measurements are published.
         """
-        try_formats(nobody, card, self.name)
-        listed = list_cells(self.grid, card, cells)
+        try_formats(empty.named(self.name))
+        listed = list_cells(self.grid, empty.card, cells)
         measured = 0 if nodes is None else nodes + VISITED * listed
         require_space(self.folder, listed + measured)
         reserve(self.folder, listed + measured)
 
-    def try_exports(self, nobody: ExportSheet, cells: int, chosen: Sequence[Export]) -> None:
-        """Write a release of nobody in other formats and take it back, before the charge.
+    def try_exports(self, empty: View, cells: int, chosen: Sequence[Export]) -> None:
+        """Write a release without a cell in other formats and take it back, before the charge.
 
         Raises UsageError where a format cannot have it or a library is not there, OutputError where
         space is short.
         """
-        sheet = replace(nobody, card=replace(nobody.card, name=self.name))
-        require_writable(sheet, chosen)
-        listed = list_cells(self.grid, sheet.card, cells)
+        view = empty.named(self.name)
+        require_writable(view, chosen)
+        listed = list_cells(self.grid, view.card, cells)
         require_space(self.folder, listed * (1 + len(chosen)))
         tried = self.folder / BESIDE
         tried.mkdir()
-        fill(tried, [sheet], chosen)
+        fill(tried, [view], chosen)
         shutil.rmtree(tried)
 
-    def write_exports(self, sheets: Sequence[ExportSheet], chosen: Sequence[Export]) -> list[str]:
+    def write_exports(self, view: View, chosen: Sequence[Export]) -> list[str]:
         """Write a release in other formats beside its public folder, with their checksums.
 
         Raises UsageError where a format cannot have it, as a resumed run may ask for others.
         """
-        require_writable(sheets[0], chosen)
+        require_writable(view, chosen)
         folder = self.folder / BESIDE
         folder.mkdir()
-        names = sorted(fill(folder, sheets, chosen))
+        names = sorted(fill(folder, view.with_levels(), chosen))
         sums = sums_text({name: sha256(folder / name) for name in names})
         (folder / SUMS).write_text(sums, encoding="utf-8", newline="\n")
         return [str(Path(self.target, BESIDE, name)) for name in [SUMS, *names]]
 
-    def write(
-        self,
-        released: Released,
-        restricted: dict[str, Any],
-    ) -> dict[str, list[str]]:
+    def write(self, view: View, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
         public = self.folder / "public"
         discard_draft(self.folder)
         public.mkdir()
-        write_public(replace(released, card=replace(released.card, name=self.name)), public)
+        write_public(view.named(self.name), public)
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
 
@@ -150,7 +140,7 @@ def stage_release(
 
 
 def write_publication(
-    released: Released,
+    view: View,
     path: str | Path,
     *,
     name: str,
@@ -164,9 +154,9 @@ def write_publication(
 
     Parameters
     ----------
-    released : Released
-        A confidential CountTable in it is refused. Its card has no files: ``name``,
-        ``release_id``, ``files`` and ``left_out`` are added to what is written.
+    view : View
+        Its card has no files: ``name``, ``release_id``, ``files`` and ``left_out`` are added to
+        what is written.
     path : path
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
@@ -183,13 +173,12 @@ def write_publication(
     Raises
     ------
     UsageError
-        A wrong table, name or folder; nothing is touched.
+        A wrong name or folder; nothing is touched.
     OutputError
         The file system refused; nothing is published.
     """
-    tables.require_released(released.table)
-    with stage_release(released.table.grid, path, name=name, overwrite=overwrite) as place:
-        return place.write(released, restricted)
+    with stage_release(view.table.grid, path, name=name, overwrite=overwrite) as place:
+        return place.write(view, restricted)
 
 
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
@@ -216,12 +205,11 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     require_own(path)
 
 
-def try_formats(nobody: ReleasedTable, card: Card, name: str) -> None:
+def try_formats(empty: View) -> None:
     """Do all that may fail in every format and needs no counts."""
-    card_bytes(card.to_json())
-    named = replace(card, name=name)
+    card_bytes(empty.card.to_json())
     for one in find_formats():
-        one.try_out(nobody, named)
+        one.try_out(empty)
 
 
 def list_cells(grid: Grid, card: Card, cells: int) -> int:

@@ -7,7 +7,7 @@ hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -23,11 +23,12 @@ from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, s
 from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
-from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.format import Export
 from geodp.io.write.geometry import has_geometry, same_geo_metadata
+from geodp.io.write.view import View
 from geodp.table.card import Card
 
-ListSheets: TypeAlias = Callable[[Path], Sequence[ExportSheet]]
+OpenView: TypeAlias = Callable[[Path], View]
 """From the folder of a release to what is exported of it."""
 
 
@@ -36,12 +37,12 @@ def has_formats(folder: Path) -> bool:
     return folder.name == "public" and (folder.parent / BESIDE).exists()
 
 
-def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str:
+def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
     """Ask for every file that a format has, and for what the release holds in each.
 
     Parameters
     ----------
-    list_sheets : callable or None
+    open_view : callable or None
         None: checksums alone are asked.
     folder : path
         Of the public files.
@@ -63,14 +64,14 @@ def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str
             sha256(beside / name) == digest,
             Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
-    if list_sheets is None:
+    if open_view is None:
         return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
-    sheets = list_sheets(folder)
+    views = open_view(folder).with_levels()
     left, same, unchecked = {*sums}, [], []
     for name, one in find_exports().items():
-        if f"{card.name}.{one.ending}" not in left or one.why_not(sheets[0]) is not None:
+        if f"{card.name}.{one.ending}" not in left or one.why_not(views[0]) is not None:
             continue
-        files = dict(list_files(sheets, one))
+        files = dict(list_files(views, one))
         require(
             not {*files} - left, Rule("format-file-missing", f"A level lacks its file of {name}.")
         )
@@ -86,40 +87,40 @@ def ask_formats(list_sheets: ListSheets | None, folder: Path, card: Card) -> str
     return "; ".join([*said, *(f"not checked: {one}" for one in unchecked)])
 
 
-def _compare(beside: Path, one: Export, files: dict[str, ExportSheet]) -> str:
+def _compare(beside: Path, one: Export, files: dict[str, View]) -> str:
     """Compare the files of a format with those of the release; why they cannot be, or empty."""
     with TemporaryDirectory(prefix="geodp-") as again:
-        for name, sheet in files.items():
+        for name, view in files.items():
             path = Path(again, name)
             try:
-                one.write(sheet, path)
+                one.write(view, path)
             except UsageError as error:  # a library is not there
                 return str(error).rstrip(".")
             found = beside / name
-            same = sha256(path) == sha256(found) or _holds_the_same(found, path, sheet)
+            same = sha256(path) == sha256(found) or _holds_the_same(found, path, view)
             require(
                 same, Rule("format-holds-otherwise", f"{name} does not hold what the release does.")
             )
     return ""
 
 
-def _holds_the_same(found: Path, expected: Path, sheet: ExportSheet) -> bool:
+def _holds_the_same(found: Path, expected: Path, view: View) -> bool:
     """Whether files of other bytes hold the same; texts of other bytes do not."""
     ask = _READ_BACK.get(found.suffix)
-    return ask is not None and ask(found, expected, sheet)
+    return ask is not None and ask(found, expected, view)
 
 
-def _same_parquet(found: Path, expected: Path, sheet: ExportSheet) -> bool:
+def _same_parquet(found: Path, expected: Path, view: View) -> bool:
     """Whether Parquet files have the same rows, however they are compressed, in the same place."""
     one, other = (open_parquet(path).read() for path in (found, expected))
     geo = (one.schema.metadata or {}).get(b"geo")
-    placed = not has_geometry(sheet.table.grid) or (
-        geo is not None and same_geo_metadata(parse_json(geo), sheet.table.grid)
+    placed = not has_geometry(view.table.grid) or (
+        geo is not None and same_geo_metadata(parse_json(geo), view.table.grid)
     )
     return placed and bool(one.combine_chunks().equals(other.combine_chunks()))
 
 
-def _same_features(found: Path, expected: Path, sheet: ExportSheet) -> bool:
+def _same_features(found: Path, expected: Path, view: View) -> bool:
     """Whether layers have the same fields and features, in any order, in the same place."""
     one, other = (next(open_tables(path)) for path in (found, expected))
     if own_columns(one) != own_columns(other):
@@ -137,7 +138,7 @@ def _sorted(table: InputTable) -> Any:
     return rows.sort_by([(name, "ascending") for name in keys]).combine_chunks()
 
 
-def _same_pixels(found: Path, expected: Path, sheet: ExportSheet) -> bool:
+def _same_pixels(found: Path, expected: Path, view: View) -> bool:
     """Whether NetCDF files have the same numbers in the same place."""
     with open_raster(found, "netcdf") as one, open_raster(expected, "netcdf") as other:
         headers = ((r.shape, r.count, r.dtypes, r.nodata, r.crs) for r in (one, other))
@@ -148,15 +149,15 @@ def _same_pixels(found: Path, expected: Path, sheet: ExportSheet) -> bool:
         )
 
 
-def _same_item(found: Path, expected: Path, sheet: ExportSheet) -> bool:
+def _same_item(found: Path, expected: Path, view: View) -> bool:
     """Whether STAC items say the same; PROJ's versions write a CRS in other words."""
     one, other = read_json(found), read_json(expected)
     written = one["properties"].pop("proj:projjson")
     del other["properties"]["proj:projjson"]
-    return bool(one == other) and same_crs(written, sheet.table.grid.places[0].crs)
+    return bool(one == other) and same_crs(written, view.table.grid.places[0].crs)
 
 
-_READ_BACK: dict[str, Callable[[Path, Path, ExportSheet], bool]] = {
+_READ_BACK: dict[str, Callable[[Path, Path, View], bool]] = {
     **dict.fromkeys((".gpkg", ".fgb"), _same_features),
     ".parquet": _same_parquet,
     ".nc": _same_pixels,

@@ -22,7 +22,7 @@ from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
-from geodp.io.verify.formats import ListSheets, ask_formats, has_formats
+from geodp.io.verify.formats import OpenView, ask_formats, has_formats
 from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
 from geodp.io.verify.intervals import ErrorsOf, ask_intervals
 from geodp.io.verify.measurements import ask_measurements, has_measurements
@@ -41,9 +41,10 @@ from geodp.io.verify.tileset import Tileset
 from geodp.io.verify.totals import ask_totals, has_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write import geotiff, pixels, tables
-from geodp.io.write.areas import area_rows, file_names
+from geodp.io.write.areas import file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR, beside_of
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedDomain
 
@@ -51,7 +52,7 @@ AnyCard = TypeVar("AnyCard")
 
 
 def verify(
-    path: str | Path, errors: ErrorsOf | None = None, list_sheets: ListSheets | None = None
+    path: str | Path, errors: ErrorsOf | None = None, open_view: OpenView | None = None
 ) -> list[Check]:
     """Ask a written release whether its files agree with each other and with the card.
 
@@ -66,9 +67,9 @@ def verify(
         forms stand, to the intervals of its cells and what the card says of errors, to work these
         out again: :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are asked
         only to hold their counts.
-    list_sheets : callable, optional
+    open_view : callable, optional
         From the folder to what is exported of it, to write the files of ``formats`` beside it
-        again: :func:`geodp.release.opening.list_sheets`. Without it checksums alone are asked.
+        again: :func:`geodp.release.opening.open_view`. Without it checksums alone are asked.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def verify(
     if has_totals(card):
         questions.insert(-1, ("public totals", ask_totals))
     if has_formats(folder):
-        questions.insert(-1, ("formats", partial(ask_formats, list_sheets)))
+        questions.insert(-1, ("formats", partial(ask_formats, open_view)))
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
     return [first, *ask_all(questions, folder, card)]
 
@@ -243,7 +244,7 @@ def _ask_areas(folder: Path, card: Card) -> str:
             np.array_equal(found, areas.count),
             Rule("area-sums-differ", f"{stem} has other sums than its cells."),
         )
-        again = area_rows(areas, card.name)
+        again = View(table, card).of(areas).whole.columns
         same = all(
             rows[column].combine_chunks().equals(again[column].combine_chunks())
             for column in again.schema.names

@@ -12,14 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from geodp import progress
-from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.write import csv, parquet, tables
-from geodp.io.write.csv import types_entry, write_csv, write_rows
-from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.geometry import has_geometry
-from geodp.io.write.uncertainty import ERROR, RowErrors, names_of, six_digits
+from geodp.io.write import csv, parquet
+from geodp.io.write.csv import types_entry, write_csv
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.uncertainty import ERROR
 from geodp.io.write.view import View
 
 
@@ -33,31 +31,38 @@ class AreaTables(Format):
         """Ask whether all levels have files and columns of their own."""
         file_names(grid, name)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the levels one by one, the coarsest first."""
-        card, grid = released.card, released.table.grid
-        for areas in released.areas():
-            progress.begin(f"Writing {areas.level}", public=True)
-            stem = file_names(grid, card.name)[areas.level]
-            about = parquet.describe_release(areas.event, card.schema, card.name, card.release_id)
-            columns, located = write_areas(
-                areas, folder / stem, name=card.name, metadata={**about, "level": areas.level}
-            )
-            rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
-            said: dict[str, Any] = {
-                "level": areas.level,
-                "unit": tables.name_of_counts(card.name, areas.event.unit),
-                "values": card.mechanism.values,
-            }
-            if areas.standard_error is not None:
-                said["standard_error"] = f"of each area {card.expected_error.holds}"
-            yield Entry(f"{stem}.csv", csv.MEDIA_TYPE, rows, {"columns": columns, **said})
-            yield types_entry(stem)
-            more = ["geometry", "bbox"] if located else []
-            said["geoparquet"] = "1.1.0" if located else None
-            rows += ", with the areas' outlines" if located else ""
-            said = {"columns": columns + more, **said}
-            yield Entry(f"{stem}.parquet", parquet.MEDIA_TYPE, rows, said)
+        stems = file_names(view.table.grid, view.name)
+        for level in map(view.of, view.areas()):
+            progress.begin(f"Writing {level.level}", public=True)
+            yield from _write_level(level, folder, stems[str(level.level)])
+
+
+def _write_level(view: View, folder: Path, stem: str) -> Iterator[Entry]:
+    """Write a level's CSV file with its types, then its Parquet file."""
+    path, card = folder / f"{stem}.parquet", view.card
+    write_csv(view, folder / f"{stem}.csv")
+    if view.regions is None:
+        parquet.write_parquet(view, path)
+    else:
+        about = {"geodp": json.dumps(view.about, ensure_ascii=False)}
+        rows = view.whole.columns.replace_schema_metadata(about)
+        pa.parquet.write_table(rows, path, compression="zstd")
+    what = f"counts of {view.level}: exactly the sums of their cells inside the domain"
+    said: dict[str, Any] = {
+        "level": view.level,
+        "unit": view.counted,
+        "values": card.mechanism.values,
+    }
+    if view.errors is not None:
+        said["standard_error"] = f"of each area {card.expected_error.holds}"
+    yield Entry(f"{stem}.csv", csv.MEDIA_TYPE, what, {"columns": [*view.columns], **said})
+    yield types_entry(stem)
+    more = ["geometry", "bbox"] if view.located else []
+    said["geoparquet"] = "1.1.0" if view.located else None
+    what += ", with the areas' outlines" if view.located else ""
+    yield Entry(path.name, parquet.MEDIA_TYPE, what, {"columns": [*view.columns, *more], **said})
 
 
 def file_names(grid: Grid, name: str) -> dict[str, str]:
@@ -85,61 +90,6 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
                 code="region-level-is-column",
             )
     return found
-
-
-def write_areas(
-    areas: Areas, stem: Path, *, name: str, metadata: dict[str, Any]
-) -> tuple[list[str], bool]:
-    """Write ``stem.csv`` with its ``.csvt`` and ``stem.parquet``.
-
-    Parameters
-    ----------
-    areas : Areas
-    stem : Path
-        Without an ending.
-    name : str
-        Of the count's column.
-    metadata : dict
-        Plain values for the Parquet file.
-
-    Returns
-    -------
-    list of str
-        Names of the columns of both files.
-    bool
-        Whether the Parquet file has geometries too.
-    """
-    rows_path, columns_path = (stem.parent / f"{stem.name}.{e}" for e in ("csv", "parquet"))
-    errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
-    if areas.table is not None:
-        table = areas.table
-        view = View(table, name, errors)
-        write_csv(view, rows_path)
-        parquet.write_parquet(view, columns_path, metadata=metadata)
-        columns = tables.column_names(table.grid, name, names_of(errors))
-        return list(columns), has_geometry(table.grid)
-    rows = columns_of_regions(areas, name)
-    texts = "".join(text for column in areas.texts.values() for text in set(column))
-    write_rows([rows], rows.schema, rows_path, texts=texts)
-    extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
-    pa.parquet.write_table(rows.replace_schema_metadata(extra), columns_path, compression="zstd")
-    return rows.schema.names, False
-
-
-def columns_of_regions(areas: Areas, name: str) -> Any:
-    """Codes, counts and standard errors of an office's regions, as an Arrow table."""
-    rows = area_rows(areas, name)
-    if areas.standard_error is None:
-        return rows
-    return rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
-
-
-def area_rows(areas: Areas, name: str) -> Any:
-    """Names and counts of areas, as an Arrow table."""
-    if areas.table is not None:
-        return View(areas.table, name, None).to_arrow()
-    arrays = [pa.array(text, pa.string()) for text in areas.texts.values()]
-    return pa.table([*arrays, pa.array(areas.count)], names=[*areas.texts, name])
 
 
 def _word(level: str) -> str:

@@ -14,15 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from geodp.grid.grid import Grid
-from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.tables import (
-    column_names,
-    columns_in_words,
-    name_of_counts,
-    rows_in_words,
-    values_in_words,
-)
-from geodp.io.write.uncertainty import names_of
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.tables import column_names
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "text/csv; charset=utf-8; header=present"
@@ -39,18 +32,12 @@ class Csv(Format):
         """Ask whether all columns have names of their own."""
         column_names(grid, name)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the table, and the types of its columns."""
-        table, card, errors = released.table, released.card, released.errors
-        name = card.name
-        write_csv(released.view, folder / f"{name}.csv")
-        said = {
-            "columns": [*column_names(table.grid, name, names_of(errors))],
-            **values_in_words(card),
-            **columns_in_words(table.grid),
-            "unit": name_of_counts(name, table.event.unit),
-        }
-        yield Entry(f"{name}.csv", MEDIA_TYPE, f"the counts, {rows_in_words(card)}", said)
+        name = view.name
+        write_csv(view, folder / f"{name}.csv")
+        what = f"the counts, {view.listed}"
+        yield Entry(f"{name}.csv", MEDIA_TYPE, what, view.describe_columns())
         yield types_entry(name)
 
 
@@ -128,11 +115,8 @@ def write_csv(view: View, path: Path) -> None:
     path : Path
         Ends in ``.csv``.
     """
-    grid = view.table.grid
-    labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
-    labels += grid.names.texts
     columns = (rows.columns for rows in view.rows("Writing the CSV"))
-    write_rows(columns, view.empty.columns.schema, path, texts=labels)
+    write_rows(columns, view.empty.columns.schema, path, texts=view.texts)
 
 
 FORMATS = (Csv(),)

@@ -1,56 +1,15 @@
-"""What a format of a release is: one file of this package lists one in its ``FORMATS``."""
+"""What a format of a release is, and an export: found by the files that list one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
-from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
-from geodp.table.card import Card
-from geodp.table.measured import Measurements
-from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
-
-
-@dataclass(frozen=True, eq=False)
-class Released:
-    """All that a format sees, and all of it is public.
-
-    Attributes
-    ----------
-    table : ReleasedTable
-    card : Card
-        With the name of the count and, but for the first format, the release's id; without files.
-    errors : RowErrors or None
-        Of the cells; None where the error depends on the data.
-    areas : callable
-        Sums of every level of official areas or regions, one after the other.
-    measurements : Measurements or None
-        What was measured before any clamp, where it is published.
-    totals : PublicTotals or None
-        That the counts meet exactly.
-    kept : View or None
-        Whose rows are made once for all formats.
-    """
-
-    table: ReleasedTable
-    card: Card
-    errors: RowErrors | None
-    areas: Callable[[], Iterable[Areas]] = tuple
-    measurements: Measurements | None = None
-    totals: PublicTotals | None = None
-    kept: View | None = None
-
-    @property
-    def view(self) -> View:
-        """The rows of the table."""
-        return self.kept or View(self.table, self.card.name, self.errors)
 
 
 @dataclass(frozen=True)
@@ -93,20 +52,55 @@ class Format(ABC):
         """
         return
 
-    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+    def try_out(self, empty: View) -> None:
         """Do all that may fail and needs no counts; before anything is charged.
 
-        ``nobody``: a table without a cell, on the grid of the release.
+        ``empty``: of a release without a cell, on the grid of the one that is written.
         """
         return
 
-    def unsupported(self, released: Released) -> str | None:
+    def unsupported(self, view: View) -> str | None:
         """Return why a release is written without it, in words; None where it is written."""
         return None
 
     @abstractmethod
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write its files into a folder; yield an entry for each when it is complete.
 
         Raises OSError where the file system refuses.
+        """
+
+
+class Export(ABC):
+    """One format that a release is exported to; one file for each published level.
+
+    A file of the folder ``export`` lists it in its ``EXPORTS``; a :class:`Format` is one of every
+    release, listed in the ``FORMATS`` of a file of this folder.
+
+    Attributes
+    ----------
+    name : str
+        As ``--to`` has it: ``"csv:excel"``.
+    ending : str
+        Of its files, after the name of the count and of the level.
+    help : str
+        Who opens it, in some words.
+    takes_regions : bool
+        Whether it has files of levels of an office's own regions, which have no outlines.
+    """
+
+    name: ClassVar[str]
+    ending: ClassVar[str]
+    help: ClassVar[str]
+    takes_regions: ClassVar[bool] = False
+
+    @abstractmethod
+    def why_not(self, view: View) -> str | None:
+        """Return why a level cannot be written, as a sentence's end; None where it can."""
+
+    @abstractmethod
+    def write(self, view: View, path: Path) -> None:
+        """Write one file.
+
+        Raises OSError where the file system refuses, UsageError where a library is not there.
         """

@@ -12,7 +12,6 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,19 +22,10 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.grid.grid import Grid
-from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import geometry, has_geometry
-from geodp.io.write.parquet import describe_release
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
-from geodp.io.write.tables import (
-    column_names,
-    columns_in_words,
-    name_of_counts,
-    rows_in_words,
-    values_in_words,
-)
-from geodp.io.write.uncertainty import names_of
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
@@ -127,46 +117,17 @@ class GeoPackage(Format):
     endings: ClassVar[tuple[str, ...]] = ("gpkg",)
     rank: ClassVar[int] = 15
 
-    def unsupported(self, released: Released) -> str | None:
+    def unsupported(self, view: View) -> str | None:
         """Return why there is none: no place on the Earth."""
-        return why_no_geopackage(released.table.grid)
+        return why_no_geopackage(view.table.grid)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file with one layer."""
-        table, card, errors = released.table, released.card, released.errors
-        path = folder / f"{card.name}.gpkg"
-        about = describe_release(table.event, card.schema, card.name, card.release_id)
-        kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
-        style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
-        write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, style, about))
-        what = OUTLINES[table.grid.maps.geometry]
-        said = {
-            "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
-            **values_in_words(card),
-            **columns_in_words(table.grid),
-            "unit": name_of_counts(card.name, table.event.unit),
-        }
-        what = f"the counts with {what}, for GIS; {rows_in_words(card)}"
-        yield Entry(path.name, MEDIA_TYPE, what, said)
-
-
-@dataclass(frozen=True)
-class GeoPackageLayer:
-    """What a layer is called, and what is told beside its rows.
-
-    Attributes
-    ----------
-    name : str
-        Of the layer and of its column of counts.
-    style : str
-        QML of QGIS.
-    about : dict
-        Plain values for the metadata.
-    """
-
-    name: str
-    style: str
-    about: dict[str, Any]
+        path = folder / f"{view.name}.gpkg"
+        write_geopackage(view, path)
+        outlines = OUTLINES[view.table.grid.maps.geometry]
+        what = f"the counts with {outlines}, for GIS; {view.listed}"
+        yield Entry(path.name, MEDIA_TYPE, what, view.describe_columns(SHAPE))
 
 
 def why_no_geopackage(grid: Grid) -> str | None:
@@ -187,15 +148,14 @@ def define_crs(crs: str) -> str | None:
     return found
 
 
-def write_geopackage(view: View, path: Path, *, layer: GeoPackageLayer) -> None:
-    """Write a GeoPackage of one layer, in key order.
+def write_geopackage(view: View, path: Path) -> None:
+    """Write a GeoPackage of one layer with its style, in key order.
 
     Parameters
     ----------
     view : View
         Of a grid of which `why_no_geopackage` says nothing.
     path : Path
-    layer : Layer
 
     Raises
     ------
@@ -216,10 +176,10 @@ def write_geopackage(view: View, path: Path, *, layer: GeoPackageLayer) -> None:
             for statement in TABLES.split(";\n"):
                 base.execute(statement)
             srs = _write_crs(base, grid.places[0].crs)
-            _write_contents(base, grid, layer, srs)
-            base.execute(create_table(layer.name, fid, schema))
-            _write_rows(base, view, layer.name, srs)
-            for statement in _triggers(layer.name, fid).split("END;\n"):
+            _write_contents(base, view, srs)
+            base.execute(create_table(view.name, fid, schema))
+            _write_rows(base, view, view.name, srs)
+            for statement in _triggers(view.name, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
     except sqlite3.Error as error:
@@ -272,36 +232,36 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
     return number
 
 
-def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer, srs: int) -> None:
+def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
     """Write what there is: the layer, its metadata and its style."""
+    name, grid, about = view.name, view.table.grid, view.about
     edges = np.array([place.bounds for place in grid.places])
     box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
     spec = "http://www.geopackage.org/spec130/#extension"
     shape = grid.maps.geometry.upper()
     contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    words = str(layer.about.get("guarantee", ""))
-    row = (layer.name, "features", layer.name, words, UNCHANGED, *box, srs)
+    row = (name, "features", name, about["guarantee"], UNCHANGED, *box, srs)
     base.execute(contents, row)
     styles = ("layer_styles", "attributes", "layer_styles", "", UNCHANGED, *[None] * 4, 0)
     base.execute(contents, styles)
     base.execute(
         "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
-        (layer.name, SHAPE, shape, srs),
+        (name, SHAPE, shape, srs),
     )
-    for table, column, name, scope in (
-        (layer.name, SHAPE, "rtree", "write-only"),
+    for table, column, kind, scope in (
+        (name, SHAPE, "rtree", "write-only"),
         ("gpkg_metadata", None, "metadata", "read-write"),
         ("gpkg_metadata_reference", None, "metadata", "read-write"),
     ):
-        extension = "gpkg_rtree_index" if name == "rtree" else "gpkg_metadata"
+        extension = "gpkg_rtree_index" if kind == "rtree" else "gpkg_metadata"
         base.execute(
             "INSERT INTO gpkg_extensions VALUES (?, ?, ?, ?, ?)",
-            (table, column, extension, f"{spec}_{name}", scope),
+            (table, column, extension, f"{spec}_{kind}", scope),
         )
-    said = json.dumps(layer.about, ensure_ascii=False)
+    said = json.dumps(about, ensure_ascii=False)
     base.execute(
         "INSERT INTO gpkg_metadata VALUES (1, 'dataset', ?, 'application/json', ?)",
-        (str(layer.about.get("schema", "")), said),
+        (about["schema"], said),
     )
     base.execute(
         "INSERT INTO gpkg_metadata_reference VALUES ('geopackage', NULL, NULL, NULL, ?, 1, NULL)",
@@ -309,7 +269,7 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     )
     base.execute(
         "INSERT INTO layer_styles VALUES (1, '', '', ?, ?, ?, ?, NULL, 1, ?, '', NULL, ?)",
-        (layer.name, SHAPE, layer.name[:30], layer.style, "classes of all maps", UNCHANGED),
+        (name, SHAPE, name[:30], vector_qml(view), "classes of all maps", UNCHANGED),
     )
 
 

@@ -25,13 +25,12 @@ from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
-from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.format import Entry, Format
 from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
-from geodp.io.write.tables import name_of_counts, require_released, values_in_words
+from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
-from geodp.privacy.event import Spent
-from geodp.table.card import Card
+from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray
 
@@ -57,17 +56,17 @@ class GeoTiff(Format):
     endings: ClassVar[tuple[str, ...]] = ("tif", "qml")
     rank: ClassVar[int] = 40
 
-    def unsupported(self, released: Released) -> str | None:
+    def unsupported(self, view: View) -> str | None:
         """Return why there is no raster."""
-        return why_no_raster(released.table)
+        return why_no_raster(view.table)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the raster, then its style."""
-        table, card, errors = released.table, released.card, released.errors
+        table, card, errors = view.table, view.card, view.errors
         name, largest = card.name, card.expected_error.largest
         if errors is not None:  # a raster has the errors that all cells have
             errors = None if largest is None else replace(errors, standard_error=largest)
-        tags = {**tags_of(card, table.event), "GEODP_RELEASE_ID": card.release_id}
+        tags = {**tags_of(view), "GEODP_RELEASE_ID": card.release_id}
         write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags)
         yield Entry(
             f"{name}.tif",
@@ -75,25 +74,22 @@ class GeoTiff(Format):
             "the counts as a map, north up; cells of the domain that the tables do not list are 0",
             {
                 "bands": band_names(table.grid, name, names_of(errors)),
-                **values_in_words(card),
+                **view.values,
                 "data_type": dtype_of(table),
                 "nodata": "NaN, outside the domain",
                 "overviews": "average, for display: read counts at full resolution",
-                "unit": name_of_counts(name, table.event.unit),
+                "unit": view.counted,
             },
         )
-        method = card.mechanism
-        place = table.grid.places[0]
-        kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
-        document = qml(place, **kinds, below=card.display_below)
-        (folder / f"{name}.qml").write_text(document, encoding="utf-8", newline="\n")
+        (folder / f"{name}.qml").write_text(qml(view), encoding="utf-8", newline="\n")
         yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 
-def tags_of(card: Card, event: Spent) -> dict[str, str]:
+def tags_of(view: View) -> dict[str, str]:
     """Return what a raster says of its release, but for the id."""
+    event, software = view.table.event, view.card.software
     return {
-        "TIFFTAG_SOFTWARE": f"{card.software.name} {card.software.version}",
+        "TIFFTAG_SOFTWARE": str(software),
         "GEODP_BUDGET": event.spends,
         "GEODP_UNIT": event.unit,
         "GEODP_NEIGHBOURS": event.neighbours,
@@ -213,9 +209,10 @@ def write_cog(
     with open_gdal():
         with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
             draw.update_tags(**tags)
+            unit = name_of_counts(name, table.event.unit)
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
-                draw.set_band_unit(number, name_of_counts(name, table.event.unit))
+                draw.set_band_unit(number, unit)
             drafted = Draft(draw)
             _fill(drafted, table.grid, pixels, errors)
             drafted.complete()

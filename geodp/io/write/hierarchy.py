@@ -10,7 +10,8 @@ from typing import ClassVar
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.io.write.csv import MEDIA_TYPE, encoding_for
-from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.view import View
 
 
 class HierarchyTable(Format):
@@ -20,9 +21,9 @@ class HierarchyTable(Format):
     endings: ClassVar[tuple[str, ...]] = ("regions.csv",)
     rank: ClassVar[int] = 20
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
-        grid, file = released.table.grid, hierarchy_file(released.card.name)
+        grid, file = view.table.grid, hierarchy_file(view.name)
         for table in grid.areas.tables:
             write_hierarchy(table, grid, folder / file)
             yield Entry(

@@ -15,9 +15,9 @@ import pyarrow.parquet
 from geodp.accuracy.areas import codes_of
 from geodp.grid.grid import Grid
 from geodp.io.write import parquet
-from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.tables import CHUNK, name_of_counts
-from geodp.privacy.event import Spent
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.tables import slices
+from geodp.io.write.view import View
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.table.measured import COUNT, MeasuredLevel, NodeLevel, stride_of
 
@@ -62,13 +62,12 @@ class MeasurementsFile(Format):
     endings: ClassVar[tuple[str, ...]] = ("measurements.parquet", "measurements.json")
     rank: ClassVar[int] = 40
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write two files, or none."""
-        found, card, grid = released.measurements, released.card, released.table.grid
+        found, grid, about = view.measurements, view.table.grid, view.about
         if found is None:
             return
-        name, event = f"{card.name}.measurements", released.table.event
-        about = parquet.describe_release(event, card.schema, card.name, card.release_id)
+        name = f"{view.name}.measurements"
         schema = _schema(grid).with_metadata({"geodp": json.dumps(about, ensure_ascii=False)})
         path = folder / f"{name}.parquet"
         texts = ["measures", "law", "complete"]
@@ -79,11 +78,10 @@ class MeasurementsFile(Format):
                 for rows in _rows(grid, number, one, schema):
                     file.write_table(rows)
         rows = sum(one.node.size for one in found.levels)
-        unit = name_of_counts(card.name, event.unit)
         what = "what was measured before any clamp: noisy counts and differences of nodes"
-        said = {"columns": schema.names, "rows": rows, "unit": unit}
+        said = {"columns": schema.names, "rows": rows, "unit": view.counted}
         yield Entry(path.name, parquet.MEDIA_TYPE, what, said)
-        book = codebook(grid, found.levels, event, about)
+        book = codebook(grid, found.levels, about)
         text = json.dumps(book, ensure_ascii=False, indent=1) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
         what = "codebook of the measurements: columns, laws, levels, and what is biased"
@@ -91,7 +89,7 @@ class MeasurementsFile(Format):
 
 
 def codebook(
-    grid: Grid, levels: tuple[MeasuredLevel, ...], event: Spent, about: dict[str, Any]
+    grid: Grid, levels: tuple[MeasuredLevel, ...], about: dict[str, Any]
 ) -> dict[str, Any]:
     """Return all that there is to know of the file, as plain values."""
     names = {digits: name for name, digits in grid.areas.above_cells}
@@ -102,7 +100,7 @@ def codebook(
     return {
         "schema": SCHEMA,
         "release": {k: about[k] for k in ("release_id", "count", "unit", "guarantee", "private")},
-        "spends": event.spends,
+        "spends": about["spends"],
         "meaning": list(MEANING),
         "columns": {**COLUMNS, **firsts},
         "levels": [
@@ -169,8 +167,7 @@ def _schema(grid: Grid) -> Any:
 
 def _rows(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Iterator[Any]:
     """Return the rows of a level, a piece at a time."""
-    for start in range(0, one.node.size, CHUNK):
-        piece = slice(start, start + CHUNK)
+    for piece in slices(one.node.size):
         yield _piece(
             grid, number, replace(one, node=one.node[piece], value=one.value[piece]), schema
         )

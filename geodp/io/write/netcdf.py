@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import crs_of
 from geodp.io.write.tables import chunks
+from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 
 COUNT = "count"
@@ -30,12 +31,12 @@ OUTSIDE = -(1 << 31)
 """Fill value of whole numbers: no count is as far below 0."""
 
 
-def why_not(tables: Sequence[ReleasedTable]) -> str | None:
+def why_not(views: Sequence[View]) -> str | None:
     """Why a series has no NetCDF; None where it has."""
-    grid = tables[0].grid
+    grid = views[0].table.grid
     if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
-    if prod(grid.shape) * _dtype(tables).itemsize * len(tables) > MOST_BYTES:
+    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MOST_BYTES:
         return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"
     return None
 
@@ -73,13 +74,12 @@ def write_places(file: Any, place: Lattice) -> None:
                 setattr(mapping, name, plain)
 
 
-def write_counts(
-    file: Any, tables: Sequence[ReleasedTable], dimensions: tuple[str, ...], unit: str
-) -> None:
-    """Write the counts of tables of one grid, over time or of one alone; ``unit``: in words."""
+def write_counts(file: Any, views: Sequence[View], dimensions: tuple[str, ...]) -> None:
+    """Write the counts of releases on one grid, over time or of one alone."""
+    tables = [view.table for view in views]
     place = tables[0].grid.places[0]
-    counts = add_variable(file, COUNT, _dtype(tables), dimensions)
-    counts.long_name = unit.encode()
+    counts = add_variable(file, COUNT, _dtype(views), dimensions)
+    counts.long_name = views[0].counted.encode()
     counts.units = "1"
     counts.cell_methods = "area: sum"
     if place.crs is not None:
@@ -97,8 +97,9 @@ def add_variable(file: Any, name: str, kind: np.dtype[Any], dimensions: tuple[st
     return file.createVariable(name, kind.newbyteorder(">"), dimensions)
 
 
-def _dtype(tables: Sequence[ReleasedTable]) -> np.dtype[Any]:
+def _dtype(views: Sequence[View]) -> np.dtype[Any]:
     """Return the type of counts: 32 bits where all are whole and fit."""
+    tables = [view.table for view in views]
     whole = all(table.count.dtype == np.int64 for table in tables)
     largest = max(
         (int(np.abs(table.count).max()) for table in tables if table.count.size), default=0

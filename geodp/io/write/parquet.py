@@ -5,27 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from geodp.grid.grid import Grid
-from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.geometry import SIDES, geo_metadata, has_geometry, projjson
-from geodp.io.write.tables import (
-    ROW_GROUP,
-    column_names,
-    columns_in_words,
-    name_of_counts,
-    rows_in_words,
-    values_in_words,
-)
-from geodp.io.write.uncertainty import BESIDE, names_of
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.geometry import SIDES, geo_metadata, projjson
+from geodp.io.write.tables import ROW_GROUP
+from geodp.io.write.uncertainty import BESIDE
 from geodp.io.write.view import View
-from geodp.privacy.event import Spent
-from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "application/vnd.apache.parquet"
 
@@ -50,50 +40,21 @@ class GeoParquet(Format):
         for place in grid.places:
             projjson(place.crs)
 
-    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+    def try_out(self, empty: View) -> None:
         """Compose what the file says of the release."""
-        describe_release(nobody.event, card.schema, card.name, "")
+        json.dumps(empty.about)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file."""
-        table, card, errors = released.table, released.card, released.errors
-        grid, name = table.grid, card.name
-        located = has_geometry(grid)
-        about = describe_release(table.event, card.schema, name, card.release_id)
-        write_parquet(released.view, folder / f"{name}.parquet", metadata=about)
+        name, grid, located = view.name, view.table.grid, view.located
+        write_parquet(view, folder / f"{name}.parquet")
         what = OUTLINES[grid.maps.geometry] if located else "the counts"
-        columns = column_names(grid, name, names_of(errors))
-        said = {
-            "columns": [*columns, *(("geometry", "bbox") if located else ())],
-            **values_in_words(card),
-            **columns_in_words(grid),
-            "unit": name_of_counts(name, table.event.unit),
-            "geoparquet": "1.1.0" if located else None,
-        }
-        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
+        said = view.describe_columns(*(("geometry", "bbox") if located else ()))
+        said["geoparquet"] = "1.1.0" if located else None
+        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {view.listed}", said)
 
 
-def describe_release(event: Spent, schema: str, name: str, identity: str) -> dict[str, Any]:
-    """Return what a Parquet file says of its release."""
-    return {
-        "schema": schema,
-        "release_id": identity,
-        "epsilon": None if event.epsilon is None else str(event.epsilon),
-        "spends": event.spends,
-        "guarantee": event.words,
-        "private": event.is_private,
-        "unit": name_of_counts(name, event.unit),
-        "count": name,
-    }
-
-
-def write_parquet(
-    view: View,
-    path: Path,
-    *,
-    metadata: dict[str, Any],
-    compression: str = "zstd",
-) -> None:
+def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
 
     Cells are polygons whose corners are the same floats as their neighbours'; origin and
@@ -104,14 +65,12 @@ def write_parquet(
     ----------
     view : View
     path : Path
-    metadata : dict
-        Plain values for the schema's metadata key ``geodp``.
     compression : str
         As Arrow calls it.
     """
     grid = view.table.grid
-    located = has_geometry(grid)
-    extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
+    located = view.located
+    extra = {"geodp": json.dumps(view.about, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
     schema = view.empty.located.schema.with_metadata(extra)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from geodp import progress
 from geodp.errors import UsageError
@@ -14,15 +14,10 @@ from geodp.io.write.drawing.pdf import draw_pdf
 from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
-from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.format import Entry, Format
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
-from geodp.io.write.tables import name_of_counts, require_released
-from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
-
-if TYPE_CHECKING:
-    from geodp.io.write.map.change import Shown
+from geodp.io.write.view import View
 
 Form = Literal["png", "svg", "pdf"]
 
@@ -47,31 +42,29 @@ class Picture(Format):
         if why_no_picture(grid) is None:
             families(name)
 
-    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+    def try_out(self, empty: View) -> None:
         """Lay out the page, with all of its words."""
-        if why_no_picture(nobody.grid) is None:
-            families(name_of_counts(card.name, nobody.event.unit))
-            compose(nobody, card, Look())
+        if why_no_picture(empty.table.grid) is None:
+            families(empty.counted)
+            compose(empty, Look())
 
-    def unsupported(self, released: Released) -> str | None:
+    def unsupported(self, view: View) -> str | None:
         """Return why there is no picture."""
-        return why_no_picture(released.table.grid)
+        return why_no_picture(view.table.grid)
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Draw the map."""
-        table, card = released.table, released.card
-        name = card.name
+        name = view.name
         progress.begin("Drawing the map", public=True)
-        (folder / f"{name}.png").write_bytes(draw_map(table, card))
+        (folder / f"{name}.png").write_bytes(draw_map(view))
         what = "the map as a picture, colours on a fixed scale"
-        if not all(map(families, (name, name_of_counts(name, table.event.unit)))):
+        if not all(map(families, (name, view.counted))):
             what += "; without words for which no font was there with all letters"
         yield Entry(f"{name}.png", "image/png", what)
 
 
 def draw_map(
-    table: ReleasedTable,
-    card: Card,
+    view: View,
     look: Look | None = None,
     *,
     form: Form = "png",
@@ -81,15 +74,13 @@ def draw_map(
 
     Classes of counts per square kilometre are fixed (`geodp.io.write.scale`), so that pictures of
     different releases can be compared and nothing of the data sets the scale. Attributes are
-    summed. The same table, card, look and fonts give the same bytes.
+    summed. The same view, look and fonts give the same bytes.
 
     Parameters
     ----------
-    table : ReleasedTable
-        On a grid with places.
-    card : Card
-        Its card, with the name of the count. Letters that geodp's own font lacks are drawn by an
-        installed one; where none has them, the name is left out, with a LettersWarning.
+    view : View
+        On a grid with places. Letters of the count's name that geodp's own font lacks are drawn by
+        an installed one; where none has them, the name is left out, with a LettersWarning.
     look : Look, optional
     form : {"png", "svg", "pdf"}
     dpi : int
@@ -98,20 +89,18 @@ def draw_map(
     Raises
     ------
     UsageError
-        The table is no ReleasedTable; the grid has no picture, and `why_no_picture` says why; the
-        bounds hold no cell; no font has all letters of what the look asks for; a PDF is asked for
-        without fpdf2.
+        The grid has no picture, and `why_no_picture` says why; the bounds hold no cell; no font has
+        all letters of what the look asks for; a PDF is asked for without fpdf2.
     """
-    require_released(table)
-    reason = why_no_picture(table.grid)
+    reason = why_no_picture(view.table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
-    return _render(compose(table, card, look or Look()), form, dpi)
+    return _render(compose(view, look or Look()), form, dpi)
 
 
 def draw_change(
-    earlier: Shown,
-    later: Shown,
+    earlier: View,
+    later: View,
     look: Look | None = None,
     *,
     form: Form = "png",

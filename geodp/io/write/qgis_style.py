@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from xml.sax.saxutils import quoteattr
 
-from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
+from geodp.io.write.view import View
 from geodp.table.display import show_limit
 
 BELOW = "#a6bddb"
@@ -23,14 +22,7 @@ ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
 
 
-def qml(
-    place: Lattice,
-    band: int = 1,
-    *,
-    whole: bool = True,
-    nonnegative: bool = True,
-    below: int | None = None,
-) -> str:
+def qml(view: View, band: int = 1) -> str:
     """Return a QML document that colours a band of counts by class.
 
     The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
@@ -40,16 +32,14 @@ def qml(
 
     Parameters
     ----------
-    place : Lattice
-        Whose cells are coloured.
+    view : View
+        Of one map. Negative values, if its method can release some, have a class of their own;
+        counts below an office's limit of display are one class, "<k".
     band : int
         From 1.
-    whole, nonnegative : bool
-        What the method can release; negative values, if it can, have a class of their own.
-    below : int, optional
-        Counts above 0 and below it are one class, "<k".
     """
-    area = area_of(place)
+    whole, nonnegative, below = _list_kinds(view)
+    area = area_of(view.table.grid.places[0])
     classes = fit_classes(area, whole=whole, below=below)
     known = area is not None
     last = float(classes[-1].first)
@@ -99,29 +89,24 @@ SYMBOLS: dict[str, tuple[str, str, str, dict[str, str]]] = {
 """How each kind of geometry is drawn: symbol, its layer, the name of its colour, and the rest."""
 
 
-def vector_qml(
-    grid: Grid,
-    column: str,
-    *,
-    whole: bool = True,
-    nonnegative: bool = True,
-    below: int | None = None,
-) -> str:
+def _list_kinds(view: View) -> tuple[bool, bool, int | None]:
+    """Return whether counts are whole, whether none is below 0, and the limit of display."""
+    method = view.card.mechanism
+    return method.whole, method.nonnegative, view.limit
+
+
+def vector_qml(view: View) -> str:
     """Return a QML document that colours outlines of cells, or lines between them, by class.
 
     The classes are those of :func:`qml`; lines, which have no area, have those of counts.
 
     Parameters
     ----------
-    grid : Grid
-        Of one map, or of pairs.
-    column : str
-        That holds the counts.
-    whole, nonnegative : bool
-        As for :func:`qml`.
-    below : int, optional
-        As for :func:`qml`.
+    view : View
+        Of one map, or of pairs; otherwise as for :func:`qml`.
     """
+    whole, nonnegative, below = _list_kinds(view)
+    grid = view.table.grid
     place = grid.maps.one
     area = None if place is None else area_of(place)
     classes = fit_classes(area, whole=whole, below=below)
@@ -157,7 +142,7 @@ def vector_qml(
     new_line = "\n      "
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
-  <renderer-v2 type="graduatedSymbol" attr={quoteattr(quote_name(column))} symbollevels="0"
+  <renderer-v2 type="graduatedSymbol" attr={quoteattr(quote_name(view.name))} symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
       {new_line.join(ranges)}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
-from geodp.table.card import Card
+from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
@@ -31,6 +32,12 @@ def require_released(table: object) -> None:
         )
 
 
+def slices(rows: int) -> Iterator[slice]:
+    """Cut so many rows into pieces of up to ``CHUNK``."""
+    for start in range(0, rows, CHUNK):
+        yield slice(start, min(start + CHUNK, rows))
+
+
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
@@ -40,8 +47,7 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
     index : int64[d, n]
     count : int64[n] or float64[n]
     """
-    for start in range(0, table.key.size, CHUNK):
-        part = slice(start, start + CHUNK)
+    for part in slices(table.key.size):
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
@@ -123,29 +129,10 @@ def arrow_columns(
     return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
 
 
-INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
-
-
-def rows_in_words(card: Card) -> str:
-    """Return which cells have a row."""
-    listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
-    return f"one row for every cell {listed}; cells of the domain that are not listed are 0"
-
-
-def columns_in_words(grid: Grid) -> dict[str, str]:
-    """Return what the columns of coordinates hold."""
-    centred = centre_columns(grid)
-    if not centred:
-        return {}
-    where = grid.places[0].crs or "the grid's own coordinates"
-    return {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
-
-
-def values_in_words(card: Card) -> dict[str, str]:
-    """Return what the values can be, where their standard error holds, and what interval is."""
-    said, holds = {"values": card.mechanism.values}, card.expected_error.holds
-    if card.expected_error.has_parts:
-        return {**said, "standard_error": "of each part of a cell", "low, high": INTERVAL}
-    if holds is None:
-        return said
-    return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}
+def region_columns(regions: Areas, part: slice, name: str, errors: RowErrors | None) -> Any:
+    """Return codes, counts and standard errors of some of an office's regions: an Arrow table."""
+    arrays = [pa.array(text[part], pa.string()) for text in regions.texts.values()]
+    arrays.append(pa.array(regions.count[part]))
+    if errors is not None:
+        arrays.append(pa.array(six_digits(np.asarray(errors.standard_error)[part])))
+    return pa.table(arrays, names=[*regions.texts, name, *names_of(errors)])

@@ -18,9 +18,11 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write import geotiff, pixels
-from geodp.io.write.tables import name_of_counts
-from geodp.io.write.uncertainty import BESIDE
-from geodp.typing import CountArray, FloatArray, IntArray
+from geodp.io.write.uncertainty import RowErrors, names_of
+from geodp.io.write.view import View
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
 
 SIDE = 2048
 """Rows and columns of a tile."""
@@ -82,83 +84,70 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class TileStyle:
-    """What all tiles of a map have in common.
+def view_tiles(table: ReleasedTable, card: Card) -> View:
+    """Return what tiles show of a release in parts.
 
     It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
     have them, and a release that is joined.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        Of the count.
-    standard_error : float or None
-        The largest of a cell; None where it depends on the data.
-    dtype : {"float32", "float64"}
-        In which all counts are exact.
-    tags : dict of str
-        TIFF tags and metadata.
+    table : ReleasedTable
+        Cells of a tile or more, or none.
+    card : Card
+        With the name of the count.
     """
-
-    name: str
-    standard_error: float | None
-    dtype: str
-    tags: Mapping[str, str]
-
-    def bands(self, grid: Grid) -> list[str]:
-        """Return the descriptions of the bands."""
-        return geotiff.band_names(grid, self.name, BESIDE[: self.standard_error is not None])
+    largest = card.expected_error.largest
+    return View(table, card, None if largest is None else RowErrors(largest))
 
 
-def write_tile(
-    grid: Grid,
-    index: IntArray,
-    count: CountArray,
-    window: Window,
-    path: Path,
-    look: TileStyle,
-) -> bool:
+def tile_bands(view: View) -> list[str]:
+    """Return the descriptions of the bands of tiles."""
+    return geotiff.band_names(view.table.grid, view.name, names_of(view.errors))
+
+
+def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
     """Write a window of a released map; False, and no file, where it lies outside the domain.
 
     Parameters
     ----------
-    grid : Grid
-        For which :func:`why_no_mosaic` is None.
-    index : int64[d, n], count : int64[n] or float64[n]
-        Released cells; those outside the window are left out.
+    view : View
+        Of :func:`view_tiles`, on a grid for which :func:`why_no_mosaic` is None; cells outside the
+        window are left out.
     window : Window
     path : Path
-    look : Look
+    dtype : {"float32", "float64"}
+        In which all counts are exact.
 
     Raises
     ------
     OSError
         GDAL could not write the file.
     """
+    grid = view.table.grid
     empty = pixels.background(grid, window)
     if np.isnan(empty).all():
         return False
-    counts = _dense(grid, index, count, window, empty)
+    counts = _dense(view.table, window, empty)
     token = secrets.token_hex(4)  # another worker may be at the same tile
     draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
     placed = geotiff.georeference(grid.places[0])
     if placed:
         shift = rasterio.Affine.translation(window.col_off, window.row_off)
         placed["transform"] = placed["transform"] * shift
-    names = look.bands(grid)
-    profile = geotiff.profile(look.dtype, len(names), window.height, window.width)
+    names = tile_bands(view)
+    profile = geotiff.profile(dtype, len(names), window.height, window.width)
     with geotiff.open_gdal():
         with rasterio.open(draft, "w", **profile, **placed) as draw:
-            draw.update_tags(**look.tags)
+            draw.update_tags(**geotiff.tags_of(view))
             for number, description in enumerate(names, 1):
                 draw.set_band_description(number, description)
-                draw.set_band_unit(number, name_of_counts(look.name, look.tags["GEODP_UNIT"]))
+                draw.set_band_unit(number, view.counted)
             drafted = geotiff.Draft(draw)
             for number in range(geotiff.band_count(grid)):
                 drafted.write(counts(number), number + 1)
-            if look.standard_error is not None:
-                drafted.write(empty + look.standard_error, len(names))
+            if view.errors is not None:
+                drafted.write(empty + view.errors.standard_error, len(names))
             drafted.complete()
         geotiff.pack(draft, beside, NUM_THREADS="1")
         with open_raster(beside) as raster:
@@ -170,14 +159,10 @@ def write_tile(
     return True
 
 
-def _dense(
-    grid: Grid,
-    index: IntArray,
-    count: CountArray,
-    window: Window,
-    empty: FloatArray,
-) -> Callable[[int], FloatArray]:
+def _dense(table: ReleasedTable, window: Window, empty: FloatArray) -> Callable[[int], FloatArray]:
     """Return a function from a band, from 0, to its counts in a window: float64[rows, cols]."""
+    grid, count = table.grid, table.count
+    index = grid.decode(table.key)
     row = pixels.raster_rows(grid.places[0], index[0]) - window.row_off
     col = index[1] - window.col_off
     here = (row >= 0) & (row < window.height) & (col >= 0) & (col < window.width)
@@ -195,30 +180,20 @@ def _dense(
 
 
 def write_vrt(
-    tiling: Tiling,
-    files: Mapping[int, str],
-    path: Path,
-    *,
-    names: list[str],
-    unit: str,
-    dtype: str,
-    tags: Mapping[str, str],
+    view: View, tiling: Tiling, files: Mapping[int, str], path: Path, *, dtype: str
 ) -> None:
     """Join tiles to one raster in GDAL's virtual format, which names them relative to itself.
 
     Parameters
     ----------
+    view : View
+        Of :func:`view_tiles`.
     tiling : Tiling
     files : mapping of int to str
         Tiles by number, relative to the folder of ``path``; the others lie outside the domain. A
         file that is larger than the tile is cut.
     path : Path
-    names : list of str
-        Descriptions of the bands.
-    unit : str
-        What is counted.
     dtype : {"float32", "float64"}
-    tags : mapping of str
     """
     place, kind = tiling.place, GDAL_TYPES[dtype]
     size = {"rasterXSize": str(place.cols), "rasterYSize": str(place.rows)}
@@ -230,13 +205,13 @@ def write_vrt(
         numbers = placed["transform"].to_gdal()
         Xml.SubElement(root, "GeoTransform").text = ", ".join(repr(float(n)) for n in numbers)
     said = Xml.SubElement(root, "Metadata")
-    for key, value in sorted(tags.items()):
+    for key, value in sorted(geotiff.tags_of(view).items()):
         Xml.SubElement(said, "MDI", {"key": key}).text = value
-    for number, name in enumerate(names, 1):
+    for number, name in enumerate(tile_bands(view), 1):
         band = Xml.SubElement(root, "VRTRasterBand", {"dataType": kind, "band": str(number)})
         Xml.SubElement(band, "Description").text = name
         Xml.SubElement(band, "NoDataValue").text = "nan"
-        Xml.SubElement(band, "UnitType").text = unit
+        Xml.SubElement(band, "UnitType").text = view.counted
         for tile, file in sorted(files.items()):
             window = tiling.window(tile)
             source = Xml.SubElement(band, "SimpleSource")

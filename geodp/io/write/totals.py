@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from geodp.io.write.csv import MEDIA_TYPE, encoding_for
-from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.view import View
 
 
 class TotalsTable(Format):
@@ -18,12 +19,12 @@ class TotalsTable(Format):
     endings: ClassVar[tuple[str, ...]] = ("totals.csv",)
     rank: ClassVar[int] = 50
 
-    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
-        found = released.totals
+        found = view.totals
         if found is None:
             return
-        path = folder / totals_file(released.card.name)
+        path = folder / totals_file(view.name)
         texts = "".join(text for name in (found.columns, *found.names) for text in name)
         with path.open("w", encoding=encoding_for(texts), newline="") as file:
             rows = csv.writer(file, lineterminator="\n")

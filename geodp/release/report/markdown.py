@@ -5,8 +5,6 @@ It is made of the public card alone, so it says nothing that the release does no
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
@@ -15,13 +13,15 @@ from geodp.release.report.sentences import (
     domain_in_words,
     mask_in_words,
     plain,
+    say_captioned,
     say_floating_point,
     say_released,
     sensitivity_in_words,
     unit_in_words,
     width,
 )
-from geodp.table.card import Card, StatedMetadata
+from geodp.table.caption import list_captioned
+from geodp.table.card import Card
 from geodp.table.display import show_limit
 from geodp.table.stated.error import (
     StatedCells,
@@ -31,12 +31,6 @@ from geodp.table.stated.error import (
     StatedSettlements,
 )
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
-
-NAMES = {"supersedes": "Replaces the release, which is not to be used any more"}
-"""What an office's words are called, where that is not the name of their field."""
-
-NOT_LISTED = ("language", "display_below")
-"""Fields of the metadata that say how the others, and the counts, are shown."""
 
 
 def markdown(card: Card) -> str:
@@ -73,18 +67,14 @@ def markdown(card: Card) -> str:
         *_display(card),
         "## Files",
         *_files(card),
-        f"Made by {card.software.name} {card.software.version}.",
+        f"Made by {card.software}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _office(card: Card) -> list[str]:
     """Return what the publishing office says, in its words."""
-    said = [
-        f"{NAMES.get(one.name, one.name.replace('_', ' ').capitalize())}: {text}"
-        for one in fields(StatedMetadata)
-        if one.name not in NOT_LISTED and (text := getattr(card.metadata, one.name, None))
-    ]
+    said = [f"{one.heading}: {text}" for _, one, text in list_captioned(card.metadata)]
     return ["## From the publisher", bullets(said)] if said else []
 
 
@@ -240,6 +230,7 @@ def _guarantee(said: StatedGuarantee) -> list[str]:
         sensitivity_in_words(said),
         width(said),
         f"Proof: {said.source}",
+        *say_captioned(said),
     ]
 
 

@@ -13,6 +13,7 @@ from geodp.release.report.sentences import (
     bullets,
     domain_in_words,
     mask_in_words,
+    say_captioned,
     say_floating_point,
     say_released,
     sensitivity_in_words,
@@ -57,7 +58,8 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
             f"The registry has no name for the variant {card.guarantee.variant!r}.",
             code="registry-variant-unknown",
         )
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
+    made = f"Made from the release card of {card.release_id}, {software}."
     return {
         "url_slug": about.slug,
         "status": "Draft",
@@ -73,7 +75,7 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
             "implementation": _implementation(card, software),
             "administrative": {
                 "sources": bullets([card.mechanism.citation]),
-                "notes": f"Made from the release card of {card.release_id}, {software}.",
+                "notes": " ".join([made, *say_captioned(card.metadata)]),
                 "registry_authors": list(about.authors),
             },
         },
@@ -141,6 +143,7 @@ def _implementation(card: Card, software: str) -> dict[str, Any]:
         *say_released(mechanism),
         f"Noise: {mechanism.noise}; format {mechanism.noise_format}.",
         f"{width(said)}.",
+        *say_captioned(said),
         f"Library: {software}.",
         f"Key of the noise: {said.noise_key}.",
         f"Floating point: {say_floating_point(mechanism)}",

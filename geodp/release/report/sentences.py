@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
 from geodp.table.stated.domain import StatedDomain
@@ -46,8 +48,13 @@ def say_released(mechanism: StatedMechanism) -> list[str]:
     """Return the mechanism's settings, if it has any, and what its values can be; a line each."""
     words = {repr(True): "yes", repr(False): "no"}
     said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
-    values = f"Released values: {mechanism.values}."
-    return [f"Settings: {', '.join(said)}.", values] if said else [values]
+    settings = [f"Settings: {', '.join(said)}."] if said else []
+    return [*settings, *say_captioned(mechanism)]
+
+
+def say_captioned(stated: Any) -> list[str]:
+    """Return the fields of a part of the card that have captions, a line each."""
+    return [f"{one.heading}: {value}." for _, one, value in list_captioned(stated)]
 
 
 def say_floating_point(mechanism: StatedMechanism) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from geodp.privacy.assumption import Assumption, name_layout
+from geodp.table.caption import caption
 from geodp.table.charged import Amount, Count, Exact
 from geodp.table.plain import Least, Text
 
@@ -26,6 +27,9 @@ class Software:
 
     name: str
     version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,10 @@ class StatedGuarantee:
     key_origin: Literal["entropy", "file", "fixed", "device"]
     noise_key: str
     model: Literal["local"] | None = None
-    period: str | None = None
+    period: str | None = field(
+        default=None,
+        metadata=caption("time until a device reports again", "端末が次に報告するまでの期間"),
+    )
     reports: Count | None = None
     further_charge: str | None = None
     assumptions: tuple[Assumption, ...] | None = None
@@ -139,6 +146,6 @@ class StatedMechanism:
     settings: Mapping[str, Plain]
     noise: str
     noise_format: str
-    values: str
+    values: str = field(metadata=caption("released values", "公表する値"))
     whole: bool
     nonnegative: bool

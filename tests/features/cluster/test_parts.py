@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -20,7 +21,6 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.parts import PartsFolder, write_part
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.uncertainty import RowErrors
 from geodp.table.card import drop_written
 from tests.bits import has_bits
 from tests.features.cluster.tables import GRID, ONCE, kept, split, town
@@ -223,13 +223,12 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
 
 
 def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tmp_path):
-    table = geodp.publish(town(), epsilon=1, contribution=1).table
-    given = {"name": "people", "errors": RowErrors(2.5), "metadata": {}}
-    entries = [write_part(table, tmp_path / "part.parquet", **given) for _ in range(2)]
+    view = geodp.publish(town(), epsilon=1, contribution=1).view("people")
+    entries = [write_part(view, tmp_path / "part.parquet") for _ in range(2)]
     assert entries[0] == entries[1]
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
     with refuses(UsageError, "released-table-expected"):
-        write_part(town(), tmp_path / "part.parquet", **given)
+        write_part(replace(view, table=town()), tmp_path / "part.parquet")
 
 
 @pytest.mark.parametrize("after", [0.1, 0.6, 0.9])

@@ -15,7 +15,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import choose_exports, write_exports
-from geodp.io.write.export.sheet import ExportSheet
+from geodp.io.write.view import View
 from geodp.table.card import StatedMetadata
 from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, MESH, METRES, release
@@ -55,7 +55,7 @@ def opened(tmp_path_factory):
 
 
 def export(found, formats, folder):
-    return write_exports(found.list_sheets(), choose_exports(formats), folder)
+    return write_exports(found.view(), choose_exports(formats), folder)
 
 
 @pytest.mark.parametrize("form", VECTOR)
@@ -87,7 +87,7 @@ def test_browsers_know_the_compression(opened, tmp_path):
 def test_every_published_level_has_a_file_of_its_own(opened, tmp_path):
     found = opened["official"]
     written = export(found, "gpkg,csv:estat", tmp_path / "to")
-    levels = [sheet.level for sheet in found.list_sheets()]
+    levels = [view.level for view in found.view().with_levels()]
     assert levels[0] is None
     assert "jis:basic" in levels
     assert len(written) == 2 * len(levels)
@@ -204,7 +204,7 @@ def test_exports_are_public_only(opened):
     """Nobody hands a confidential table to an export: they take what was released."""
     table = geodp.CountTable.from_index(MESH, [[1], [2]], [3])
     with refuses(UsageError, "released-table-expected"):
-        ExportSheet(table, opened["mesh"].card(), None)
+        View(table, opened["mesh"].card())
 
 
 def test_unknown_exports_are_named():

@@ -18,6 +18,7 @@ from geodp.release.request import Request
 from tests.refusals import refuses
 
 MODULE = """
+from dataclasses import fields
 from geodp.io.write.format import Entry, Format
 
 class Lines(Format):
@@ -25,13 +26,13 @@ class Lines(Format):
     rank = {rank!r}
     endings = {endings!r}
 
-    def unsupported(self, released):
-        seen.append(sorted(vars(released)))
+    def unsupported(self, view):
+        seen.append(sorted(one.name for one in fields(view)))
         return {unsupported!r}
 
-    def write(self, released, folder):
-        name = released.card.name
-        (folder / (name + "." + {written!r})).write_text(str(released.table.total))
+    def write(self, view, folder):
+        name = view.name
+        (folder / (name + "." + {written!r})).write_text(str(view.table.total))
         yield Entry(name + "." + {listed!r}, "text/plain", "the sum", {said!r})
 
 seen = []
@@ -108,7 +109,10 @@ def test_a_format_of_another_package_is_written_and_verified(planted, tmp_path):
     import strange_sums
 
     assert strange_sums.seen == [
-        ["areas", "card", "errors", "kept", "measurements", "table", "totals"]
+        [
+            *("areas", "card", "errors", "kept", "level", "measurements", "regions", "table"),
+            "totals",
+        ]
     ]
 
 

@@ -16,7 +16,7 @@ from scipy.io import netcdf_file
 from geodp.io.folder.exports import find_exports
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify
-from geodp.release.opening import list_sheets
+from geodp.release.opening import open_view
 from tests.command import geodp as run
 
 FILES = {
@@ -62,7 +62,7 @@ def list_again(out):
 
 
 def asked(out):
-    (found,) = (one for one in verify(out, None, list_sheets) if one.name == "formats")
+    (found,) = (one for one in verify(out, None, open_view) if one.name == "formats")
     return found
 
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -29,11 +30,11 @@ from geodp.io.read.rows.pixels import grid_like
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.verify.verify import verify
-from geodp.io.write.tiles import TileStyle, Tiling, write_vrt
+from geodp.io.write.tiles import Tiling, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
 from tests.io.verify.test_verify import failures, write_checksums
-from tests.io.write.test_writers import KANTO
+from tests.io.write.test_writers import KANTO, released
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.law
@@ -221,8 +222,8 @@ def tiles(tmp_path):
         files[number] = f"n.tiles/{TILES.name(number)}"
         path.rename(tmp_path / files[number])
     vrt = tmp_path / "n.vrt"
-    names = TileStyle("n", None, "float32", {}).bands(METRES)
-    write_vrt(TILES, files, vrt, names=names, unit="n", dtype="float32", tags={"A": "b"})
+    view = replace(released(METRES).view("n"), errors=None)
+    write_vrt(view, TILES, files, vrt, dtype="float32")
     return vrt, list(files.values())
 
 

@@ -20,6 +20,7 @@ from geodp.io.verify.readback import index_of, read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
 from geodp.io.write.geometry import has_geometry
+from geodp.io.write.view import View
 from geodp.privacy.access import has_owners
 from geodp.release.simulated_cells import errors_of
 from geodp.table.stated.domain import StatedDomain
@@ -113,16 +114,18 @@ def test_an_empty_release_is_written_and_read_back(tmp_path, name):
 
 
 def test_the_map_is_drawn_again(tmp_path, public, write_copy):
-    table, card = read_release_table(public)
-    assert picture.draw_map(table, card) == (public / "population.png").read_bytes()
+    assert (
+        picture.draw_map(View(*read_release_table(public)))
+        == (public / "population.png").read_bytes()
+    )
     write_copy(GRIDS["masked"], tmp_path / "masked")
-    table, card = read_release_table(tmp_path / "masked")
+    view = View(*read_release_table(tmp_path / "masked"))
     drawn = tmp_path / "masked" / "public" / "population.png"
-    assert picture.draw_map(table, card) == drawn.read_bytes()
+    assert picture.draw_map(view) == drawn.read_bytes()
     released(GRIDS["axes"]).write(tmp_path / "axes")
-    table, card = read_release_table(tmp_path / "axes")
+    view = View(*read_release_table(tmp_path / "axes"))
     with refuses(UsageError, "map-unavailable"):
-        picture.draw_map(table, card)
+        picture.draw_map(view)
 
 
 def test_no_release(tmp_path):

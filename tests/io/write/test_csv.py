@@ -21,9 +21,9 @@ from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
 from geodp.io.write.uncertainty import RowErrors
-from geodp.io.write.view import View
 from geodp.release.release import Release
 from tests.io.write.test_writers import GRIDS, KANTO, released
+from tests.views import view_of
 
 QGIS_322 = re.compile(r'("(integer|real|string)",)*"(integer|real|string)"\n')
 """Of what QGIS 3.20 and later read alike: 3.22 knows no integer64, 3.20 lower case only."""
@@ -67,7 +67,7 @@ def test_counts_beyond_32_bits_are_real(tmp_path, largest, kind):
     count = table.count.copy()
     count[count.size // 2] = largest
     path = tmp_path / "population.csv"
-    write_csv(View(replace(table, count=count), "population", RowErrors(1.5)), path)
+    write_csv(view_of(replace(table, count=count), errors=RowErrors(1.5)), path)
     assert types(path) == ["string", kind, "real"]
     fields = pyogrio.raw.read(path)
     codes, counts, _ = fields[3]

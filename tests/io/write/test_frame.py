@@ -32,7 +32,7 @@ def drawn(grid):
         key=geodp.NoiseKey(bytes(32)),
         contribution=1,
     )
-    with Image.open(io.BytesIO(draw_map(release.table, release.card()))) as image:
+    with Image.open(io.BytesIO(draw_map(release.view()))) as image:
         return image.size
 
 

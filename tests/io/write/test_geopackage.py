@@ -16,9 +16,9 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, tables
-from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 from tests.release.test_frames import GRIDS, METRES, release
+from tests.views import view_of
 
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 PLAIN = Grid.regular((4, 4), transform=(2, 0, 1, 0, 2, 1))
@@ -122,11 +122,10 @@ def wide(tmp_path_factory):
     grid = Grid.regular((256, 256), crs="EPSG:3035", transform=(7.3, 0, -900, 0, -7.3, 900))
     key = np.flatnonzero(np.random.default_rng(3).random(grid.size) < 0.5).astype(np.uint64)
     table = ReleasedTable(grid, key, np.ones(key.size, np.int64), release(METRES).event)
-    layer = geopackage.GeoPackageLayer("wide", "", {})
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "CHUNK", 1 << 13)
         patched.setattr(geopackage, "AT_ONCE", 1 << 11)
-        geopackage.write_geopackage(View(table, "wide", None), path, layer=layer)
+        geopackage.write_geopackage(view_of(table, "wide"), path)
     return path
 
 

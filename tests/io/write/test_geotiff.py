@@ -21,6 +21,7 @@ from geodp.release.release import Release
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
+from tests.views import view_of
 
 
 def north_up(release):
@@ -218,7 +219,7 @@ def test_rasters_that_would_be_wrong_or_huge_are_left_out(tmp_path, grid, count,
 
 def test_style_has_the_classes_of_all_maps_in_counts_of_its_cells():
     """A cell of the Kanto grid has about 0.26 square kilometres."""
-    document = ET.fromstring(qgis_style.qml(KANTO.places[0]).split("\n", 1)[1])
+    document = ET.fromstring(qgis_style.qml(released(KANTO).view()).split("\n", 1)[1])
     items = document.findall(".//item")
     assert [item.get("value") for item in items] == [
         *("0", "2.5", "7.5", "26.5", "79.5", "263.5", "790.5", "2635.5", "inf")
@@ -279,8 +280,9 @@ def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("limit", [2, 10, 100, 10**6])
 def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegative, limit):
-    kinds = {"whole": whole, "nonnegative": nonnegative, "below": limit}
-    document = ET.fromstring(qgis_style.qml(KANTO.places[0], **kinds).split("\n", 1)[1])
+    table = released(KANTO).table
+    view = view_of(table, "people", whole=whole, nonnegative=nonnegative, below=limit)
+    document = ET.fromstring(qgis_style.qml(view).split("\n", 1)[1])
     items = document.findall(".//item")
     labels = [item.get("label") for item in items]
     at = labels.index(f"<{limit:,}")
@@ -293,7 +295,7 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
     assert min(begins) >= limit
     assert labels[:at] == [*([] if nonnegative else ["below 0"]), "0"]
 
-    document = ET.fromstring(qgis_style.vector_qml(KANTO, "people", **kinds).split("\n", 1)[1])
+    document = ET.fromstring(qgis_style.vector_qml(view).split("\n", 1)[1])
     ranges = document.findall(".//range")
     (few,) = (one for one in ranges if one.get("label") == f"<{limit:,}")
     assert (float(few.get("lower")), float(few.get("upper"))) == (whole, limit - whole)
@@ -312,7 +314,6 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
 
 
 def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
-    from geodp.io.write.export.sheet import ExportSheet
     from geodp.io.write.export.vector import GeoPackageExport
 
     counts = np.arange(KANTO.size).reshape(KANTO.shape) % 50
@@ -321,10 +322,7 @@ def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path)
         terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
         release = geodp.publish(table, metadata=said, **{"contribution": 1, **terms})
         release.write(tmp_path / name)
-        opened = geodp.open(tmp_path / name)
-        GeoPackageExport().write(
-            ExportSheet(opened.table, opened.card(), opened.errors()), tmp_path / f"{name}.x"
-        )
+        GeoPackageExport().write(geodp.open(tmp_path / name).view(), tmp_path / f"{name}.x")
     public = {name: tmp_path / name / "public" for name in ("plain", "few")}
     texts = {name: (path / "population.qml").read_text("utf-8") for name, path in public.items()}
     assert "&lt;10" in texts["few"]

@@ -26,6 +26,7 @@ from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.view import View
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
 from geodp.release.report.markdown import markdown
@@ -37,6 +38,7 @@ from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
 from tests.refusals import refuses
 from tests.release.report.test_markdown import ABOUT
+from tests.views import view_of
 
 KINDS = ["laplace", "geometric", "laplace-nonnegative"]
 
@@ -343,7 +345,7 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written):
         assert failures(folder) == []
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
-        sheet = compose(release.table, Card.from_json(card), look.Look())
+        sheet = compose(View(release.table, Card.from_json(card)), look.Look())
         words = [item.text for item in sheet.items if isinstance(item, Words)]
         with Image.open(folder / "population.png") as image:
             drawn = (np.asarray(image.convert("RGB")) == below).all(axis=-1)
@@ -359,7 +361,7 @@ def test_pairs_are_drawn_with_negative_values():
     release = released(GRIDS["pairs"], "laplace")
     table = release.table
     below = geodp.ReleasedTable(table.grid, table.key, -abs(table.count), table.event)
-    sheet = compose(below, release.card(), look.Look())
+    sheet = compose(View(below, release.view().card), look.Look())
     left, right = (item.number for item in sheet.items if isinstance(item, CellRaster))
     assert (left == look.NEGATIVE).any()
     assert (right == look.NEGATIVE).any()
@@ -367,8 +369,9 @@ def test_pairs_are_drawn_with_negative_values():
 
 @pytest.mark.parametrize(("whole", "nonnegative"), [(1, 1), (1, 0), (0, 1), (0, 0)])
 def test_style_classes_are_fixed(whole, nonnegative):
-    place = geodp.Grid.regular((8, 8)).places[0]
-    text = qgis_style.qml(place, whole=bool(whole), nonnegative=bool(nonnegative))
+    table = released(geodp.Grid.regular((8, 8)), "laplace").table
+    view = view_of(table, whole=bool(whole), nonnegative=bool(nonnegative))
+    text = qgis_style.qml(view)
     items = ET.fromstring(text.split("\n", 1)[1]).findall(".//item")
     ends = [float(item.get("value")) for item in items]
     assert ends == sorted(ends)
@@ -383,7 +386,6 @@ def test_style_classes_are_fixed(whole, nonnegative):
 
 def test_the_styles_of_a_release_follow_its_method(written):
     for row in (Laplace(), LaplaceNonnegative(), Geometric()):
-        folder = written[row.name][1]
-        place = KANTO.places[0]
-        expected = qgis_style.qml(place, whole=row.whole, nonnegative=row.nonnegative)
+        release, folder = written[row.name]
+        expected = qgis_style.qml(release.view())
         assert (folder / "population.qml").read_text(encoding="utf-8") == expected

@@ -10,9 +10,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.publication import write_public
 from geodp.io.write import tables
 from geodp.io.write import view as rows
-from geodp.io.write.format import Released
 from geodp.io.write.view import View, keep_rows
-from geodp.release.release import Release
 
 
 def released(**options):
@@ -22,13 +20,9 @@ def released(**options):
     return geodp.publish(table, epsilon=1, contribution=1, **options)
 
 
-def view_of(release: Release) -> View:
-    return View(release.table, "people", release.errors())
-
-
 def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
-    view = view_of(released())
-    whole = view.to_arrow()
+    view = released().view("people")
+    whole = view.whole.columns
     monkeypatch.setattr(tables, "CHUNK", 50)
     chunks = list(view.rows("Writing"))
     assert len(chunks) == -(-whole.num_rows // 50)
@@ -45,11 +39,11 @@ def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
 
 def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path):
     monkeypatch.setattr(tables, "CHUNK", 50)
-    view = view_of(released())
+    view = released().view("people")
     with keep_rows(view, tmp_path) as kept:
         next(iter(kept.rows("Writing")))
         found = [row for one in kept.rows("Writing") for row in one.columns.to_pylist()]
-    assert found == view.to_arrow().to_pylist()
+    assert found == view.whole.columns.to_pylist()
 
 
 def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monkeypatch, tmp_path):
@@ -72,8 +66,7 @@ def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monke
     monkeypatch.setattr(kind, "of", count)
     folder = tmp_path / "public"
     folder.mkdir()
-    card = replace(release.card(), name="people")
-    write_public(Released(release.table, card, errors), folder)
+    write_public(replace(release.view("people"), errors=errors), folder)
     assert sum(made) == release.table.key.size
     raster = release.grid.size
     assert release.table.key.size <= sum(ends) <= release.table.key.size + raster
@@ -82,5 +75,6 @@ def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monke
 def test_what_is_confidential_has_no_view():
     grid = geodp.Grid.regular((4, 4))
     table = geodp.CountTable.from_index(grid, np.zeros((2, 1), np.int64), [5])
+    card = geodp.publish(table, epsilon=1, contribution=1).card()
     with pytest.raises(UsageError, match="Only released tables"):
-        View(table, "people", None)
+        View(table, card)

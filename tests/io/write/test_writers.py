@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -20,7 +21,6 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
-from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.io.write.view import View
 from geodp.release.release import Release
@@ -107,9 +107,10 @@ def test_repetition_gives_the_same_bytes(tmp_path, name):
 
 def test_confidential_tables_are_refused(tmp_path):
     table = CountTable.from_dense(np.ones((24, 32), int), KANTO)
+    view = released(KANTO).view()
     with refuses(UsageError, "released-table-expected"):
         write_publication(
-            Released(table, None, None), tmp_path / "o", name="p", overwrite=False, restricted={}
+            replace(view, table=table), tmp_path / "o", name="p", overwrite=False, restricted={}
         )
     assert os.listdir(tmp_path) == []
 
@@ -117,13 +118,14 @@ def test_confidential_tables_are_refused(tmp_path):
 @pytest.mark.parametrize("writer", ["csv", "parquet", "cog", "png"])
 @pytest.mark.parametrize("kind", [CountTable, Cells, dict])
 def test_writers_take_released_tables_only(tmp_path, writer, kind):
-    source = released(KANTO).table
+    release = released(KANTO)
+    source, card = release.table, release.view().card
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: csv_format.write_csv(View(table, "p", None), path),
-        "parquet": lambda: parquet.write_parquet(View(table, "p", None), path, metadata={}),
+        "csv": lambda: csv_format.write_csv(View(table, card), path),
+        "parquet": lambda: parquet.write_parquet(View(table, card), path),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
-        "png": lambda: path.write_bytes(picture.draw_map(table, None)),
+        "png": lambda: path.write_bytes(picture.draw_map(View(table, card))),
     }
     path = tmp_path / "out"
     with refuses(UsageError, "released-table-expected"):

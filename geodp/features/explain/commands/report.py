@@ -90,16 +90,16 @@ def _page(path: Path, language: Language, about: Path | None) -> str:
     """Return a release as one HTML page, with its record where the office says the rest."""
     from geodp.features.explain.card import explain
     from geodp.features.explain.page import Writer
-    from geodp.release.opening import open_release
+    from geodp.release.opening import open_view
     from geodp.release.report.html.page import write_page
     from geodp.release.report.registry import registry_record
 
     said = None if about is None else _about(about)
-    release = open_release(path)
-    card = release.card()
+    view = open_view(path)
+    card = view.card
     record = None if said is None else registry_record(card, said)
     unit = Writer(language).unit(card.guarantee.unit)
-    return write_page(release, explain(card, language).sections, unit, language, record)
+    return write_page(view, explain(card, language).sections, unit, language, record)
 
 
 def _about(path: Path) -> ReleaseMetadata:

@@ -265,7 +265,7 @@ def _release(
         nobody = prepared.outline
         return pack_tables(drawn, nobody.public_facts, {}, nobody.reading)
 
-    place.try_out(prepared.outline.table, prepared.outline.card(), cells)
+    place.try_out(prepared.outline.view(), cells)
     call = describe_call(options)
     with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)

@@ -12,9 +12,8 @@ from geodp.errors import require_library
 from geodp.features.series.card import SeriesCard
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
-from geodp.io.write.format import Released
 from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
-from geodp.io.write.tables import name_of_counts
+from geodp.io.write.view import View
 
 __all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "check", "why_not", "write"]
 
@@ -32,22 +31,20 @@ def check(grid: Grid) -> None:
         require_library("scipy", "The NetCDF file of a series")
 
 
-def write(path: Path, periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> None:
+def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> None:
     """Write the file."""
     from scipy.io import netcdf_file
 
-    tables = [one.table for one in snapshots]
-    place = tables[0].grid.places[0]
+    place = snapshots[0].table.grid.places[0]
     with netcdf_file(path, "w", version=2) as file:
         _tell(file, card)
-        file.createDimension("time", len(tables))
+        file.createDimension("time", len(snapshots))
         file.createDimension("y", place.rows)
         file.createDimension("x", place.cols)
         file.createDimension("bounds", 2)
         _write_times(file, periods)
         write_places(file, place)
-        unit = name_of_counts(card.name, tables[0].event.unit)
-        write_counts(file, tables, ("time", "y", "x"), unit)
+        write_counts(file, snapshots, ("time", "y", "x"))
 
 
 def _tell(file: Any, card: SeriesCard) -> None:
@@ -55,7 +52,7 @@ def _tell(file: Any, card: SeriesCard) -> None:
     said = {
         "Conventions": "CF-1.8",
         "title": card.name,
-        "source": f"{card.software.name} {card.software.version}, {card.guarantee.mechanism}",
+        "source": f"{card.software}, {card.guarantee.mechanism}",
         "comment": card.guarantee.in_words,
         "geodp_spends": card.guarantee.spends,
         "geodp_each_spends": card.guarantee.each_spends,

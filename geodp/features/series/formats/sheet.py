@@ -12,7 +12,6 @@ from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.lines import wrap
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.drawing.sheet import Sheet, Words
-from geodp.io.write.format import Released
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import (
     EDGE,
@@ -28,7 +27,7 @@ from geodp.io.write.map.page import (
     write_foot,
 )
 from geodp.io.write.map.panel import Panel
-from geodp.table.released import ReleasedTable
+from geodp.io.write.view import View
 
 ENDING = "png"
 MEDIA_TYPE = "image/png"
@@ -50,23 +49,24 @@ COLUMNS = {"month": 12, "hour": 12, "day": 7, "year": 5}
 """Most maps in a row: a year of months, half a day of hours, a week of days."""
 
 
-def why_not(tables: Sequence[ReleasedTable]) -> str | None:
+def why_not(snapshots: Sequence[View]) -> str | None:
     """Why a series has no picture; None where it has."""
-    return None if len(tables[0].grid.places) == 1 else "only a grid of one map is drawn small"
+    places = snapshots[0].table.grid.places
+    return None if len(places) == 1 else "only a grid of one map is drawn small"
 
 
-def write(path: Path, periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> None:
+def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> None:
     """Draw the page."""
     path.write_bytes(draw_png(compose_series(periods, snapshots, card), 100))
 
 
-def compose_series(periods: Periods, snapshots: Sequence[Released], card: SeriesCard) -> Sheet:
+def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> Sheet:
     """Lay out a small map of every snapshot, with its time above it."""
     step = -(-len(snapshots) // MOST)
     drawn = list(zip(periods.names, snapshots, strict=True))[::step]
     columns = min(len(drawn), COLUMNS[periods.step])
     side = WIDE // columns - GAP
-    panels = [Panel.of(one.table, 0, one.card, None, side, BLOCKS) for _, one in drawn]
+    panels = [Panel.of(one, 0, None, side, BLOCKS) for _, one in drawn]
     width, height = panels[0].frame.size
     columns = min(columns, max(1, MOST_WIDE // (width + GAP)))
     page = Page(Look(), max(LEAST_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
@@ -79,11 +79,11 @@ def compose_series(periods: Periods, snapshots: Sequence[Released], card: Series
         page.items.append(Words(left, page.y - 5, time, SMALL, ink))
         draw_panel(page, panel, left)
     page.y += height + 8
-    table, own = drawn[0][1].table, drawn[0][1].card
-    draw_legend(page, table, own, panels[:1])
-    write_foot(page, own, panels[:1])
+    first = drawn[0][1]
+    draw_legend(page, first, panels[:1])
+    write_foot(page, first, panels[:1])
     page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),

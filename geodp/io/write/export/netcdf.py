@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from geodp.errors import require_library
 from geodp.io.write import netcdf
-from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.tables import name_of_counts
+from geodp.io.write.format import Export
+from geodp.io.write.view import View
+from geodp.table.caption import list_captioned
 
 
 class NetCDF(Export):
@@ -18,50 +19,41 @@ class NetCDF(Export):
     ending: ClassVar[str] = "nc"
     help: ClassVar[str] = "NetCDF after CF 1.8: xarray, GDAL, climate tools"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Ask for one map without attributes, of not too many cells."""
-        return netcdf.why_not([sheet.table])
+        return netcdf.why_not([view])
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one file."""
         require_library("scipy", "NetCDF")
         from scipy.io import netcdf_file
 
-        table, place = sheet.table, sheet.table.grid.places[0]
+        place = view.table.grid.places[0]
         with netcdf_file(path, "w", version=2) as file:
-            for name, value in self._attributes(sheet).items():
+            for name, value in self._attributes(view).items():
                 setattr(file, name, value.encode())
             file.createDimension("y", place.rows)
             file.createDimension("x", place.cols)
             netcdf.write_places(file, place)
-            unit = name_of_counts(sheet.name, table.event.unit)
-            netcdf.write_counts(file, [table], ("y", "x"), unit)
+            netcdf.write_counts(file, [view], ("y", "x"))
 
-    def _attributes(self, sheet: ExportSheet) -> dict[str, str]:
+    def _attributes(self, view: View) -> dict[str, str]:
         """Return what the file says of itself."""
-        card, said = sheet.card, sheet.card.metadata
+        card = view.card
         found = {
             "Conventions": "CF-1.8",
             "title": card.name,
-            "source": f"{card.software.name} {card.software.version}, {card.mechanism.spec}",
+            "source": f"{card.software}, {card.mechanism.spec}",
             "comment": card.guarantee.in_words,
-            "history": f"released by {card.software.name} {card.software.version}",
+            "history": f"released by {card.software}",
             "geodp_spends": card.guarantee.spends,
             "geodp_private": "yes" if card.private else "NO",
             "geodp_release_id": card.release_id,
         }
-        if sheet.level is not None:
-            found["geodp_level"] = sheet.level
-        if said is not None:
-            words: dict[str, Any] = {
-                "title": said.title,
-                "summary": said.description,
-                "institution": said.publisher,
-                "license": said.licence,
-                "references": said.source,
-            }
-            found |= {name: value for name, value in words.items() if value is not None}
-        return found
+        if view.level is not None:
+            found["geodp_level"] = view.level
+        words = list_captioned(view.card.metadata)
+        return found | {one.cf or f"geodp_{name}": value for name, one, value in words}
 
 
 EXPORTS = (NetCDF(),)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
-from geodp.io.write.areas import columns_of_regions
-from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.format import Export
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
+from geodp.io.write.view import View
 from geodp.table.display import is_below, show_limit
 
 JAPANESE = {
@@ -50,22 +49,21 @@ class Excel(Export):
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
     takes_regions: ClassVar[bool] = True
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Refuse nothing."""
         return None
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one file."""
         names: Any = {}
-        if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = JAPANESE if sheet.table.grid.names.on_map else {**JAPANESE, **UNITS}
+        if view.card.metadata is not None and view.card.metadata.language == "ja":
+            names = JAPANESE if view.table.grid.names.on_map else {**JAPANESE, **UNITS}
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
-            for number, piece in enumerate(_pieces(sheet)):
-                if not number:
-                    rows.writerow([names.get(name, name) for name in piece.schema.names])
-                columns = [_plain(column) for column in piece.columns]
-                _hide(columns, piece.schema.names, sheet)
+            rows.writerow([names.get(name, name) for name in view.columns])
+            for some in view.rows("Writing CSV"):
+                columns = [_plain(column) for column in some.columns.columns]
+                _hide(columns, view)
                 rows.writerows(zip(*columns, strict=True))
 
 
@@ -76,55 +74,46 @@ class EStat(Export):
     ending: ClassVar[str] = "estat.txt"
     help: ClassVar[str] = "CSV in the layout of Japan's mesh statistics (e-Stat)"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
-        grid = sheet.table.grid
+        grid = view.table.grid
         if not isinstance(grid.maps.system, JISMesh):
             return "the layout of e-Stat is of one map of JIS meshes"
         if grid.attributes:
             return "a column of this layout has no attributes"
-        if sheet.table.count.dtype != np.int64:
+        if view.table.count.dtype != np.int64:
             return "the counts are no whole numbers"
         try:
-            sheet.name.encode("cp932")
+            view.name.encode("cp932")
         except UnicodeEncodeError:
             return "the name of the count has letters that CP932 lacks"
         return None
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one file."""
-        label = JAPANESE.get(sheet.name, sheet.name)
+        label = JAPANESE.get(view.name, view.name)
         with path.open("w", encoding="cp932", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(HEADER)
             rows.writerow(["", "", "", "", f"{INDENT}{label}"])
-            place = sheet.table.grid.places[0]
-            for some in sheet.view.rows("Writing CSV"):
+            place = view.table.grid.places[0]
+            for some in view.rows("Writing CSV"):
                 codes = place.format(some.index[0], some.index[1]).tolist()
                 for code, value in zip(codes, some.count.tolist(), strict=True):
                     rows.writerow([code, 0, "", "", value])
 
 
-def _pieces(sheet: ExportSheet) -> Iterator[Any]:
-    """Return the rows of a level as Arrow tables, a piece at a time."""
-    if sheet.regions is not None:
-        yield columns_of_regions(sheet.regions, sheet.name)
-        return
-    for rows in sheet.view.rows("Writing CSV"):
-        yield rows.columns
-
-
-def _hide(columns: list[list[Any]], names: list[str], sheet: ExportSheet) -> None:
+def _hide(columns: list[list[Any]], view: View) -> None:
     """Show counts below an office's limit of display as ``<k``, without their intervals."""
-    limit = sheet.card.display_below
+    limit, names = view.limit, view.columns
     if limit is None:
         return
-    counts = columns[names.index(sheet.name)]
+    counts = columns[names.index(view.name)]
     few = [is_below(count, limit) for count in counts]
-    for name in (sheet.name, LOW, HIGH):
+    for name in (view.name, LOW, HIGH):
         if name in names:
             own = columns[names.index(name)]
-            shown = show_limit(limit) if name == sheet.name else None
+            shown = show_limit(limit) if name == view.name else None
             own[:] = [shown if hide else one for one, hide in zip(own, few, strict=True)]
 
 

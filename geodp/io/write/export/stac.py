@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from geodp.grid.lattice import Lattice
-from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.format import Export
 from geodp.io.write.geometry import has_geometry, projjson
+from geodp.io.write.view import View
+from geodp.table.caption import list_captioned
 
 EDGE = 21
 """Points along a side of the extent, as its sides are curves in degrees."""
@@ -21,10 +23,10 @@ class Stac(Export):
     ending: ClassVar[str] = "stac.json"
     help: ClassVar[str] = "STAC item for catalogues; needs a reference date (--metadata)"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Ask for a place on the Earth, and a date."""
-        said, grid = sheet.card.metadata, sheet.table.grid
-        if sheet.level is not None:
+        said, grid = view.card.metadata, view.table.grid
+        if view.level is not None:
             return "an item is of the whole release"
         if not has_geometry(grid) or grid.places[0].crs is None:
             return "the grid lies nowhere on the Earth"
@@ -32,18 +34,16 @@ class Stac(Export):
             return "an item needs a reference_date: publish with --metadata office.toml"
         return None
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write the item; its assets are named as they stand in the release's public folder."""
-        card, place = sheet.card, sheet.table.grid.places[0]
+        card, place = view.card, view.table.grid.places[0]
         said = card.metadata
         assert said is not None  # see why_not
-        west, south, east, north = _degrees(sheet)
-        words = {
-            "title": said.title or card.name,
-            "description": said.description or card.guarantee.in_words,
-            "license": said.licence,
-            "geodp:supersedes": said.supersedes,
-        }
+        west, south, east, north = _degrees(view)
+        words = {"title": card.name, "description": card.guarantee.in_words}
+        for name, one, value in list_captioned(said):
+            if name != "reference_date":  # that is when
+                words[one.stac or f"geodp:{name}"] = value
         document = {
             "type": "Feature",
             "stac_version": "1.0.0",
@@ -54,7 +54,7 @@ class Stac(Export):
             "bbox": [west, south, east, north],
             "geometry": _outline(west, south, east, north),
             "properties": {
-                **{name: value for name, value in words.items() if value is not None},
+                **words,
                 **_when(str(said.reference_date)),
                 "proj:epsg": None,
                 "proj:projjson": projjson(place.crs),
@@ -77,14 +77,14 @@ class Stac(Export):
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _degrees(sheet: ExportSheet) -> tuple[float, float, float, float]:
+def _degrees(view: View) -> tuple[float, float, float, float]:
     """Return the extent in degrees of WGS 84, from points along its sides.
 
     Across 180 degrees the west is above the east (RFC 7946, 5.2).
     """
     from pyproj import Transformer
 
-    place = sheet.table.grid.places[0]
+    place = view.table.grid.places[0]
     across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
     found = across.transform_bounds(*place.bounds, densify_pts=EDGE)
     if place.turn is not None:

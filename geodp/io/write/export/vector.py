@@ -10,11 +10,11 @@ from typing import ClassVar
 import pyarrow as pa
 
 from geodp.errors import UsageError
-from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.format import Export
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.geopackage import GeoPackageLayer, why_no_geopackage, write_geopackage
+from geodp.io.write.geopackage import why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
-from geodp.io.write.qgis_style import vector_qml
+from geodp.io.write.view import View
 
 NOWHERE = "the grid lies nowhere on the Earth"
 
@@ -26,17 +26,13 @@ class GeoPackageExport(Export):
     ending: ClassVar[str] = "gpkg"
     help: ClassVar[str] = "GeoPackage with a style: QGIS, GDAL, R, ArcGIS"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Ask for a place on the Earth."""
-        return why_no_geopackage(sheet.table.grid)
+        return why_no_geopackage(view.table.grid)
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one layer."""
-        said = sheet.card.mechanism
-        kinds = {"whole": said.whole, "nonnegative": said.nonnegative}
-        style = vector_qml(sheet.table.grid, sheet.name, **kinds, below=sheet.card.display_below)
-        layer = GeoPackageLayer(sheet.name, style, sheet.about)
-        write_geopackage(sheet.view, path, layer=layer)
+        write_geopackage(view, path)
 
 
 class Parquet(Export):
@@ -46,13 +42,13 @@ class Parquet(Export):
     ending: ClassVar[str] = "parquet"
     help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Refuse nothing."""
         return None
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one file."""
-        write_parquet(sheet.view, path, metadata=sheet.about, compression="snappy")
+        write_parquet(view, path, compression="snappy")
 
 
 class FlatGeobuf(Export):
@@ -62,11 +58,11 @@ class FlatGeobuf(Export):
     ending: ClassVar[str] = "fgb"
     help: ClassVar[str] = "FlatGeobuf: maps in browsers (pip install geodp[vector])"
 
-    def why_not(self, sheet: ExportSheet) -> str | None:
+    def why_not(self, view: View) -> str | None:
         """Ask for a place on the Earth."""
-        return None if has_geometry(sheet.table.grid) else NOWHERE
+        return None if has_geometry(view.table.grid) else NOWHERE
 
-    def write(self, sheet: ExportSheet, path: Path) -> None:
+    def write(self, view: View, path: Path) -> None:
         """Write one layer, in the order of its index.
 
         Raises OSError where GDAL cannot write, whatever it says.
@@ -79,18 +75,18 @@ class FlatGeobuf(Export):
                 "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg.",
                 code="library-missing",
             ) from None
-        table, view = sheet.table, sheet.view
+        grid = view.table.grid
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
         rows = pa.concat_tables([view.empty.located, *some])
         try:
             write_arrow(
                 rows.drop_columns("bbox"),
                 str(path),
-                layer=sheet.name,
+                layer=view.name,
                 driver="FlatGeobuf",
                 geometry_name="geometry",
-                geometry_type=table.grid.maps.geometry,
-                crs=table.grid.places[0].crs,
+                geometry_type=grid.maps.geometry,
+                crs=grid.places[0].crs,
             )
         except (DataLayerError, DataSourceError, FeatureError):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None

@@ -32,8 +32,7 @@ from geodp.io.write.map.page import (
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import NEAR
-from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
+from geodp.io.write.view import View
 
 BEGINS = (10, 100, 1_000)
 """Where classes of changes after the first begin, in counts per square kilometre or per cell."""
@@ -49,20 +48,6 @@ OUTSIDE, SAME, FIRST = 0, 1, 2
 FEW = FIRST + 2 * (len(MORE) + len(FEWER))
 """Numbers of colours: the classes of more, then those of fewer, then all of these in pale, then
 what an office does not show."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A release that is compared.
-
-    Attributes
-    ----------
-    table : ReleasedTable
-    card : Card
-    """
-
-    table: ReleasedTable
-    card: Card
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +98,7 @@ def list_colours(theme: Theme) -> tuple[Colour, ...]:
     return theme.outside, theme.paper, *more, *fewer, *pale
 
 
-def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
+def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     """Lay out the page of two releases of one grid: the earlier, the later, the change.
 
     Raises UsageError for other grids, for origins and destinations, and as
@@ -132,12 +117,12 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
         )
     )
     side = max(1, look.size // 3)
-    panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]
+    panels = [Panel.of(each, 0, look.bounds, side) for each in both]
     change = MapChange.of(*panels)
     room, (wide, high) = find_room(look), panels[0].frame.size
     step = room + max(wide, LEAST_WIDTH // 3) + GAP
     page = Page(look, 3 * step - GAP + 2 * EDGE)
-    write_head(page, later.table, later.card, [panels[1]])
+    write_head(page, later, [panels[1]])
     page.y += 26
     _write_names(page, both, step, room)
     page.y += 10 + 18 * bool(room)
@@ -145,20 +130,19 @@ def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
         draw_panel(page, panel, EDGE + step * number + room)
     draw_change(page, change, EDGE + 2 * step + room)
     page.y += high
-    signed = next((each for each in both if not each.card.mechanism.nonnegative), later)
-    draw_legend(page, later.table, signed.card, panels)
-    _draw_changes(page, change, name_counts(later.table, later.card, look))
-    open_card = next((each.card for each in both if not each.card.private), later.card)
+    draw_legend(page, later, panels)
+    _draw_changes(page, change, name_counts(later, look))
+    open_view = next((each for each in both if not each.card.private), later)
     lines = []
     if change.panel.margin is not None:
         lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
-    write_foot(page, open_card, panels, lines)
-    software = f"{later.card.software.name} {later.card.software.version}"
+    write_foot(page, open_view, panels, lines)
+    software = str(later.card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),
         paper=look.theme.paper,
-        title=look.title or later.card.name,
+        title=look.title or later.name,
         description=later.table.event.words,
         software=software,
         items=(*page.items,),
@@ -199,7 +183,7 @@ def _hatch(number: NDArray[np.uint8], hatched: NDArray[np.bool_]) -> NDArray[np.
     return np.where(hatched & (step % HATCH == 0), np.uint8(SAME), number)
 
 
-def _write_names(page: Page, both: tuple[Shown, Shown], step: float, room: float) -> None:
+def _write_names(page: Page, both: tuple[View, View], step: float, room: float) -> None:
     """Write what each map is above it, and in red what is no private release."""
     words, theme = page.look.words, page.look.theme
     texts = []

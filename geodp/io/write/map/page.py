@@ -26,9 +26,7 @@ from geodp.io.write.map.look import (
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS, area_of, classify
-from geodp.io.write.tables import name_of_counts
-from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
+from geodp.io.write.view import View
 
 LEAST_WIDTH = 640
 """Pixels that the words need."""
@@ -77,54 +75,54 @@ class Page:
             self.write(line, size, self.look.theme.soft)
 
 
-def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
+def compose(view: View, look: Look) -> Sheet:
     """Lay out the page of a released map, or of origins and destinations side by side.
 
     Raises UsageError for bounds without a cell, and for asked words that no font can draw.
     """
     look.require_fonts()
     panels = [
-        Panel.of(table, number, card, look.bounds, look.size)
-        for number, _ in enumerate(table.grid.places)
+        Panel.of(view, number, look.bounds, look.size)
+        for number, _ in enumerate(view.table.grid.places)
     ]
     room = find_room(look)
     wide = sum(room + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
     page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
-    write_head(page, table, card, panels)
+    write_head(page, view, panels)
     page.y += 24 + 18 * bool(room)
     left = (page.width - wide) / 2 + room
     for panel in panels:
         draw_panel(page, panel, left)
         left += panel.frame.size[0] + GAP + room
     page.y += max(panel.frame.size[1] for panel in panels)
-    draw_legend(page, table, card, panels)
-    write_foot(page, card, panels)
-    software = f"{card.software.name} {card.software.version}"
+    draw_legend(page, view, panels)
+    write_foot(page, view, panels)
+    software = str(view.card.software)
     return Sheet(
         width=math.ceil(page.width),
         height=math.ceil(page.y + 24),
         paper=look.theme.paper,
-        title=look.title or card.name,
-        description=table.event.words,
+        title=look.title or view.name,
+        description=view.table.event.words,
         software=software,
         items=(*page.items,),
     )
 
 
-def write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     """Write title and subtitle, and in red what is no private release."""
-    event, look = table.event, page.look
+    event, look = view.table.event, page.look
     words, theme = look.words, look.theme
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
     budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
     spent = ", ".join(budget) + f" · {event.mechanism}"
-    title = look.title or card.name
+    title = look.title or view.name
     lines = [spent]
     if title and families(title) is not None:
         lines = [f"{title} · {spent}"]
         if look.title or find_families(lines[0]) is None:
             lines = [title, spent]
-    flag = 0.0 if card.private else measure(words.flag, LARGE, bold=True) + 24
+    flag = 0.0 if view.card.private else measure(words.flag, LARGE, bold=True) + 24
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
     drawn = wrap(lines[0], page.room - flag, LARGE, bold=True)
@@ -210,11 +208,11 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
     return number
 
 
-def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     """Draw the classes on the left, the scale bar on the right, then what is no class."""
     frame, look = panels[0].frame, page.look
     theme, words = look.theme, look.words
-    what = name_counts(table, card, look)
+    what = name_counts(view, look)
     unit = words.per_cell if frame.kilometres is None else words.per_area
     if find_families(unit.format(what=what)) is None:
         what = words.counts
@@ -239,13 +237,13 @@ def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel
         for x, y, width, height in bar:
             page.items.append(Box(x, top + y, width, height, theme.ink))
     page.y = top + 66
-    _draw_swatches(page, card, panels)
+    _draw_swatches(page, panels)
 
 
-def name_counts(table: ReleasedTable, card: Card, look: Look) -> str:
+def name_counts(view: View, look: Look) -> str:
     """Return what is counted, in the words of a legend."""
     words = look.words
-    what = look.unit or words.name(name_of_counts(card.name, table.event.unit))
+    what = look.unit or words.name(view.counted)
     if families(what) is None:
         what = words.counts
     return shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
@@ -294,7 +292,7 @@ def _pale_classes(panels: list[Panel]) -> float:
     return number + min(part, 1.0)
 
 
-def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
+def _draw_swatches(page: Page, panels: list[Panel]) -> None:
     """Draw what is no class of the legend: 0, what is pale, below 0, outside."""
     look = page.look
     theme, words = look.theme, look.words
@@ -306,7 +304,7 @@ def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
     if look.fade and margins:
         text = words.faded_plain if len(margins) > 1 else words.faded
         shown.append((theme.colours[FADED + 4], text.format(margin=min(margins))))
-    if not card.mechanism.nonnegative:
+    if any(panel.signed for panel in panels):
         shown.append((theme.below, words.below))
     if any(np.isnan(panel.value).any() for panel in panels):
         shown.append((theme.outside, words.outside))
@@ -321,9 +319,9 @@ def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
         x += width + 22
 
 
-def write_foot(page: Page, card: Card, panels: list[Panel], more: Sequence[str] = ()) -> None:
+def write_foot(page: Page, view: View, panels: list[Panel], more: Sequence[str] = ()) -> None:
     """Write what protects, what a margin is, ``more`` sentences, and what was asked for."""
-    look, words = page.look, page.look.words
+    look, words, card = page.look, page.look.words, view.card
     said = words.private.format(variant=words.name(card.guarantee.variant))
     lines = [said if card.private else words.fixed, *tell_margin(card, panels, words), *more]
     if look.graticule:

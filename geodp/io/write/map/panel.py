@@ -14,9 +14,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import LONG_SIDE, Frame
 from geodp.io.write.tables import chunks
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.display import is_below
-from geodp.table.released import ReleasedTable
 
 Bounds = tuple[float, float, float, float]
 """West, south, east and north in the units of the grid's CRS; in cells where it has none."""
@@ -44,6 +44,8 @@ class Panel:
         The office's limit of display.
     few : bool[rows, cols] or None
         Whether a block's count is shown as below that limit; None without one.
+    signed : bool
+        Whether counts can be below 0.
     """
 
     frame: Frame
@@ -53,13 +55,13 @@ class Panel:
     margin: float | None
     limit: int | None = None
     few: NDArray[np.bool_] | None = None
+    signed: bool = False
 
     @classmethod
     def of(
         cls,
-        table: ReleasedTable,
+        view: View,
         number: int,
-        card: Card,
         bounds: Bounds | None = None,
         side: int = LONG_SIDE,
         most: int = 0,
@@ -70,6 +72,7 @@ class Panel:
 
         Raises UsageError where the bounds hold no cell of it.
         """
+        table, card = view.table, view.card
         whole = table.grid.places[number]
         place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
         frame = Frame.of_place(place, table.grid.maps.share(side), most)
@@ -90,9 +93,10 @@ class Panel:
         if not any(at % block for at in first):
             cells, margin = _margin(table.grid, number, frame, card)
         believed = None if margin is None else np.abs(counts) >= margin
-        limit = card.display_below
+        limit = view.limit
         few = None if limit is None else is_below(counts, limit)
-        return cls(frame, value, believed, cells, margin, limit, few)
+        signed = not card.mechanism.nonnegative
+        return cls(frame, value, believed, cells, margin, limit, few, signed)
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:

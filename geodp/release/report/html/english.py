@@ -159,15 +159,6 @@ PAGE: Mapping[str, str] = {
     "heading_office": "From the publisher",
     "office_own": "In the publisher's own words, which geodp does not check:",
     "office_none": "The publisher says nothing of title, licence or contact in this release.",
-    "office_title": "title",
-    "office_description": "description",
-    "office_publisher": "publisher",
-    "office_contact": "contact",
-    "office_licence": "licence",
-    "office_source": "source of the counts",
-    "office_reference_date": "reference date",
-    "office_language": "language of these words",
-    "office_supersedes": "replaces the release",
     "office_few": "By the publisher's rule of display, counts above 0 and below {limit:,} are "
     "shown as <{limit:,} on this page, without an interval, sums of areas too. The rule protects "
     "nobody, which the noise does: the files and this page's source have the released counts.",
@@ -184,7 +175,6 @@ PAGE: Mapping[str, str] = {
     "term_source": "source",
     "term_noise": "noise",
     "term_settings": "settings",
-    "term_values": "values",
     "term_software": "software",
     "term_schema": "card's schema",
     "post_processing": "What was done to the noisy values:",

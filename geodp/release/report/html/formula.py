@@ -12,7 +12,6 @@ from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.release.report.html.embed import MOST, pack_sorted, pack_whole
-from geodp.table.card import Card
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -24,12 +23,12 @@ MOST_CHILDREN = 1 << 20
 """Of a node that a browser looks at one by one."""
 
 
-def why_no_cells(release: Release, card: Card) -> str | None:
+def why_no_cells(release: Release) -> str | None:
     """Return why a page has sums of blocks only and not every cell: a name of its words."""
     grid, table = release.grid, release.table
     if grid.maps.missing:
         return grid.maps.missing
-    if card.domain.lacks_table(grid):
+    if release.card().domain.lacks_table(grid):
         return "no_regions"
     if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
         return "no_room"
@@ -38,9 +37,9 @@ def why_no_cells(release: Release, card: Card) -> str | None:
     return None
 
 
-def why_no_formula(release: Release, card: Card) -> str | None:
+def why_no_formula(release: Release) -> str | None:
     """Return why a page cannot work out errors of areas: a name of its words; None where it can."""
-    reason = why_no_cells(release, card)
+    reason = why_no_cells(release)
     if reason is not None:
         return reason
     tree = release.method.tree_variance(release.grid, release.event)

@@ -161,15 +161,6 @@ PAGE: Mapping[str, str] = {
     "heading_office": "公表者から",
     "office_own": "公表者自身の言葉です。geodp は内容を確かめません。",
     "office_none": "この公開物には、表題、利用条件、連絡先についての公表者の記載がありません。",
-    "office_title": "表題",
-    "office_description": "説明",
-    "office_publisher": "公表者",
-    "office_contact": "連絡先",
-    "office_licence": "利用条件",
-    "office_source": "数の出典",
-    "office_reference_date": "基準日",
-    "office_language": "記載の言語",
-    "office_supersedes": "置き換える公開物",
     "office_few": "公表者の表示の規則により、このページでは 0 より大きく {limit:,} に満たない数を、"
     "地域の合計も含めて「{limit:,}未満」と示し、区間は示しません。この規則は保護ではなく、"
     "保護するのは雑音です。公開値はファイルとこのページのソースにあります。",
@@ -187,7 +178,6 @@ PAGE: Mapping[str, str] = {
     "term_source": "文献",
     "term_noise": "雑音",
     "term_settings": "設定",
-    "term_values": "値",
     "term_software": "ソフトウェア",
     "term_schema": "カードの形式",
     "post_processing": "雑音を加えた値に行ったこと:",

@@ -14,7 +14,6 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.table.card import Card
 from geodp.typing import IntArray
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Squares:
         }
 
 
-def list_levels(release: Release, card: Card) -> list[Squares]:
+def list_levels(release: Release) -> list[Squares]:
     """Return the levels of a map, cells first: what the order of its cells nests, and areas."""
     grid = release.grid
     sides = _nested_sides(grid)
@@ -77,7 +76,7 @@ def list_levels(release: Release, card: Card) -> list[Squares]:
         if side in areas and (not nested or any(grid.order.offset)):
             place = grid.places[0]
             offset = place.row0 % side, place.col0 % side
-        margins = _margins_of(release, card, side, offset)
+        margins = _margins_of(release, side, offset)
         found.append(Squares(side, offset, areas.get(side), nested, margins))
     return found
 
@@ -104,14 +103,12 @@ def _official_sides(grid: Grid) -> dict[int, str]:
     return {side: name for name, side in grid.maps.areas if side == 1 or side <= most}
 
 
-def _margins_of(
-    release: Release, card: Card, side: int, offset: tuple[int, int]
-) -> dict[str, float | None]:
+def _margins_of(release: Release, side: int, offset: tuple[int, int]) -> dict[str, float | None]:
     """Return the margin of a square of a side for every choice of attributes' labels."""
     grid = release.grid
     if grid.maps.missing:
         return {"": None}
-    if card.domain.lacks_table(grid):
+    if release.card().domain.lacks_table(grid):
         return dict.fromkeys(_patterns(grid))
     found: dict[str, float | None] = {}
     square = _find_square(grid, side, offset)

@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geodp.errors import UsageError
 from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
 from geodp.io.write.map.captions import Language
-from geodp.io.write.tables import name_of_counts
+from geodp.io.write.view import View
 from geodp.release.report.html import english, japanese, parts
 from geodp.release.report.html.colours import state_look
 from geodp.release.report.html.frame import draw_areas, draw_map
@@ -21,9 +21,6 @@ from geodp.release.report.html.markup import Html, element, join
 from geodp.release.report.html.parts import Told
 from geodp.release.report.html.surface import state_surface
 from geodp.table.card import Card
-
-if TYPE_CHECKING:
-    from geodp.release.opening import WrittenRelease
 
 LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
@@ -35,7 +32,7 @@ SCRIPTS = (
 
 
 def write_page(
-    release: WrittenRelease,
+    view: View,
     told: Sequence[Told],
     unit: str,
     language: Language = "en",
@@ -45,8 +42,8 @@ def write_page(
 
     Parameters
     ----------
-    release : WrittenRelease
-        As :func:`geodp.open` reads it from its public folder: nothing else of it is shown.
+    view : View
+        Of a written release (:func:`geodp.release.opening.open_view`): nothing else is shown.
     told : sequence of Told
         What the release means for people, in the language; see :mod:`geodp.features.explain`.
     unit : str
@@ -64,12 +61,12 @@ def write_page(
         raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
     known = LANGUAGES[language]
     page, said = {**known.PAGE, **known.CARD}, known.SCRIPT
-    card = release.card()
-    surface = state_surface(release, card) if release.grid.places else None
-    words = _tell_card(card, told, unit, page)
+    card = view.card
+    surface = state_surface(view) if view.table.grid.places else None
+    words = _tell_card(card, told, unit, page, language)
     if record is not None:
         words.append(("registry", parts.tell_registry(page, record)))
-    shown = [*_show_map(release, language, surface), *words]
+    shown = [*_show_map(view, language, surface), *words]
     sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
     style, script = _asset("style.css"), _join_scripts()
     head = [
@@ -99,18 +96,18 @@ def write_page(
 
 
 def _show_map(
-    release: WrittenRelease, language: Language, surface: Mapping[str, Any] | None
+    view: View, language: Language, surface: Mapping[str, Any] | None
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that the page's script draws."""
-    page, card = LANGUAGES[language].PAGE, release.card()
+    page = LANGUAGES[language].PAGE
     if surface is None:
         return [("map", element("p", page["no_map"]))]
-    what = CAPTIONS[language].name(name_of_counts(card.name, release.event.unit))
-    return [("map", draw_map(what, card, page, surface)), ("areas", draw_areas(page, surface))]
+    what = CAPTIONS[language].name(view.counted)
+    return [("map", draw_map(what, view.card, page, surface)), ("areas", draw_areas(page, surface))]
 
 
 def _tell_card(
-    card: Card, told: Sequence[Told], unit: str, page: Mapping[str, str]
+    card: Card, told: Sequence[Told], unit: str, page: Mapping[str, str], language: Language
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that are words."""
     return [
@@ -118,11 +115,11 @@ def _tell_card(
         ("guarantee", parts.tell_guarantee(told)),
         ("error", parts.tell_errors(page, card)),
         ("budget", parts.tell_budget(page, card)),
-        ("domain", parts.tell_domain(page, card)),
+        ("domain", parts.tell_domain(page, card, language)),
         ("hazards", parts.tell_hazards(page, card, unit)),
-        ("office", parts.tell_office(page, card)),
+        ("office", parts.tell_office(page, card, language)),
         ("files", parts.tell_files(page, card)),
-        ("method", parts.tell_method(page, card)),
+        ("method", parts.tell_method(page, card, language)),
     ]
 
 
@@ -137,7 +134,7 @@ def _section(name: str, heading: str, content: Html) -> Html:
 
 
 def _header(card: Card, unit: str, page: Mapping[str, str]) -> Html:
-    software = f"{card.software.name} {card.software.version}"
+    software = str(card.software)
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
     return element(
         "header",

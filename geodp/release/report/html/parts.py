@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, Protocol
 
+from geodp.io.write.map.captions import Language
 from geodp.release.report.html.chart import draw_errors
 from geodp.release.report.html.markup import (
     Html,
@@ -19,12 +19,10 @@ from geodp.release.report.html.markup import (
     table,
 )
 from geodp.release.report.sentences import loss
-from geodp.table.card import Card, StatedMetadata
+from geodp.table.caption import list_captioned
+from geodp.table.card import Card
 
 Page = Mapping[str, str]
-
-OFFICE = [one.name for one in fields(StatedMetadata) if one.name != "display_below"]
-"""What the card has of the office's words, in the order of the page."""
 
 
 class Told(Protocol):
@@ -123,7 +121,7 @@ def tell_budget(page: Page, card: Card) -> Html:
     return join([element("p", page["budget_entry"]), said])
 
 
-def tell_domain(page: Page, card: Card) -> Html:
+def tell_domain(page: Page, card: Card, language: Language) -> Html:
     """Return what is counted where."""
     domain, said = card.domain, card.guarantee
     rows: list[tuple[str, str]] = [
@@ -142,7 +140,14 @@ def tell_domain(page: Page, card: Card) -> Html:
     if card.reading is not None:
         rows.append(("reading", english(" ".join(card.reading.list_sentences()))))
     rows += [("unit", said.unit), ("neighbours", said.neighbours)]
-    return pairs((page[f"term_{name}"], what) for name, what in rows)
+    named = [(page[f"term_{name}"], what) for name, what in rows]
+    return pairs([*named, *_list_captioned(page, said, language)])
+
+
+def _list_captioned(page: Page, stated: Any, language: Language) -> Iterator[tuple[str, Html]]:
+    """Yield caption and value of the fields of a part of the card that have captions."""
+    for _, one, value in list_captioned(stated):
+        yield one.in_language(language), quote(page, str(value))
 
 
 def tell_hazards(page: Page, card: Card, unit: str) -> Html:
@@ -194,15 +199,14 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
     yield "others", page["answer_others"], "nobody"
 
 
-def tell_office(page: Page, card: Card) -> Html:
+def tell_office(page: Page, card: Card, language: Language) -> Html:
     """Return what the publishing office says of the release, in its own words and language."""
     said = card.metadata
     if said is None:
         return element("p", page["office_none"])
     rows = [
-        (page[f"office_{name}"], element("span", text, lang=said.language))
-        for name in OFFICE
-        if (text := getattr(said, name)) is not None
+        (one.in_language(language), element("span", text, lang=said.language))
+        for _, one, text in list_captioned(said)
     ]
     found = [element("p", page["office_own"]), pairs(rows)] if rows else []
     if said.display_below is not None:
@@ -234,7 +238,7 @@ def tell_files(page: Page, card: Card) -> Html:
     return join(found)
 
 
-def tell_method(page: Page, card: Card) -> Html:
+def tell_method(page: Page, card: Card, language: Language) -> Html:
     """Return how a release was made."""
     mechanism = card.mechanism
     settings = ", ".join(f"{name} = {value}" for name, value in mechanism.settings.items())
@@ -243,11 +247,11 @@ def tell_method(page: Page, card: Card) -> Html:
         ("source", quote(page, mechanism.citation)),
         ("noise", english(f"{mechanism.noise} ({mechanism.noise_format})")),
         ("settings", settings or "–"),
-        ("values", quote(page, mechanism.values)),
-        ("software", f"{card.software.name} {card.software.version}"),
+        ("software", str(card.software)),
         ("schema", card.schema),
     ]
-    found = [pairs((page[f"term_{name}"], what) for name, what in rows)]
+    named = [(page[f"term_{name}"], what) for name, what in rows]
+    found = [pairs([*named, *_list_captioned(page, mechanism, language)])]
     if card.post_processing:
         lines = [quote(page, line) for line in card.post_processing]
         found += [element("p", page["post_processing"]), bullets(lines)]

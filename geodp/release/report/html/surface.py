@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.write.frame import Frame, cell_size, crs_of
 from geodp.io.write.tables import chunks
+from geodp.io.write.view import View
+from geodp.release.opening import WrittenRelease
 from geodp.release.report.html.embed import pack_bits, pack_counts, pack_sorted, pack_whole
 from geodp.release.report.html.formula import (
     state_formula,
@@ -21,10 +23,7 @@ from geodp.release.report.html.formula import (
     why_no_formula,
 )
 from geodp.release.report.html.levels import list_levels
-from geodp.table.card import Card
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
+from geodp.table.released import ReleasedTable
 
 MOST_SQUARES = 1 << 22
 """Of the finest squares that a page draws; more cells are summed first."""
@@ -39,42 +38,39 @@ STEPS = 1 << 26
 """Along the longer side of the map: how finely projected coordinates are written."""
 
 
-def state_surface(release: Release, card: Card) -> dict[str, Any]:
+def state_surface(view: View) -> dict[str, Any]:
     """Return all that a page's map draws and works out, as plain values and packed arrays.
 
-    Parameters
-    ----------
-    release : Release
-        As read from its public folder, with one place or two.
-    card : Card
+    ``view``: of a grid with one place or two.
     """
-    grid = release.grid
+    table, release = view.table, WrittenRelease.of(view)
+    grid = table.grid
     place = grid.places[0]
-    levels = list_levels(release, card)
+    levels = list_levels(release)
     base = _find_base(place, [level.side for level in levels])
-    no_cells, no_formula = why_no_cells(release, card), why_no_formula(release, card)
+    no_cells, no_formula = why_no_cells(release), why_no_formula(release)
     found: dict[str, Any] = {
         "place": _state_place(place, base),
         "levels": [level.to_json() for level in levels if level.side % base == 0],
         "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
         "inside": _pack_inside(grid, base),
-        "whole": release.table.count.dtype.kind != "f",
-        "below": card.display_below,
+        "whole": table.count.dtype.kind != "f",
+        "below": view.limit,
         "no_cells": no_cells,
         "no_formula": no_formula,
         "coast": None,
         "projection": None,
     }
     if no_cells is None:
-        cells = {"key": pack_sorted(release.table.key), "count": pack_counts(release.table.count)}
+        cells = {"key": pack_sorted(table.key), "count": pack_counts(table.count)}
         found |= {"cells": cells, "grid": state_grid(grid)}
     else:
-        found["layers"] = _sum_layers(release, base)
+        found["layers"] = _sum_layers(table, base)
     if no_formula is None:
         found["formula"] = state_formula(release)
-        if release.totals is not None:
-            known = release.totals
+        if view.totals is not None:
+            known = view.totals
             found["totals"] = {"place": pack_sorted(known.place), "area": pack_whole(known.area)}
     if place.crs is not None and place.transform is not None:
         lines = trace_coast(place, FINENESS)
@@ -135,13 +131,13 @@ def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
     return pack_bits(grid.contains(index))
 
 
-def _sum_layers(release: Release, base: int) -> list[dict[str, Any]]:
+def _sum_layers(table: ReleasedTable, base: int) -> list[dict[str, Any]]:
     """Return sums over the finest squares of each place, over all else, where they are not 0."""
     found = []
-    for number, place in enumerate(release.grid.places):
+    for number, place in enumerate(table.grid.places):
         rows, cols = -(-place.rows // base), -(-place.cols // base)
-        total = np.zeros(rows * cols, release.table.count.dtype)
-        for _, index, count in chunks(release.table):
+        total = np.zeros(rows * cols, table.count.dtype)
+        for _, index, count in chunks(table):
             row, col = index[2 * number : 2 * number + 2] // base
             np.add.at(total, row * cols + col, count)
         square = np.flatnonzero(total)

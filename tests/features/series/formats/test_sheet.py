@@ -10,7 +10,6 @@ import geodp
 from geodp.features.series.formats import sheet
 from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.sheet import CellRaster, Words
-from geodp.io.write.format import Released
 from geodp.io.write.map.look import FADED, SMALL_COUNT
 from tests.features.series.test_publish import publish, tables
 
@@ -18,7 +17,7 @@ LONG = tuple(str(np.datetime64("2024-01-01T00", "h") + n) for n in range(130))
 
 
 def composed(series):
-    shown = [Released(one.table, one.card(), None) for one in series]
+    shown = [one.view() for one in series]
     return sheet.compose_series(series.periods, shown, series.card("stays"))
 
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,8 +97,7 @@ def installed(monkeypatch, tmp_path):
 
 
 def drawn(name):
-    release = released(KANTO)
-    drawn = draw_map(release.table, replace(release.card(), name=name))
+    drawn = draw_map(released(KANTO).view(name))
     with Image.open(io.BytesIO(drawn)) as image:
         return np.asarray(image.convert("L")) / 255
 

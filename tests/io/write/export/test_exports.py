@@ -8,11 +8,10 @@ import pytest
 
 import geodp
 from geodp.io.write.export.netcdf import NetCDF
-from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.export.spreadsheet import EStat, Excel
 from geodp.io.write.export.stac import Stac
 from geodp.io.write.export.vector import FlatGeobuf, GeoPackageExport, Parquet
-from geodp.table.card import Card, StatedMetadata
+from geodp.table.card import StatedMetadata
 from tests.release.test_frames import GRIDS, release
 
 EVERY = (NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackageExport(), Parquet())
@@ -25,30 +24,27 @@ REFUSED = {
 }
 
 
-def sheet_of(grid, name="residents", method="pyramid"):
-    made = release(grid, method)
-    card = Card.from_json(
-        {**made.card().to_json(), "name": name, "release_id": "0" * 16, "files": [], "left_out": []}
-    )
-    return ExportSheet(made.table, card, made.errors())
+def view_of(grid, name="residents", method="pyramid"):
+    view = release(grid, method).view(name)
+    return replace(view, card=replace(view.card, release_id="0" * 16))
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_has_a_reason(name):
-    sheet = sheet_of({**GRIDS, "nowhere": geodp.Grid.regular((4, 4))}[name])
-    reasons = {one.name: one.why_not(sheet) for one in EVERY}
+    view = view_of({**GRIDS, "nowhere": geodp.Grid.regular((4, 4))}[name])
+    reasons = {one.name: one.why_not(view) for one in EVERY}
     assert {one for one, reason in reasons.items() if reason} == REFUSED[name]
 
 
 def test_real_counts_and_strange_letters_are_no_mesh_statistics():
-    assert "whole" in EStat().why_not(sheet_of(GRIDS["mesh"], method="laplace"))
-    assert "CP932" in EStat().why_not(sheet_of(GRIDS["mesh"], name="Bevölkerung"))
-    assert EStat().why_not(sheet_of(GRIDS["mesh"], name="人口")) is None
+    assert "whole" in EStat().why_not(view_of(GRIDS["mesh"], method="laplace"))
+    assert "CP932" in EStat().why_not(view_of(GRIDS["mesh"], name="Bevölkerung"))
+    assert EStat().why_not(view_of(GRIDS["mesh"], name="人口")) is None
 
 
 def test_texts_are_formulas_of_nothing_but_themselves(tmp_path):
     grid = GRIDS["mesh"].with_attribute("kind", ("a b", 'a "b"'))
-    Excel().write(sheet_of(grid), tmp_path / "x.csv")
+    Excel().write(view_of(grid), tmp_path / "x.csv")
     text = (tmp_path / "x.csv").read_text(encoding="utf-8-sig")
     assert '"=""a """"b"""""""' in text
     assert '"=""a b"""' in text
@@ -57,7 +53,7 @@ def test_texts_are_formulas_of_nothing_but_themselves(tmp_path):
 def test_an_array_has_what_the_release_says(tmp_path):
     from scipy.io import netcdf_file
 
-    NetCDF().write(sheet_of(GRIDS["mesh"]), tmp_path / "x.nc")
+    NetCDF().write(view_of(GRIDS["mesh"]), tmp_path / "x.nc")
     with netcdf_file(tmp_path / "x.nc", mmap=False) as file:
         assert file.Conventions == b"CF-1.8"
         assert file.title == b"residents"
@@ -66,20 +62,20 @@ def test_an_array_has_what_the_release_says(tmp_path):
 
 
 def test_an_item_is_json(tmp_path):
-    sheet = sheet_of(GRIDS["mesh"])
-    card = replace(sheet.card, metadata=StatedMetadata(reference_date="2020-10-01"))
-    dated = ExportSheet(sheet.table, card, sheet.errors)
+    view = view_of(GRIDS["mesh"])
+    card = replace(view.card, metadata=StatedMetadata(reference_date="2020-10-01"))
+    dated = replace(view, card=card)
     Stac().write(dated, tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text())["type"] == "Feature"
 
 
 @pytest.mark.parametrize("method", ["pyramid", "laplace", "hay"])
 def test_spreadsheets_show_small_counts_as_one_word_and_no_interval(method, tmp_path):
-    sheet = sheet_of(GRIDS["mesh"], method=method)
+    view = view_of(GRIDS["mesh"], method=method)
     limit = 30
-    few = replace(sheet.card, metadata=StatedMetadata(display_below=limit))
-    for name, card in (("plain", sheet.card), ("few", few)):
-        Excel().write(ExportSheet(sheet.table, card, sheet.errors), tmp_path / name)
+    few = replace(view.card, metadata=StatedMetadata(display_below=limit))
+    for name, card in (("plain", view.card), ("few", few)):
+        Excel().write(replace(view, card=card), tmp_path / name)
     plain, shown = (
         [*csv.DictReader((tmp_path / name).read_text("utf-8-sig").splitlines())]
         for name in ("plain", "few")
@@ -93,18 +89,18 @@ def test_spreadsheets_show_small_counts_as_one_word_and_no_interval(method, tmp_
 
 
 def test_mesh_statistics_keep_the_counts_as_their_readers_take_numbers(tmp_path):
-    sheet = sheet_of(GRIDS["mesh"])
-    few = replace(sheet.card, metadata=StatedMetadata(display_below=1000))
-    for name, card in (("plain", sheet.card), ("few", few)):
-        EStat().write(ExportSheet(sheet.table, card, sheet.errors), tmp_path / name)
+    view = view_of(GRIDS["mesh"])
+    few = replace(view.card, metadata=StatedMetadata(display_below=1000))
+    for name, card in (("plain", view.card), ("few", few)):
+        EStat().write(replace(view, card=card), tmp_path / name)
     assert (tmp_path / "few").read_bytes() == (tmp_path / "plain").read_bytes()
 
 
 def test_an_item_across_180_degrees_has_two_parts(tmp_path):
     grid = geodp.Grid.regular((10, 6), crs="EPSG:4326", transform=(1, 0, 176, 0, 1, -21))
-    sheet = sheet_of(grid)
-    dated = replace(sheet.card, metadata=StatedMetadata(reference_date="2020-01-01"))
-    Stac().write(replace(sheet, card=dated), tmp_path / "x.json")
+    view = view_of(grid)
+    dated = replace(view.card, metadata=StatedMetadata(reference_date="2020-01-01"))
+    Stac().write(replace(view, card=dated), tmp_path / "x.json")
     item = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert item["bbox"] == [176, -21, -178, -11]  # RFC 7946, 5.2
     assert item["geometry"]["type"] == "MultiPolygon"
@@ -114,5 +110,5 @@ def test_an_item_across_180_degrees_has_two_parts(tmp_path):
 
 def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
     with pytest.raises(OSError, match="Input/output error") as refused:
-        FlatGeobuf().write(sheet_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.fgb")
+        FlatGeobuf().write(view_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.fgb")
     assert refused.value.filename.endswith("x.fgb")

@@ -20,7 +20,7 @@ def said_of(release):
     """The sentences under the map of a release."""
     card = release.card()
     places = range(len(release.table.grid.places))
-    panels = [Panel.of(release.table, number, card) for number in places]
+    panels = [Panel.of(release.view(), number) for number in places]
     return tell_margin(card, panels, LANGUAGES["en"])
 
 

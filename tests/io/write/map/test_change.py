@@ -1,7 +1,6 @@
 """Two releases on one page: what changed, and which of it may be believed."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map import change as module
-from geodp.io.write.map.change import MapChange, Shown, compose_change, list_colours
+from geodp.io.write.map.change import MapChange, compose_change, list_colours
 from geodp.io.write.map.look import DARK, LIGHT, Look
 from geodp.io.write.map.panel import Panel
 from tests.io.write.map.test_page import words_of
@@ -30,11 +29,11 @@ def shown(counts=COUNTS, grid=GRID, **terms):
     release = geodp.publish(
         geodp.CountTable.from_dense(counts, grid), epsilon=1, **{"contribution": 1, **terms}
     )
-    return Shown(release.table, replace(release.card(), name="population"))
+    return release.view()
 
 
 def panels(*both):
-    return [Panel.of(each.table, 0, each.card) for each in both]
+    return [Panel.of(each, 0) for each in both]
 
 
 def test_what_is_believed_is_beyond_the_noise_of_both():

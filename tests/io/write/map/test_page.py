@@ -36,7 +36,7 @@ def sheet_of(grid, look=None, name="population", **terms):
     if terms:
         table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
         release = geodp.publish(table, epsilon=1, **{"contribution": 1, **terms})
-    return compose(release.table, replace(release.card(), name=name), look or Look())
+    return compose(release.view(name), look or Look())
 
 
 def words_of(sheet):
@@ -102,7 +102,7 @@ def test_what_is_no_private_release_is_told_in_red():
     assert flag.colour == looks.LIGHT.alarm
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
     release = geodp.publish(table, epsilon=1, contribution=1)
-    words = words_of(compose(release.table, release.card(), Look()))
+    words = words_of(compose(release.view(), Look()))
     assert "NOT PRIVATE" not in words
     assert any(text.startswith("Differentially private release") for text in words)
 
@@ -113,10 +113,11 @@ def test_colours_do_not_depend_on_the_data():
         geodp.ReleasedTable(KANTO, release.table.key, release.table.count * most, release.event)
         for most in (1, 1000)
     )
-    sheets = [compose(table, release.card(), Look()) for table in (few, many)]
+    views = [replace(release.view(), table=table) for table in (few, many)]
+    sheets = [compose(view, Look()) for view in views]
     legends = [[i for i in s.items if isinstance(i, Words | Box)] for s in sheets]
     assert legends[0] == legends[1]
-    panels = [page.Panel.of(table, 0, release.card()) for table in (few, many)]
+    panels = [page.Panel.of(view, 0) for view in views]
     numbers = [page.number_colours(panel, fade=False) for panel in panels]
     same = panels[0].value == panels[1].value
     assert same.any()
@@ -127,7 +128,7 @@ def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
     release = released(KANTO)
     sheet = sheet_of(KANTO)
     (cells,) = (item for item in sheet.items if isinstance(item, CellRaster))
-    panel = page.Panel.of(release.table, 0, release.card())
+    panel = page.Panel.of(release.view(), 0)
     pale = (cells.number >= looks.FADED)[::-1]
     assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
     assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
@@ -210,15 +211,16 @@ def small_counts(limit, method="laplace", grid=GRIDS["square"]):
     said = None if limit is None else {"display_below": limit}
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32)), "metadata": said}
     release = geodp.publish(table, method=method, **{"contribution": 1, **terms})
-    return release.table, replace(release.card(), name="population")
+    return release.view()
 
 
 @pytest.mark.parametrize("method", ["laplace", "pyramid"])
 @pytest.mark.parametrize("dark", [False, True])
 def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
-    table, card = small_counts(40, method)
+    view = small_counts(40, method)
+    table = view.table
     look = Look(dark=dark)
-    (drawn,) = (i for i in compose(table, card, look).items if isinstance(i, CellRaster))
+    (drawn,) = (i for i in compose(view, look).items if isinstance(i, CellRaster))
     count = np.zeros(64)
     count[table.grid.decode(table.key)[0] * 8 + table.grid.decode(table.key)[1]] = table.count
     few = (count > 0) & (count < 40)
@@ -226,8 +228,8 @@ def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
     assert few.sum() > 20
     assert drawn.colours[looks.SMALL_COUNT] == look.theme.few
     assert look.theme.few not in look.theme.colours
-    plain, own = small_counts(None, method)
-    (before,) = (i for i in compose(plain, own, look).items if isinstance(i, CellRaster))
+    plain = small_counts(None, method)
+    (before,) = (i for i in compose(plain, look).items if isinstance(i, CellRaster))
     shown = drawn.number.reshape(-1) != looks.SMALL_COUNT
     assert np.array_equal(drawn.number.reshape(-1)[shown], before.number.reshape(-1)[shown])
     assert before.colours == look.theme.colours
@@ -235,19 +237,19 @@ def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
 
 @pytest.mark.usefixtures("japanese_font")
 def test_small_counts_are_named_in_the_legend_and_no_class_below_them_is():
-    assert [w for w in words_of(compose(*small_counts(40), Look())) if "<" in w] == ["count <40"]
-    assert "数が40未満" in words_of(compose(*small_counts(40), Look(language="ja")))
+    assert [w for w in words_of(compose(small_counts(40), Look())) if "<" in w] == ["count <40"]
+    assert "数が40未満" in words_of(compose(small_counts(40), Look(language="ja")))
     unknown = geodp.Grid.regular((8, 8))
     for grid in (unknown, GRIDS["square"]):  # a count of a cell, and of a square kilometre
-        words = words_of(compose(*small_counts(40, grid=grid), Look(fade=False)))
+        words = words_of(compose(small_counts(40, grid=grid), Look(fade=False)))
         legend = words[words.index(next(w for w in words if " per " in w)) :]
         numbers = [int(w.replace(",", "")) for w in legend if w.replace(",", "").isdigit()]
         assert numbers[:-1] == [100, 300, 1000, 3000, 10000]
         assert numbers[-1] == 0
-    before = words_of(compose(*small_counts(None), Look()))
+    before = words_of(compose(small_counts(None), Look()))
     assert {"10", "30", "100"} <= {*before}
     assert not [w for w in before if "<" in w]
-    assert "10" in words_of(compose(*small_counts(2), Look()))
+    assert "10" in words_of(compose(small_counts(2), Look()))
 
 
 def test_a_pixel_of_many_cells_is_small_by_its_sum():
@@ -257,7 +259,7 @@ def test_a_pixel_of_many_cells_is_small_by_its_sum():
     )
     terms = {"epsilon": 10**6, "contribution": 1, "method": "laplace"}
     release = geodp.publish(table, metadata={"display_below": 40}, **{"contribution": 1, **terms})
-    panel = Panel.of(release.table, 0, release.card())
+    panel = Panel.of(release.view(), 0)
     assert panel.frame.block > 1
     counts = (panel.value * panel.frame.areas()).ravel()
     assert np.array_equal(panel.few.ravel(), (counts > 0) & (counts < 40))

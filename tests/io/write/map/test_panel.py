@@ -8,6 +8,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.io.write import frame
 from geodp.io.write.map.panel import Panel, crop
+from geodp.io.write.view import View
 from tests.grids import masked
 from tests.io.write.test_writers import KANTO, released
 from tests.refusals import refuses
@@ -18,7 +19,7 @@ DOWN = (100.0, 0.0, 1000.0, 0.0, -100.0, 5000.0)
 def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
     monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
     release = released(KANTO)
-    panel = Panel.of(release.table, 0, release.card())
+    panel = Panel.of(release.view(), 0)
     assert panel.frame.block == 4
     total = (panel.value * panel.frame.areas()).sum()
     assert total == pytest.approx(release.table.total)
@@ -35,7 +36,7 @@ def test_blocks_are_outside_where_their_middle_is(monkeypatch):
     key = geodp.NoiseKey(bytes(32))
     release = geodp.publish(table, epsilon=9, contribution=1, key=key, allow_empty=True)
     assert release.table.total == 0
-    panel = Panel.of(release.table, 0, release.card())
+    panel = Panel.of(release.view(), 0)
     assert panel.frame.block == 4
     assert np.argwhere(~np.isnan(panel.value)).tolist() == [[1, 2], [3, 0], [4, 4]]
 
@@ -45,12 +46,12 @@ def test_blocks_are_outside_where_their_middle_is(monkeypatch):
 )
 def test_a_window_shows_the_same_cells(grid):
     release = released(grid)
-    whole = Panel.of(release.table, 0, release.card())
+    whole = Panel.of(release.view(), 0)
     place = grid.places[0]
     west, south, east, north = place.bounds
     wide, high = (east - west) / place.cols, (north - south) / place.rows
     bounds = (west + 2.5 * wide, south + high, west + 5 * wide, south + 4.2 * high)
-    part = Panel.of(release.table, 0, release.card(), bounds)
+    part = Panel.of(release.view(), 0, bounds)
     rows = slice(1, 5) if place.northwards else slice(place.rows - 5, place.rows - 1)
     assert np.allclose(part.value, whole.value[rows, 2:5], rtol=1e-12)
     assert part.margin == whole.margin
@@ -78,7 +79,7 @@ def test_bounds_without_a_cell_are_refused(bounds):
 def test_what_lies_within_its_margin_is_not_believed():
     release = released(KANTO)
     card = release.card()
-    panel = Panel.of(release.table, 0, card)
+    panel = Panel.of(View(release.table, card), 0)
     assert panel.margin == pytest.approx(Z * card.expected_error.blocks[0].standard_error)
     counts = np.abs(release.table.to_dense())
     assert np.array_equal(panel.believed, counts >= panel.margin)
@@ -91,15 +92,15 @@ def test_blocks_that_the_card_does_not_know_have_no_margin(monkeypatch):
     west, south, *_ = KANTO.places[0].bounds
     near = (west, south, west + 0.03, south + 0.02)
     release = released(KANTO)
-    panel = Panel.of(release.table, 0, release.card(), near)
+    panel = Panel.of(release.view(), 0, near)
     assert panel.frame.block == panel.cells == 1
     assert panel.margin == pytest.approx(Z * release.card().expected_error.blocks[0].standard_error)
     release = released(KANTO.with_attribute("sex", ["f", "m"]))
-    panel = Panel.of(release.table, 0, release.card(), near)
+    panel = Panel.of(release.view(), 0, near)
     assert (panel.cells, panel.margin, panel.believed) == (None, None, None)
 
 
 def test_without_a_closed_form_nothing_is_known_of_a_cell():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
     release = geodp.publish(table, method="laplace-nonnegative", epsilon=1, contribution=1)
-    assert Panel.of(release.table, 0, release.card()).believed is None
+    assert Panel.of(release.view(), 0).believed is None

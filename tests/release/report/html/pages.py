@@ -56,7 +56,7 @@ def read(path):
 def page_of(release, card, language="en", record=None):
     """Return the page of a release."""
     told = explain(card, language).sections
-    return write_page(release, told, card.guarantee.unit, language, record)
+    return write_page(release.view(), told, card.guarantee.unit, language, record)
 
 
 def data_of(page):

@@ -23,8 +23,8 @@ MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, 35 + 1 / 3))
 def test_margins_are_those_of_squares_in_the_middle(tmp_path):
     counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
     terms = {"method": "pyramid", "contribution": 1}
-    release, card = publish(tmp_path / "release", SEXES, counts, **{"contribution": 1, **terms})
-    found = list_levels(release, card)
+    release, _ = publish(tmp_path / "release", SEXES, counts, **{"contribution": 1, **terms})
+    found = list_levels(release)
     assert [level.side for level in found] == [1, 2, 4, 8]
     for level in found:
         assert {*level.margins} == {"1", "0"}
@@ -43,8 +43,8 @@ def test_margins_are_those_of_squares_in_the_middle(tmp_path):
     ],
 )
 def test_levels_nest_as_the_order_of_cells_does(grid, sides, tmp_path):
-    release, card = publish(tmp_path / "release", grid)
-    found = {level.side: level.nested for level in list_levels(release, card)}
+    release, _ = publish(tmp_path / "release", grid)
+    found = {level.side: level.nested for level in list_levels(release)}
     nested = [side for side, own in found.items() if own]
     assert all(b % a == 0 for a, b in pairwise(nested))
     assert {side for side, own in sides.items() if own} <= {*nested}
@@ -52,8 +52,8 @@ def test_levels_nest_as_the_order_of_cells_does(grid, sides, tmp_path):
 
 
 def test_methods_without_closed_form_have_no_margins(tmp_path):
-    release, card = publish(tmp_path / "release", method="mwem")
-    assert {m for level in list_levels(release, card) for m in level.margins.values()} == {None}
+    release, _ = publish(tmp_path / "release", method="mwem")
+    assert {m for level in list_levels(release) for m in level.margins.values()} == {None}
 
 
 def told(counts, areas, margins, times):
@@ -86,7 +86,7 @@ def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path
     found = run(page_of(release, card), driver, times)
     counts = np.zeros((21, 30))
     counts[tuple(release.grid.decode(release.table.key))] = release.table.count
-    margins = {level.side: level.margins[""] for level in list_levels(release, card)}
+    margins = {level.side: level.margins[""] for level in list_levels(release)}
     density, side = told(counts, np.ones((21, 30)), margins, times)
     assert len(np.unique(side)) > (1 if times else 0)
     np.testing.assert_array_equal(np.array(found[1]).reshape(21, 30), side)
@@ -103,7 +103,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
     table = geodp.CountTable.from_dense(counts, grid)
     release = geodp.publish(table, epsilon=1, contribution=1)
     assert release.table.key.size > 200_000
-    assert len(json.dumps(state_surface(release, release.card()))) < 5_000_000
+    assert len(json.dumps(state_surface(release.view()))) < 5_000_000
 
 
 @NODE
@@ -179,7 +179,7 @@ def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monk
     key = np.arange(0, 1000, 7, dtype=np.uint64)
     table = geodp.CountTable.from_index(grid, grid.decode(key), np.full(key.size, 90))
     release = geodp.publish(table, epsilon=1, contribution=1)
-    found = list_levels(release, release.card())
+    found = list_levels(release)
     assert [level.side for level in found] == [1 << n for n in range(sides)]
     assert all(level.margins[""] > 0 for level in found)
     asked.clear()

@@ -234,8 +234,8 @@ def test_a_release_without_places_has_no_map(tmp_path):
 def test_pairs_show_the_sums_of_either_end(tmp_path):
     grid = geodp.Grid.regular((4, 5)).pairs()
     counts = np.arange(400).reshape(grid.shape)
-    release, card = publish(tmp_path / "release", grid, counts, contribution=1)
-    surface = state_surface(release, card)
+    release, _ = publish(tmp_path / "release", grid, counts, contribution=1)
+    surface = state_surface(release.view())
     assert len(surface["layers"]) == 2
     assert english.PAGE["no_pairs"].split(".")[0] in frame.draw_areas(english.PAGE, surface)
 
