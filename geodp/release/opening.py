@@ -14,10 +14,10 @@ from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
-from geodp.io.verify.readback import index_of, parquet_rows, read_table
+from geodp.io.verify.readback import read_rows
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.uncertainty import BESIDE, Intervals, RowErrors, beside_of
+from geodp.io.write.uncertainty import Intervals, RowErrors, beside_of
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import Card
@@ -196,12 +196,10 @@ def open_release(path: str | Path) -> WrittenRelease:
 
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Return the release of a table in a public folder, whose card was read."""
-    table = read_table(folder, card, masked=True)
+    names = beside_of(card)
+    table, columns = read_rows(folder, card, masked=True, beside=names)
     errors = None
-    if beside_of(card):
-        rows = parquet_rows(folder, card)
-        order = np.argsort(table.grid.encode(index_of(rows, table.grid)))
-        columns = [rows[name].to_numpy()[order] for name in BESIDE]
+    if names:
         stated = card.expected_error.cells
         ends = WrittenIntervals(table.key, columns[1], columns[2], stated)
         errors = WrittenErrors(columns[0], ends, columns)

@@ -22,7 +22,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import write_part
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.persons import Records
-from geodp.io.verify.readback import index_of
+from geodp.io.verify.chunks import index_of
 from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Tiling, view_tiles, write_tile
 from geodp.io.write.view import View

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from geodp.io.verify.card import require
 BLOCK = 1 << 22
 """Bytes of the CSV file that are read at a time."""
 
+OTHER_NUMBER = Rule("csv-rows-differ", "CSV and Parquet have different numbers of rows.")
+
 
 def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
     """Raise VerificationError where a CSV file holds anything else than a Parquet file.
@@ -28,7 +31,77 @@ def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
         All columns of the CSV file; others of the Parquet file are not looked at.
     """
     file, names = open_parquet(parquet), list(columns)
-    types = {name: file.schema_arrow.field(name).type for name in names}
+    with open_rows(csv, file.schema_arrow, names) as rows:
+        for batch in _batches(file, names):
+            rows.require_next([batch.column(name) for name in names])
+        rows.require_end()
+
+
+def _batches(file: Any, names: list[str]) -> Iterator[Any]:
+    """Yield the rows of a Parquet file; all batches at once would keep what is behind them."""
+    for group in range(file.num_row_groups):
+        yield from file.read_row_group(group, columns=names).to_batches()
+
+
+class CsvRows:
+    """The rows of a CSV file that are still to come.
+
+    Parameters
+    ----------
+    batches : iterator of pyarrow.RecordBatch
+    """
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+        self._left: Any = None
+
+    def require_next(self, columns: list[Any]) -> None:
+        """Raise VerificationError where the next rows are not those of some Arrow arrays."""
+        start, size = 0, len(columns[0])
+        while start < size:
+            self._fill()
+            require(self._left is not None, OTHER_NUMBER)
+            rows = min(self._left.num_rows, size - start)
+            for name, found, column in zip(
+                self._left.schema.names, self._left.columns, columns, strict=True
+            ):
+                same = found.slice(0, rows).equals(column.slice(start, rows))
+                require(
+                    same, Rule("csv-values-differ", f"CSV and Parquet differ in the column {name}.")
+                )
+            self._left, start = self._left.slice(rows), start + rows
+
+    def require_end(self) -> None:
+        """Raise VerificationError where there are more rows."""
+        self._fill()
+        require(self._left is None, OTHER_NUMBER)
+
+    def _fill(self) -> None:
+        """Read on where nothing is left of a batch; None at the end."""
+        while self._left is None or self._left.num_rows == 0:
+            self._left = next(self._batches, None)
+            if self._left is None:
+                return
+
+
+@contextmanager
+def open_rows(csv: Path, schema: Any, names: list[str]) -> Iterator[CsvRows]:
+    """Open a CSV file to compare its rows.
+
+    Parameters
+    ----------
+    csv : path
+    schema : pyarrow.Schema
+        Types of the columns, and perhaps of others.
+    names : list of str
+        All columns that the file must have, in their order.
+
+    Raises
+    ------
+    VerificationError
+        It has others.
+    """
+    types = {name: schema.field(name).type for name in names}
     with pa.csv.open_csv(
         csv,
         read_options=pa.csv.ReadOptions(block_size=BLOCK),
@@ -39,38 +112,4 @@ def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
             written.schema.names == names,
             Rule("csv-columns-differ", "CSV and Parquet have different columns."),
         )
-        for one, other in _pair(iter(written), _batches(file, names)):
-            for name in names:
-                same = one.column(name).equals(other.column(name))
-                require(
-                    same, Rule("csv-values-differ", f"CSV and Parquet differ in the column {name}.")
-                )
-
-
-def _batches(file: Any, names: list[str]) -> Iterator[Any]:
-    """Yield the rows of a Parquet file; all batches at once would keep what is behind them."""
-    for group in range(file.num_row_groups):
-        yield from file.read_row_group(group, columns=names).to_batches()
-
-
-def _pair(ones: Iterator[Any], others: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield pieces of as many rows of both; VerificationError where one ends before the other."""
-    one = other = None
-    while True:
-        one, other = _fill(one, ones), _fill(other, others)
-        same = (one is None) == (other is None)
-        require(same, Rule("csv-rows-differ", "CSV and Parquet have different numbers of rows."))
-        if one is None or other is None:
-            return
-        rows = min(one.num_rows, other.num_rows)
-        yield one.slice(0, rows), other.slice(0, rows)
-        one, other = one.slice(rows), other.slice(rows)
-
-
-def _fill(left: Any, batches: Iterator[Any]) -> Any:
-    """Return what is left of a batch, or the next one with rows; None at the end."""
-    while left is None or left.num_rows == 0:
-        left = next(batches, None)
-        if left is None:
-            return None
-    return left
+        yield CsvRows(iter(written))

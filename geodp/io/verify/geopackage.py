@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from geodp.errors import Rule, VerificationError
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import Rule
+from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.opening import open_base
 from geodp.io.verify.card import require
-from geodp.io.verify.readback import grid_of, index_of, parquet_pieces, parquet_schema
+from geodp.io.verify.chunks import Chunk, columns_of, parquet_schema
+from geodp.io.verify.sweep import Asking, Written
 from geodp.io.write.geopackage import (
     APPLICATION,
     create_table,
     define_crs,
+    layout_shapes,
     name_of_number,
     number_of_crs,
-    shapes_of,
 )
 from geodp.table.card import Card
+
+AT_ONCE = 1 << 11
+"""Rows that are Python's values at a time: more do not stay in a processor's cache."""
+
+OTHER_ROWS = Rule("geopackage-rows-differ", "It has other rows than the Parquet file.")
+OTHER_OUTLINES = Rule(
+    "geopackage-outlines-differ", "Its outlines are not those of the codes' cells."
+)
 
 
 def has_geopackage(card: Card) -> bool:
@@ -26,58 +38,76 @@ def has_geopackage(card: Card) -> bool:
     return f"{card.name}.gpkg" in card.listed
 
 
-def ask_geopackage(folder: Path, card: Card) -> str:
+def ask_geopackage(written: Written) -> Asking[Chunk]:
     """Ask for every row, its outline, and the CRS."""
-    grid, schema = grid_of(card.domain), parquet_schema(folder, card)
-    fid, crs = name_of_number(schema.names), grid.places[0].crs
-    with open_base(folder / f"{card.name}.gpkg") as base:
-        found = base.execute("PRAGMA application_id").fetchone()[0]
-        require(found == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
-        views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
-        layer = base.execute("SELECT sql FROM sqlite_master WHERE name = ?", (card.name,))
-        expected = [(create_table(card.name, fid, schema),)]
-        require(
-            not views and layer.fetchall() == expected,
-            Rule("geopackage-columns-differ", "Its layer has other columns."),
-        )
-        srs, definition = base.execute(
-            "SELECT c.srs_id, s.definition FROM gpkg_contents c JOIN gpkg_spatial_ref_sys s "
-            "ON s.srs_id = c.srs_id WHERE c.table_name = ?",
-            (card.name,),
-        ).fetchone()
-        require(
-            srs == number_of_crs(crs), Rule("geopackage-crs-differs", "Its CRS is not the grid's.")
-        )
-        require(
-            crs is None or same_crs(definition, define_crs(crs)),
-            Rule("geopackage-crs-differs", "Its CRS is not the grid's."),
-        )
-        quoted = card.name.replace('"', '""')
+    card, grid, number = written.card, written.grid, 0
+    with open_base(written.folder / f"{card.name}.gpkg") as base:
+        schema = parquet_schema(written.folder, card)
+        names = columns_of(card, grid)
+        _require_layer(base, card, grid, pa.schema([schema.field(name) for name in names]))
+        quoted, srs = card.name.replace('"', '""'), number_of_crs(grid.places[0].crs)
         read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
-        start = 0
-        for part in parquet_pieces(folder, card):
-            _require_rows(read.fetchmany(part.num_rows), part, start, grid)
-            start += part.num_rows
-        require(
-            read.fetchone() is None,
-            Rule("geopackage-rows-differ", "It has other rows than the Parquet file."),
-        )
+        while (chunk := (yield)) is not None:
+            columns = [chunk.column(name) for name in names]
+            shapes = layout_shapes(*chunk.outlines, srs)
+            for start in range(0, chunk.size, AT_ONCE):
+                some = shapes[start : start + AT_ONCE]
+                values = [column.slice(start, AT_ONCE) for column in columns]
+                _require_rows(read.fetchmany(some.size), number, some, values)
+                number += some.size
+        require(read.fetchone() is None, OTHER_ROWS)
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
 
 
-def _require_rows(found: list[Any], part: Any, start: int, grid: Any) -> None:
-    """VerificationError where rows are not those of a part of the Parquet file."""
-    outlines, _ = shapes_of(grid, index_of(part, grid), number_of_crs(grid.places[0].crs))
-    columns = (column.to_pylist() for column in part.columns)
-    number = range(start + 1, start + 1 + part.num_rows)
-    expected = list(zip(number, outlines, *columns, strict=True))
-    if found == expected:
-        return
-    same = len(found) == len(expected) and all(
-        (one[0], *one[2:]) == (other[0], *other[2:])
-        for one, other in zip(found, expected, strict=True)
+def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
+    """VerificationError for what is no layer of such columns in the grid's CRS."""
+    fid, crs = name_of_number(schema.names), grid.places[0].crs
+    found = base.execute("PRAGMA application_id").fetchone()[0]
+    require(found == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
+    views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
+    layer = base.execute("SELECT sql FROM sqlite_master WHERE name = ?", (card.name,))
+    expected = [(create_table(card.name, fid, schema),)]
+    require(
+        not views and layer.fetchall() == expected,
+        Rule("geopackage-columns-differ", "Its layer has other columns."),
     )
-    require(same, Rule("geopackage-rows-differ", "It has other rows than the Parquet file."))
-    raise VerificationError(
-        "Its outlines are not those of the codes' cells.", code="geopackage-outlines-differ"
-    )
+    srs, definition = base.execute(
+        "SELECT c.srs_id, s.definition FROM gpkg_contents c JOIN gpkg_spatial_ref_sys s "
+        "ON s.srs_id = c.srs_id WHERE c.table_name = ?",
+        (card.name,),
+    ).fetchone()
+    same = srs == number_of_crs(crs) and (crs is None or same_crs(definition, define_crs(crs)))
+    require(same, Rule("geopackage-crs-differs", "Its CRS is not the grid's."))
+
+
+def _require_rows(
+    found: list[tuple[Any, ...]], number: int, shapes: NDArray[Any], columns: list[Any]
+) -> None:
+    """VerificationError where rows are not those of some columns.
+
+    Parameters
+    ----------
+    found : list of tuple
+        Number, outline and columns of each.
+    number : int
+        Rows before them.
+    shapes : array
+        Outlines as GeoPackage has them.
+    columns : list of pyarrow.Array
+    """
+    require(len(found) == shapes.size, OTHER_ROWS)
+    numbers, outlines, *values = zip(*found, strict=True)
+    require([*numbers] == [*range(number + 1, number + 1 + shapes.size)], OTHER_ROWS)
+    for value, column in zip(values, columns, strict=True):
+        require(_are(value, column), OTHER_ROWS)
+    size = shapes.itemsize
+    same = {*map(type, outlines)} == {bytes} and {*map(len, outlines)} == {size}
+    require(same and b"".join(outlines) == shapes.tobytes(), OTHER_OUTLINES)
+
+
+def _are(values: tuple[Any, ...], column: Any) -> bool:
+    """Whether values of SQLite are those of an Arrow array; None is what is missing there."""
+    if pa.types.is_string(column.type) or column.null_count:
+        return bool([*values] == column.to_pylist())
+    kind = int if pa.types.is_integer(column.type) else float
+    return {*map(type, values)} == {kind} and bool([*values] == column.to_numpy().tolist())

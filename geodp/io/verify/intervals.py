@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
-from geodp.io.verify.readback import open_map, parquet_rows, raster_file, read_table
-from geodp.io.write import geotiff, pixels, tables
+from geodp.io.verify.chunks import Chunk
+from geodp.io.verify.raster import Piece, are_near, ask_raster_ends
+from geodp.io.verify.readback import raster_file
+from geodp.io.verify.sweep import Passed, Written
 from geodp.io.write.uncertainty import HIGH, LOW, Intervals
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedCells, StatedSettlements
+from geodp.typing import FloatArray, KeyArray
 
 MOST_SIMULATED = 10_000
 """Releases of a card that are simulated again."""
@@ -52,21 +53,29 @@ class CellErrors:
 ErrorsOf = Callable[[ReleasedTable, int, bool], CellErrors | None]
 
 
-def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
-    """Require the intervals of files and card to be those of the released counts."""
+def ask_intervals(
+    again: ErrorsOf | None, written: Written, rows: Passed[Chunk], maps: Passed[Piece]
+) -> str:
+    """Require the intervals of files and card to be those of the released counts.
+
+    Parameters
+    ----------
+    again : callable or None
+        As for :func:`geodp.io.verify.verify.verify`.
+    written : Written
+    rows : Passed
+        Asks ``ends`` on its way: whether intervals hold their counts.
+    maps : Passed
+        Of the raster, whose intervals are asked on the same way as its counts.
+    """
+    card, made = written.card, written.card.expected_error.cells
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
         require(
-            card.expected_error.cells is None,
+            made is None,
             Rule("intervals-without-errors", "The card has intervals, and no errors."),
         )
         return "none: the error depends on the data"
-    rows = parquet_rows(folder, card, (LOW, card.name, HIGH))
-    low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
-    require(
-        bool(((low <= count) & (count <= high)).all()),
-        Rule("count-outside-interval", "A count is outside its interval."),
-    )
-    made = card.expected_error.cells
+    rows.outcome("ends")
     _require_made_by_simulation(card)
     if again is None:
         return "hold their counts"
@@ -77,7 +86,7 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     if simulated > MOST_SIMULATED:
         return "hold their counts; not worked out again, as too many releases were simulated"
     try:
-        table = read_table(folder, card, masked=True)
+        table = written.table(masked=True)
     except VerificationError:  # which other questions explain
         return "hold their counts; not worked out again, as the table cannot be read"
     if StatedDomain.of(table.grid) != card.domain:
@@ -87,17 +96,69 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
         return "hold their counts; not worked out again, as their method is not known here"
     if made.version != errors.stated.version:
         return OTHER_VERSION
-    for start in range(0, table.key.size, tables.CHUNK):
-        part = slice(start, start + tables.CHUNK)
-        ends = errors.intervals.of(table.key[part])
-        same = _near(low[part], ends[0]) and _near(high[part], ends[1])
-        require(same, Rule("intervals-differ", "Intervals are not the release's."))
+    known_ends = _ask_ends(written, table, errors.intervals)
     _ask_stated(made, errors.stated)
     _ask_settlements(card.expected_error.settlements, errors.settlements)
-    has_raster = not card.expected_error.has_parts and raster_file(folder, card).is_file()
-    if card.in_parts or not has_raster:
-        return "those of the released counts, worked out again"
-    return _ask_raster(folder, card, table, errors.intervals)
+    said, has_parts = (
+        "those of the released counts, worked out again",
+        card.expected_error.has_parts,
+    )
+    if card.in_parts or has_parts or not raster_file(written.folder, card).is_file():
+        return said
+    maps.join("ends", partial(ask_raster_ends, written, known_ends))
+    return said + maps.outcome("ends")
+
+
+@dataclass(frozen=True, eq=False)
+class KnownIntervals:
+    """Intervals that are worked out for listed cells; those of others are when asked for.
+
+    Attributes
+    ----------
+    key : uint64[n]
+        Of listed cells, in order.
+    low, high : float64[n]
+    others : Intervals
+    """
+
+    key: KeyArray
+    low: FloatArray
+    high: FloatArray
+    others: Intervals
+
+    @property
+    def alike(self) -> int:
+        """As of the intervals of others."""
+        return self.others.alike
+
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        place = np.minimum(np.searchsorted(self.key, key), max(self.key.size - 1, 0))
+        listed = self.key[place] == key if self.key.size else np.zeros(key.size, np.bool_)
+        found = np.empty(key.size), np.empty(key.size)
+        others = self.others.of(key[~listed])
+        for each, known, other in zip(found, (self.low, self.high), others, strict=True):
+            each[listed] = known[place[listed]]
+            each[~listed] = other
+        return found
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return those of cells that are not listed."""
+        return self.others.unlisted(error)
+
+
+def _ask_ends(written: Written, table: ReleasedTable, intervals: Intervals) -> Intervals:
+    """Require the intervals in the rows of the tables; return all that are known then."""
+    ends = np.empty(table.key.size), np.empty(table.key.size)
+    for chunk in written.chunks():
+        part = slice(chunk.start, chunk.start + chunk.size)
+        found = [chunk.numbers(name) for name in (LOW, HIGH)]
+        for each, one, other in zip(ends, intervals.of(table.key[part]), found, strict=True):
+            each[part] = one
+            require(
+                are_near(other, one), Rule("intervals-differ", "Intervals are not the release's.")
+            )
+    return KnownIntervals(table.key, *ends, intervals)
 
 
 def _require_made_by_simulation(card: Card) -> None:
@@ -113,7 +174,7 @@ def _require_made_by_simulation(card: Card) -> None:
 def _ask_stated(made: StatedCells, again: StatedCells) -> None:
     """Require the card's intervals of cells that are not listed."""
     found, expected = (np.array([one.low, one.beside, one.alone]) for one in (made, again))
-    same = _near(found, expected)
+    same = are_near(found, expected)
     require(
         same,
         Rule(
@@ -139,34 +200,3 @@ def _ask_settlements(said: StatedSettlements | None, again: StatedSettlements | 
         figures.append(np.array(rows, np.float64))
     require(said.meaning == again.meaning and kinds[0] == kinds[1], wrong)
     require(bool((np.abs(figures[0] - figures[1]) <= NEAR_PER_CENT).all()), wrong)
-
-
-def _ask_raster(folder: Path, card: Card, table: ReleasedTable, intervals: Intervals) -> str:
-    """Require the raster's intervals."""
-    bands = geotiff.band_count(table.grid)
-    with open_map(folder, card) as raster:
-        if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
-            return "those of the released counts, worked out again; the raster is another one"
-        drawn = pixels.Pixels(table)
-        for number, window in pixels.windows(table.grid.places[0]):
-            for band in range(bands):
-                counts = pixels.background(table.grid, window)
-                drawn.dense(number, band, counts)
-                expected = pixels.ends_in(table.grid, counts, window, band, intervals)
-                for after, end in zip((bands + 2, 2 * bands + 2), expected, strict=True):
-                    found = raster.read(band + after, window=window)
-                    require(
-                        _near(found, end),
-                        Rule(
-                            "raster-intervals-differ",
-                            "The raster's intervals are not the release's.",
-                        ),
-                    )
-    return "those of the released counts, worked out again, in tables and raster"
-
-
-def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
-    """Return whether numbers are the same but for the digits that are not written."""
-    if np.array_equal(found, expected.astype(found.dtype), equal_nan=True):  # at a tenth the cost
-        return True
-    return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))

@@ -16,7 +16,8 @@ from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.opening import open_parquet, read_json
 from geodp.io.verify.card import require
-from geodp.io.verify.readback import BROKEN, read_table
+from geodp.io.verify.readback import BROKEN
+from geodp.io.verify.sweep import Written
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
 from geodp.table.measured import (
@@ -94,8 +95,9 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
         yield MeasuredLevel(level, complete, node, own["value"].to_numpy(), bias)
 
 
-def ask_measurements(folder: Path, card: Card) -> str:
+def ask_measurements(written: Written) -> str:
     """Ask whether complete levels have all nodes of the domain, and others the visited ones."""
+    folder, card = written.folder, written.card
     book = read_json(folder / f"{card.name}.measurements.json")
     require(
         book["schema"] == SCHEMA,
@@ -110,7 +112,7 @@ def ask_measurements(folder: Path, card: Card) -> str:
         {*rows.schema.names} == {*book["columns"]},
         Rule("codebook-columns-differ", "The codebook has other columns."),
     )
-    table = read_table(folder, card, masked=True)
+    table = written.table(masked=True)
     if StatedDomain.of(table.grid) != card.domain:
         return "columns as in the codebook; the nodes not asked, as the domain is not all here"
     levels = [_level(table.grid, said) for said in book["levels"]]

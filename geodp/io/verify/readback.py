@@ -5,7 +5,7 @@ It may be a stranger's: nothing is opened but plain files inside its folder that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 from numpy.typing import NDArray
 from rasterio import Env
 from rasterio.errors import RasterioError
@@ -26,13 +25,13 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.io.opening import open_parquet, open_raster, texts_of
+from geodp.io.opening import open_raster
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.chunks import Chunk, read_chunks
 from geodp.io.verify.tileset import read_tileset
-from geodp.io.write import geotiff, pixels, tables
+from geodp.io.write import geotiff, pixels
 from geodp.io.write.hierarchy import hierarchy_file
-from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
@@ -40,7 +39,7 @@ from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain, StatedHierarchy, StatedPlace
 from geodp.table.stated.release import StatedGuarantee
-from geodp.typing import CountArray, IntArray
+from geodp.typing import FloatArray, IntArray
 
 BROKEN = (
     GeodpError,
@@ -89,16 +88,70 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
 
 def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
     """Read the released table; ``masked``: on the domain of the raster's mask, if there is one."""
-    try:
-        grid, event = order_grid_of(folder, card), _event(card)
-        if masked and (mask := _mask(folder, card)) is not None:
+    return read_rows(folder, card, masked=masked)[0]
+
+
+def read_rows(
+    folder: Path, card: Card, *, masked: bool, beside: Sequence[str] = ()
+) -> tuple[ReleasedTable, list[FloatArray]]:
+    """Read the released table as :func:`read_table`, and columns beside the count.
+
+    Nothing is held for all rows but what is returned.
+
+    Returns
+    -------
+    ReleasedTable
+    list of float64[n]
+        The columns that ``beside`` names, in key order.
+    """
+    with reading_back(folder):
+        grid, event = order_grid_of(folder, card), event_of(card)
+        if masked and (mask := read_mask_of(folder, card)) is not None:
             grid = grid.with_mask(mask)
-        rows = parquet_rows(folder, card, tables.column_names(grid, card.name, ()))
-        count, index = counts_of(rows, card), index_of(rows, grid)
-        key = grid.encode(index)
+        gathered = Gathered(beside)
+        for chunk in read_chunks(folder, card, grid):
+            gathered.add(chunk)
+        key, count, *others = gathered.join()
         if card.domain.lacks_table(grid):  # nothing tells their order
             rank = np.argsort(key)
-            key, count = key[rank], count[rank]
+            key, count, others = key[rank], count[rank], [each[rank] for each in others]
+    require_order(folder, key)
+    return ReleasedTable(grid, key, count, event), others
+
+
+class Gathered:
+    """Keys, counts and other columns of chunks, put together.
+
+    Parameters
+    ----------
+    beside : sequence of str
+        Names of these columns.
+    """
+
+    def __init__(self, beside: Sequence[str] = ()) -> None:
+        self._beside = beside
+        self._parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(beside))]
+
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk; raises what its counts and codes raise."""
+        columns = [chunk.key, chunk.count, *(chunk.numbers(name) for name in self._beside)]
+        for parts, column in zip(self._parts, columns, strict=True):
+            parts.append(column if column.base is None else column.copy())
+
+    def join(self) -> list[NDArray[Any]]:
+        """Return the columns, and hold them no longer."""
+        found = []
+        for parts in self._parts:
+            found.append(np.concatenate(parts))
+            parts.clear()
+        return found
+
+
+@contextmanager
+def reading_back(folder: Path) -> Iterator[None]:
+    """Explain what a release that somebody else has changed may raise, as VerificationError."""
+    try:
+        yield
     except MemoryError:
         raise
     except FileNotFoundError:
@@ -112,15 +165,18 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
             f"{folder} cannot be read back: {error}",
             code=error.code if isinstance(error, VerificationError) else "release-not-read-back",
         ) from error
+
+
+def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
+    """Raise VerificationError for rows that are not in key order, each once."""
     if not (key[1:] > key[:-1]).all():
         raise VerificationError(
             f"{folder} cannot be read back: its rows are not in key order.",
             code="rows-not-in-order",
         )
-    return ReleasedTable(grid, key, count, event)
 
 
-def _mask(folder: Path, card: Card) -> Mask | None:
+def read_mask_of(folder: Path, card: Card) -> Mask | None:
     """Return the mask that the raster's empty cells tell.
 
     It is None without a mask or without a raster.
@@ -136,9 +192,8 @@ def _mask(folder: Path, card: Card) -> Mask | None:
             Rule("raster-shape-differs", "The raster has another shape."),
         )
         inside = np.empty(raster.shape, np.bool_)
-        for _, window in pixels.windows(place):
-            piece = ~np.isnan(raster.read(1, window=window))
-            inside[window.row_off : window.row_off + window.height] = piece
+        for window in pixels.windows(place):
+            inside[window.toslices()] = ~np.isnan(raster.read(1, window=window))
     if place.northwards:
         inside = inside[::-1]
     mask = mask_of_blocks(grid, _align(inside), stated.source)
@@ -177,96 +232,6 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
         return
     with geotiff.quiet(), Env(GDAL_CACHEMAX=geotiff.CACHE), open_raster(path) as raster:
         yield raster
-
-
-def parquet_files(folder: Path, card: Card) -> list[Path]:
-    """Return the Parquet file of a release, or its parts in key order."""
-    whole = folder / f"{card.name}.parquet"
-    if not card.in_parts:
-        return [whole]
-    listed = (folder / name for name in card.listed)
-    found = sorted(path for path in listed if path.parent == whole)
-    require(bool(found), Rule("card-lists-no-part", f"The card lists no part of {whole.name}."))
-    return found
-
-
-def parquet_rows(folder: Path, card: Card, columns: Iterable[str] | None = None) -> Any:
-    """Return the table of the Parquet file or its parts: these columns, or all but geometry."""
-    names, files = list(columns or _columns(card)), parquet_files(folder, card)
-    rows = [open_parquet(path).read(columns=names) for path in files]
-    require(
-        all(part.schema.equals(rows[0].schema) for part in rows),
-        Rule("parts-columns-differ", "Parts differ in columns."),
-    )
-    return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
-
-
-def parquet_pieces(folder: Path, card: Card) -> Iterator[Any]:
-    """Yield the rows in key order, up to a row group at a time: all columns but geometry."""
-    names = list(_columns(card))
-    for path in parquet_files(folder, card):
-        file = open_parquet(path)
-        for number in range(file.num_row_groups):
-            rows = file.read_row_group(number, columns=names)
-            for start in range(0, rows.num_rows, tables.ROW_GROUP):
-                yield rows.slice(start, tables.ROW_GROUP).combine_chunks()
-
-
-def parquet_schema(folder: Path, card: Card) -> Any:
-    """Return the Arrow schema of `parquet_pieces`."""
-    found = open_parquet(parquet_files(folder, card)[0]).schema_arrow
-    return pa.schema([found.field(name) for name in _columns(card)])
-
-
-def _columns(card: Card) -> tuple[str, ...]:
-    """Return the names of the columns of a release's tables, but for geometry."""
-    return tables.column_names(grid_of(card.domain), card.name, beside_of(card))
-
-
-def counts_of(rows: Any, card: Card) -> CountArray:
-    """Return the counts int64[n] or float64[n] of an Arrow table.
-
-    Raises VerificationError for counts that the card's method cannot have released.
-    """
-    whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
-    column = rows[card.name]
-    kind = "int64" if whole else "double"
-    require(
-        str(column.type) == kind,
-        Rule("counts-type-differs", f"The counts have the type {column.type}, not {kind}."),
-    )
-    require(column.null_count == 0, Rule("counts-missing", "Some counts are missing."))
-    count: CountArray = column.to_numpy()
-    require(
-        bool(np.isfinite(count).all()), Rule("counts-not-finite", "Some counts are not finite.")
-    )
-    if nonnegative:
-        require(
-            bool((count > 0).all()), Rule("counts-not-positive", "Some counts are 0 or negative.")
-        )
-    require(bool((count != 0).all()), Rule("counts-zero", "Some counts are 0."))
-    return count
-
-
-def index_of(rows: Any, grid: Grid) -> IntArray:
-    """Cell indices int64[d, n] of the rows of an Arrow table.
-
-    Codes are texts for a moment, of hundreds of bytes each, so they are read group by group.
-    """
-    groups = range(0, max(rows.num_rows, 1), tables.ROW_GROUP)
-    parts = (rows.slice(start, tables.ROW_GROUP) for start in groups)
-    return np.concatenate([np.stack(list(_axes(part, grid))) for part in parts], axis=1)
-
-
-def _axes(rows: Any, grid: Grid) -> Iterator[IntArray]:
-    for number, _ in enumerate(grid.places):
-        yield from grid.names.parse(number, texts_of(rows.column(number)))
-    for axis in grid.plain_axes:
-        yield rows[grid.axis_names[axis]].to_numpy()
-    for attribute in grid.attributes:
-        at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
-        require(at.null_count == 0, Rule("labels-unknown", f"Unknown labels of {attribute.name}."))
-        yield at.to_numpy().astype(np.int64)
 
 
 def order_grid_of(folder: Path, card: Card) -> Grid:
@@ -313,7 +278,8 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def _event(card: Card) -> Spent:
+def event_of(card: Card) -> Spent:
+    """Return what a card says was spent; VerificationError where it contradicts itself."""
     said = card.guarantee
     event = _reports(said) if said.model == "local" else _measurement(said)
     stated = {**write_plain(said), "mechanism": card.mechanism.spec}

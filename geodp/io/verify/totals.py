@@ -10,7 +10,7 @@ from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
 from geodp.io.verify.card import require
-from geodp.io.verify.readback import read_table
+from geodp.io.verify.sweep import Written
 from geodp.io.write.totals import totals_file
 from geodp.table.card import Card
 from geodp.table.public_totals import PublicTotals
@@ -28,9 +28,9 @@ def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None
     return read_totals(folder / totals_file(card.name), grid, source="the release")
 
 
-def ask_totals(folder: Path, card: Card) -> str:
+def ask_totals(written: Written) -> str:
     """Ask whether the cells of each area add up to its total."""
-    table = read_table(folder, card, masked=False)
+    folder, card, table = written.folder, written.card, written.table(masked=False)
     if card.domain.lacks_table(table.grid):
         return "not asked: there is no table of the regions"
     found = read_totals(folder / totals_file(card.name), table.grid, source="the release")

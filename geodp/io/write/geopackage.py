@@ -301,18 +301,31 @@ def shapes_of(
         Least and largest x, least and largest y.
     """
     wkb, covering = geometry(grid, index)
+    found = layout_shapes(wkb, covering, srs)
     west, south, east, north = (field.to_numpy() for field in covering.flatten())
-    n = len(wkb)
-    if not n:
-        return [], [west, east, south, north]
-    length = len(wkb[0].as_py())
-    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]))
-    found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
-    found["box"] = np.stack([west, east, south, north], axis=1)
-    found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n)
     whole, size = found.tobytes(), found.itemsize
-    pieces = [whole[start : start + size] for start in range(0, n * size, size)]
+    pieces = [whole[start : start + size] for start in range(0, found.size * size, size)]
     return pieces, [west, east, south, north]
+
+
+def layout_shapes(wkb: Any, covering: Any, srs: int) -> NDArray[Any]:
+    """Return outlines as GeoPackage has them: header and WKB of each, one after the other.
+
+    Parameters
+    ----------
+    wkb, covering : pyarrow.Array
+        Of :func:`geodp.io.write.geometry.geometry`, or a part of both.
+    srs : int
+    """
+    n = len(wkb)
+    length = len(wkb[0].as_py()) if n else 0
+    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]))
+    if n:
+        found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
+        west, south, east, north = (field.to_numpy() for field in covering.flatten())
+        found["box"] = np.stack([west, east, south, north], axis=1)
+        found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, wkb.offset * length)
+    return found
 
 
 def _triggers(name: str, fid: str) -> str:

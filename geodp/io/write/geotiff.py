@@ -26,7 +26,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
+from geodp.io.write.pixels import BLOCK, WIDE, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
@@ -139,11 +139,11 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _count_windows(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
+def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
     """`windows`, counted for those who wait."""
-    progress.begin(what, -(-place.rows // BLOCK), public=True)
-    for number, window in windows(place):
-        yield number, window
+    progress.begin(what, -(-place.rows // BLOCK) * -(-place.cols // WIDE), public=True)
+    for window in windows(place):
+        yield window
         progress.advance()
 
 
@@ -337,10 +337,10 @@ def _pack_aside(draft: Path, path: Path) -> None:
 
 def _holds(raster: rasterio.io.DatasetReader, grid: Grid, pixels: Pixels) -> bool:
     """Whether every pixel of the bands of counts is exactly the table's."""
-    for number, window in _count_windows(grid.places[0], "Checking the raster"):
+    for window in _count_windows(grid.places[0], "Checking the raster"):
         for band in range(band_count(grid)):
             expected = np.zeros((window.height, window.width))
-            pixels.dense(number, band, expected)
+            pixels.dense(window, band, expected)
             found = raster.read(band + 1, window=window)
             if not grid.domain.is_box:
                 found[np.isnan(found)] = 0
@@ -383,11 +383,11 @@ def georeference(place: Lattice) -> dict[str, Any]:
 
 def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) -> None:
     bands = band_count(grid)
-    for number, window in _count_windows(grid.places[0], "Writing the raster"):
+    for window in _count_windows(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
-            pixels.dense(number, band, values)
+            pixels.dense(window, band, values)
             draft.write(values, band + 1, window)
             if errors is not None and errors.intervals is not None:
                 low, high = ends_in(grid, values, window, band, errors.intervals)

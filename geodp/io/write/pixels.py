@@ -12,7 +12,7 @@ from rasterio.windows import Window
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.write.tables import chunks
+from geodp.io.write import tables
 from geodp.io.write.uncertainty import Intervals
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -20,12 +20,15 @@ from geodp.typing import CountArray, FloatArray, IntArray
 BLOCK = 512
 """Side of a tile, and height of the window that is held in memory."""
 
+WIDE = 8 * BLOCK
+"""Most columns of such a window: memory does not grow with the width of the map."""
+
 
 class Pixels:
     """A released table by windows of ``BLOCK`` raster rows; row 0 is the northernmost.
 
-    Nothing is kept of a cell: a window decodes the pieces of the table (`chunks`) that touch it, of
-    which there are few in an order of compact areas, and keeps what lies in it until the next.
+    Nothing is kept of a cell: windows side by side decode the pieces of the table that touch them,
+    of which there are few in an order of compact areas, and keep what lies in them until the next.
 
     Parameters
     ----------
@@ -41,31 +44,35 @@ class Pixels:
     def __init__(self, table: ReleasedTable) -> None:
         self._table = table
         self._place = table.grid.places[0]
-        windows = -(-self._place.rows // BLOCK)
+        strips = -(-self._place.rows // BLOCK)
         self._parts: list[tuple[slice, NDArray[np.bool_]]] = []
         self.decoded = 0
-        for part, index, _ in chunks(table):
+        for start in range(0, table.key.size, tables.ROW_GROUP):
+            part = slice(start, start + tables.ROW_GROUP)
+            index = table.grid.decode(table.key[part])
             rows = raster_rows(self._place, index[0]) // BLOCK
-            self._parts.append((part, np.bincount(rows, minlength=windows) > 0))
+            self._parts.append((part, np.bincount(rows, minlength=strips) > 0))
             self.decoded += rows.size
-        self._window = -1
+        self._strip = -1
         self._held: list[tuple[IntArray, IntArray, Any, CountArray]] = []
 
-    def dense(self, window: int, band: int, out: FloatArray) -> None:
+    def dense(self, window: Window, band: int, out: FloatArray) -> None:
         """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
-        if window != self._window:
-            self._held = [self._cells(window, p) for p, touched in self._parts if touched[window]]
-            self._window = window
+        strip = window.row_off // BLOCK
+        if strip != self._strip:
+            self._held = [self._cells(strip, p) for p, touched in self._parts if touched[strip]]
+            self._strip = strip
         for row, col, bands, count in self._held:
-            chosen = bands == band
-            out[row[chosen], col[chosen]] += count[chosen]
+            across = col - window.col_off
+            chosen = (bands == band) & (across >= 0) & (across < window.width)
+            out[row[chosen], across[chosen]] += count[chosen]
 
-    def _cells(self, window: int, part: slice) -> tuple[IntArray, IntArray, Any, CountArray]:
-        """Rows in the window, columns, bands and counts of a piece's cells that lie in it."""
+    def _cells(self, strip: int, part: slice) -> tuple[IntArray, IntArray, Any, CountArray]:
+        """Rows in the strip, columns, bands and counts of a piece's cells that lie in it."""
         grid = self._table.grid
         index = grid.decode(self._table.key[part])
         self.decoded += index.shape[1]
-        row = raster_rows(self._place, index[0]) - window * BLOCK
+        row = raster_rows(self._place, index[0]) - strip * BLOCK
         here = (row >= 0) & (row < BLOCK)
         index = index[:, here]
         band = np.zeros(index.shape[1], np.int64)
@@ -118,10 +125,12 @@ def raster_rows(place: Lattice, row: IntArray) -> IntArray:
     return place.rows - 1 - row if place.northwards else row
 
 
-def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
-    """Return the windows of ``BLOCK`` rows, from the north."""
-    for number, top in enumerate(range(0, place.rows, BLOCK)):
-        yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
+def windows(place: Lattice) -> Iterator[Window]:
+    """Return the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west."""
+    for top in range(0, place.rows, BLOCK):
+        for left in range(0, place.cols, WIDE):
+            height, width = min(BLOCK, place.rows - top), min(WIDE, place.cols - left)
+            yield Window(left, top, width, height)
 
 
 def background(grid: Grid, window: Window) -> FloatArray:
@@ -131,7 +140,7 @@ def background(grid: Grid, window: Window) -> FloatArray:
     if grid.domain.is_box:
         return values
     # Column blocks bound the memory of the test.
-    for left in range(0, place.cols, 4 * BLOCK):
+    for left in range(0, window.width, 4 * BLOCK):
         piece = values[:, left : left + 4 * BLOCK]
         row, col = np.indices(piece.shape).reshape(2, -1)
         index = np.zeros((len(grid.shape), row.size), np.int64)

@@ -69,14 +69,13 @@ def test_other_columns_are_found(compare):
 
 
 def test_neither_is_in_memory_as_a_whole(compare, monkeypatch):
-    held, pair, rows = [], csv_rows._pair, table_of(20_000)
+    held, fill, rows = [], csv_rows.CsvRows._fill, table_of(20_000)
 
-    def watch(*both):
-        for pieces in pair(*both):
-            held.append(pa.total_allocated_bytes() - before)
-            yield pieces
+    def watch(self):
+        fill(self)
+        held.append(pa.total_allocated_bytes() - before)
 
-    monkeypatch.setattr(csv_rows, "_pair", watch)
+    monkeypatch.setattr(csv_rows.CsvRows, "_fill", watch)
     before = pa.total_allocated_bytes()
     compare(rows, rows)
     assert max(held[len(held) // 2 :]) < max(held[: len(held) // 2]) + 20_000

@@ -4,14 +4,12 @@ import shutil
 import sqlite3
 from contextlib import closing
 
+import pyarrow.parquet as pq
 import pytest
 
 from geodp.io.verify import geopackage
-from geodp.io.verify.card import read_table_card
 from geodp.io.verify.geopackage import has_geopackage
-from geodp.io.verify.readback import parquet_rows
 from geodp.io.verify.verify import verify
-from geodp.io.write import tables
 from tests.io.verify.test_verify import write_checksums
 from tests.release.test_frames import METRES, release
 
@@ -63,16 +61,16 @@ def test_what_is_no_base_is_found(written, tmp_path):
 
 
 def test_rows_are_compared_a_piece_at_a_time(written, monkeypatch):
-    monkeypatch.setattr(tables, "ROW_GROUP", 3)
+    monkeypatch.setattr(geopackage, "AT_ONCE", 3)
     asked, compare = [], geopackage._require_rows
 
-    def count(found, part, *others):
-        asked.append((len(found), part.num_rows))
-        compare(found, part, *others)
+    def count(found, number, shapes, columns):
+        asked.append((len(found), number, shapes.size, *map(len, columns)))
+        compare(found, number, shapes, columns)
 
     monkeypatch.setattr(geopackage, "_require_rows", count)
-    card = read_table_card(written)
-    assert geopackage.ask_geopackage(written, card).startswith("equal")
-    rows = parquet_rows(written, card).num_rows
-    assert sum(one for one, _ in asked) == rows > 6
-    assert {*asked[:-1]} == {(3, 3)}
+    assert all(check.ok for check in verify(written))
+    rows = pq.read_metadata(written / "population.parquet").num_rows
+    assert sum(one[0] for one in asked) == rows > 6
+    assert {each for one, _, *others in asked[:-1] for each in (one, *others)} == {3}
+    assert [one[1] for one in asked] == [*range(0, rows, 3)]

@@ -4,13 +4,13 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import rasterio
 
 import geodp
-from geodp.io.verify import intervals
 from geodp.io.verify.card import read_table_card
-from geodp.io.verify.readback import open_map, parquet_rows
+from geodp.io.verify.readback import open_map
 from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, tables
 from geodp.release.simulated_cells import errors_of
@@ -92,7 +92,7 @@ def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
 
 
 def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatch):
-    monkeypatch.setattr(tables, "CHUNK", 50)
+    monkeypatch.setattr(tables, "ROW_GROUP", 50)
     public, asked = written / "public", []
     card = read_table_card(public)
 
@@ -104,9 +104,9 @@ def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatc
         )
         return found
 
-    said = intervals.ask_intervals(count, public, card)
-    assert said == "those of the released counts, worked out again, in tables and raster"
-    rows = parquet_rows(public, card).num_rows
+    (check,) = (one for one in verify(public, count) if one.name == "intervals")
+    assert check.detail == "those of the released counts, worked out again, in tables and raster"
+    rows = pq.read_metadata(public / "population.parquet").num_rows
     assert asked[: -(-rows // 50)] == [50] * (rows // 50) + [rows % 50] * (rows % 50 > 0)
     with open_map(public, card):
         assert rasterio.env.getenv()["GDAL_CACHEMAX"] == geotiff.CACHE

@@ -16,7 +16,8 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import release_id, sha256
-from geodp.io.verify.readback import index_of, read_release_table
+from geodp.io.verify.chunks import index_of
+from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
 from geodp.io.write.geometry import has_geometry

@@ -178,9 +178,9 @@ def test_intervals_of_a_window_are_asked_for_a_cell_of_each_block(wide, monkeypa
             return intervals.of(key)
 
     drawn, cells = pixels.Pixels(wide.table), 0
-    for number, window in pixels.windows(place):
+    for window in pixels.windows(place):
         counts = pixels.background(wide.grid, window)
-        drawn.dense(number, 0, counts)
+        drawn.dense(window, 0, counts)
         pixels.ends_in(wide.grid, counts, window, 0, Counted())
         cells += np.count_nonzero(~np.isnan(counts))
     high, wide_ = pixels._alike(wide.grid, intervals.alike)
@@ -255,8 +255,9 @@ def test_density_divides_by_the_true_area(system):
 
 def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
     """Each cell is decoded a few times, and only a window's are held."""
-    monkeypatch.setattr(tables, "CHUNK", 1 << 12)
+    monkeypatch.setattr(tables, "ROW_GROUP", 1 << 12)
     monkeypatch.setattr(pixels, "BLOCK", 128)
+    monkeypatch.setattr(pixels, "WIDE", 256)
     grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
     key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
     event = geodp.publish(
@@ -265,11 +266,11 @@ def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
     table = ReleasedTable(grid, key, np.ones(key.size, np.int64), event)
     drawn = pixels.Pixels(table)
     whole = np.zeros((512, 512))
-    for window in range(4):
-        part = np.zeros((128, 512))
+    for window in pixels.windows(grid.places[0]):
+        part = np.zeros((128, 256))
         drawn.dense(window, 0, part)
         drawn.dense(window, 1, part)  # of no cell
-        whole[window * 128 : window * 128 + 128] = part
+        whole[window.toslices()] = part
         held = sum(row.size for row, *_ in drawn._held)
         assert held == key.size // 4
     assert np.array_equal(whole, table.to_dense()[::-1])
