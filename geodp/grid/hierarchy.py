@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
+from geodp.grid.outlines import Outlines
 from geodp.reprs import one_line
 
 WIDEST = 4096
@@ -50,6 +51,8 @@ class Hierarchy:
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
+    outlines : Outlines, optional
+        Of finest regions that are units, by column; they are no part of the table's digest.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Hierarchy:
     region: NDArray[np.int64] = field(repr=False)
     cell: NDArray[np.int64] = field(repr=False)
     source: str
+    outlines: Outlines | None = field(default=None, repr=False)
 
     @classmethod
     def of_cells(

@@ -8,6 +8,7 @@ names them and the table's digest covers their codes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,13 +18,18 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
 
 COUNTED_AS = "; codes that it does not list are counted as "
 """What stands between the source of a table and its unit for other codes."""
 
 
-def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
+def grid_of_units(
+    units: Mapping[str, Sequence[Any] | NDArray[Any]],
+    source: str,
+    outlines: Outlines | None = None,
+) -> Grid:
     """Return the grid whose cells are the finest units of a public table.
 
     Parameters
@@ -33,6 +39,8 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
+    outlines : Outlines, optional
+        Of every finest unit, in the order of the codes.
 
     Raises
     ------
@@ -74,6 +82,8 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     place[np.lexsort(texts)] = np.arange(place.size)
     levels = dict(zip(reversed([*units]), reversed(texts), strict=True))
     hierarchy = Hierarchy.of_cells(np.stack([np.zeros_like(place), place]), levels, source)
+    if outlines is not None:
+        hierarchy = replace(hierarchy, outlines=outlines.take(np.argsort(place)))
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
 
 

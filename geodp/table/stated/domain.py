@@ -104,6 +104,15 @@ class StatedMask:
 
 
 @dataclass(frozen=True)
+class StatedOutlines:
+    """Public outlines of units: their CRS, west, south, east and north of all, and their digest."""
+
+    crs: str
+    bounds: tuple[float, float, float, float]
+    sha256: Digest
+
+
+@dataclass(frozen=True)
 class StatedDomain:
     """The grid of a release, the order of its cells and which of them exist.
 
@@ -115,6 +124,8 @@ class StatedDomain:
     cells, key_bits : int
     order : "Morton", (axes, radices, offset) of every digit of a key, or StatedHierarchy
     mask : StatedMask or None
+    outlines : StatedOutlines, optional
+        Of units of a table that has them.
     """
 
     axes: Mapping[str, Size]
@@ -128,6 +139,7 @@ class StatedDomain:
         | StatedHierarchy
     )
     mask: StatedMask | None
+    outlines: StatedOutlines | None = None
 
     @property
     def regions(self) -> StatedTable | None:

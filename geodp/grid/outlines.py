@@ -1,0 +1,121 @@
+"""Public outlines of areal units: where on the Earth each unit of a table lies.
+
+They are drawn and written, and nothing is drawn from them: neither keys nor noise depend on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.typing import FloatArray, IntArray
+
+WHOLE = 0.02
+"""Share of a unit's area that may lie on the wrong side of a polygon's edge."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlines:
+    """One outline for each unit.
+
+    Attributes
+    ----------
+    shapes : object[n]
+        Multipolygons of shapely in two dimensions, counter-clockwise, in the order of the columns
+        of the grid of units.
+    crs : str
+        Of their coordinates, x (or longitude) first.
+    """
+
+    shapes: NDArray[Any] = field(repr=False)
+    crs: str
+
+    def __repr__(self) -> str:
+        return f"Outlines({self.shapes.size:,} units, crs={self.crs[:30]!r})"
+
+    @classmethod
+    def of(cls, shapes: NDArray[Any], crs: str) -> Outlines:
+        """Return outlines of polygons and multipolygons, object[n], whatever their dimensions."""
+        import shapely
+
+        flat = shapely.orient_polygons(shapely.force_2d(shapes), exterior_cw=False)
+        whole = [
+            one if isinstance(one, shapely.MultiPolygon) else shapely.MultiPolygon([one])
+            for one in flat
+        ]
+        return cls(np.array(whole, object), crs)
+
+    def take(self, at: IntArray) -> Outlines:
+        """Return those at positions, int64[k], in this order."""
+        return Outlines(self.shapes[at], self.crs)
+
+    @cached_property
+    def wkb(self) -> tuple[bytes, ...]:
+        """Well-known binary of each, little-endian."""
+        import shapely
+
+        return tuple(shapely.to_wkb(self.shapes, output_dimension=2, byte_order=1))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the CRS's name and of all outlines in their order."""
+        found = hashlib.sha256(self.crs.encode() + b"\0")
+        for one in self.wkb:
+            found.update(one)
+        return found.hexdigest()
+
+    @cached_property
+    def boxes(self) -> FloatArray:
+        """West, south, east and north of each: float64[n, 4]."""
+        import shapely
+
+        return np.asarray(shapely.bounds(self.shapes), np.float64)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east and north of all."""
+        west, south, east, north = self.boxes.T
+        return float(west.min()), float(south.min()), float(east.max()), float(north.max())
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Square kilometres on the ellipsoid: float64[n]."""
+        import shapely
+        from pyproj import CRS, Transformer
+
+        crs = CRS.from_user_input(self.crs)
+        geographic = crs.geodetic_crs
+        if geographic is None:
+            return np.asarray(shapely.area(self.shapes), np.float64)
+        move = Transformer.from_crs(crs, geographic, always_xy=True)
+        degrees = geographic.axis_info[0].unit_conversion_factor * 180 / np.pi
+        there = shapely.transform(
+            self.shapes, lambda at: np.stack(move.transform(*at.T), axis=1) * degrees
+        )
+        geod = geographic.get_geod()
+        found = [abs(geod.geometry_area_perimeter(one)[0]) / 1e6 for one in there]
+        return np.array(found, np.float64)
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain values for the release card: all but the outlines themselves."""
+        return {"crs": self.crs, "bounds": list(self.bounds), "sha256": self.sha256}
+
+    def units_in(self, polygon: Any) -> tuple[NDArray[np.bool_], int]:
+        """Return which units a polygon holds, bool[n], and the first that it cuts; -1 for none.
+
+        A unit is held whole, or not at all; slivers up to a fiftieth of its area are passed over,
+        as two files seldom have one border point by point.
+        """
+        import shapely
+
+        near = np.flatnonzero(shapely.intersects(self.shapes, polygon))
+        shared = shapely.area(shapely.intersection(self.shapes[near], polygon))
+        share = np.zeros(self.shapes.size)
+        share[near] = shared / shapely.area(self.shapes[near])
+        cut = (share > WHOLE) & (share < 1 - WHOLE)
+        return share >= 1 - WHOLE, int(cut.argmax()) if cut.any() else -1
