@@ -13,7 +13,7 @@ import numpy as np
 from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MOST_BLOCKS
-from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.geometry import geometry, geometry_crs, has_geometry
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
 from geodp.io.write.tables import name_of_counts
@@ -154,9 +154,8 @@ class InMemory:
 
         wkb, _ = geometry(self.table.grid, self.table.grid.decode(self.table.key))
         shapes = shapely.from_wkb(wkb.to_numpy(zero_copy_only=False))
-        return geopandas.GeoDataFrame(
-            self.to_pandas(name), geometry=shapes, crs=self.table.grid.places[0].crs
-        )
+        crs = geometry_crs(self.table.grid)
+        return geopandas.GeoDataFrame(self.to_pandas(name), geometry=shapes, crs=crs)
 
     def to_xarray(self, name: str | None = None) -> Any:
         """Return all cells as an ``xarray.DataArray`` over attributes, y and x.

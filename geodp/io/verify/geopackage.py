@@ -9,7 +9,8 @@ from geodp.errors import Rule, VerificationError
 from geodp.io.crs import same_crs
 from geodp.io.opening import open_base
 from geodp.io.verify.card import require
-from geodp.io.verify.readback import grid_of, index_of, parquet_pieces, parquet_schema
+from geodp.io.verify.readback import index_of, located_grid_of, parquet_pieces, parquet_schema
+from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.geopackage import (
     APPLICATION,
     create_table,
@@ -28,8 +29,8 @@ def has_geopackage(card: Card) -> bool:
 
 def ask_geopackage(folder: Path, card: Card) -> str:
     """Ask for every row, its outline, and the CRS."""
-    grid, schema = grid_of(card.domain), parquet_schema(folder, card)
-    fid, crs = name_of_number(schema.names), grid.places[0].crs
+    grid, schema = located_grid_of(folder, card), parquet_schema(folder, card)
+    fid, crs = name_of_number(schema.names), geometry_crs(grid)
     with open_base(folder / f"{card.name}.gpkg") as base:
         found = base.execute("PRAGMA application_id").fetchone()[0]
         require(found == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
@@ -67,7 +68,7 @@ def ask_geopackage(folder: Path, card: Card) -> str:
 
 def _require_rows(found: list[Any], part: Any, start: int, grid: Any) -> None:
     """VerificationError where rows are not those of a part of the Parquet file."""
-    outlines, _ = shapes_of(grid, index_of(part, grid), number_of_crs(grid.places[0].crs))
+    outlines, _ = shapes_of(grid, index_of(part, grid), number_of_crs(geometry_crs(grid)))
     columns = (column.to_pylist() for column in part.columns)
     number = range(start + 1, start + 1 + part.num_rows)
     expected = list(zip(number, outlines, *columns, strict=True))

@@ -29,6 +29,7 @@ from geodp.grid.order import Order
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
+from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
@@ -285,8 +286,17 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
         found.sha256 == stated.sha256,
         Rule("regions-table-differs", "The table of regions is not the card's."),
     )
+    found = with_outlines(folder, card, found)
     own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
     return grid.with_order(own)
+
+
+def located_grid_of(folder: Path, card: Card) -> Grid:
+    """Return the grid of a card as geometries need it: with the outlines of units, if it has any.
+
+    Raises VerificationError where they are not the card's.
+    """
+    return grid_of(card.domain) if card.domain.outlines is None else order_grid_of(folder, card)
 
 
 def grid_of(domain: StatedDomain) -> Grid:

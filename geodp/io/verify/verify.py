@@ -31,6 +31,7 @@ from geodp.io.verify.readback import (
     counts_of,
     grid_of,
     index_of,
+    located_grid_of,
     open_map,
     parquet_files,
     parquet_rows,
@@ -347,7 +348,7 @@ def _ask_coordinates(folder: Path, card: Card) -> str:
 
 
 def _ask_geometry(folder: Path, card: Card) -> str:
-    grid = grid_of(card.domain)
+    grid = located_grid_of(folder, card)
     if not has_geometry(grid):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(folder, card):

@@ -63,8 +63,10 @@ class Frame:
 
     @classmethod
     def of(cls, grid: Grid, number: int) -> Frame:
-        """Of a grid's place."""
-        return cls.of_place(grid.places[number], grid.maps.share(LONG_SIDE))
+        """Of a grid's place; units with outlines are drawn one by one."""
+        place = grid.places[number]
+        most = 0 if grid.outlines is None else place.cols
+        return cls.of_place(place, grid.maps.share(LONG_SIDE), most)
 
     @classmethod
     def of_place(cls, place: Lattice, side: Fraction, most: int = 0) -> Frame:

@@ -24,7 +24,13 @@ from pyproj.exceptions import CRSError
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.geometry import (
+    geometry,
+    geometry_bounds,
+    geometry_crs,
+    geometry_kind,
+    has_geometry,
+)
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
@@ -40,7 +46,11 @@ from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
-OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
+OUTLINES = {
+    "Polygon": "outlines of the cells",
+    "MultiPolygon": "outlines of the units",
+    "LineString": "lines between the cells",
+}
 """What each kind of geometry shows."""
 
 AT_ONCE = 1 << 14
@@ -139,7 +149,7 @@ class GeoPackage(Format):
         kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
         style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
         write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, style, about))
-        what = OUTLINES[table.grid.maps.geometry]
+        what = OUTLINES[geometry_kind(table.grid)]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
             **values_in_words(card),
@@ -173,7 +183,8 @@ def why_no_geopackage(grid: Grid) -> str | None:
     """Return why cells of a grid are in no GeoPackage; None where they can be."""
     if not has_geometry(grid):
         return "the grid lies nowhere on the Earth"
-    if grid.places[0].crs is not None and define_crs(grid.places[0].crs) is None:
+    crs = geometry_crs(grid)
+    if crs is not None and define_crs(crs) is None:
         return "the grid's CRS has no WKT of version 1"
     return None if can_pack() else "this Python's SQLite has no index of outlines"
 
@@ -215,7 +226,7 @@ def write_geopackage(view: View, path: Path, *, layer: GeoPackageLayer) -> None:
             base.execute("BEGIN")
             for statement in TABLES.split(";\n"):
                 base.execute(statement)
-            srs = _write_crs(base, grid.places[0].crs)
+            srs = _write_crs(base, geometry_crs(grid))
             _write_contents(base, grid, layer, srs)
             base.execute(create_table(layer.name, fid, schema))
             _write_rows(base, view, layer.name, srs)
@@ -274,10 +285,9 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
 
 def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer, srs: int) -> None:
     """Write what there is: the layer, its metadata and its style."""
-    edges = np.array([place.bounds for place in grid.places])
-    box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
+    box = geometry_bounds(grid)
     spec = "http://www.geopackage.org/spec130/#extension"
-    shape = grid.maps.geometry.upper()
+    shape = geometry_kind(grid).upper()
     contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     words = str(layer.about.get("guarantee", ""))
     row = (layer.name, "features", layer.name, words, UNCHANGED, *box, srs)
@@ -343,16 +353,21 @@ def shapes_of(
     wkb, covering = geometry(grid, index)
     west, south, east, north = (field.to_numpy() for field in covering.flatten())
     n = len(wkb)
+    sides = [west, east, south, north]
     if not n:
-        return [], [west, east, south, north]
-    length = len(wkb[0].as_py())
-    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]))
+        return [], sides
+    same = grid.outlines is None  # as long as each other
+    length = len(wkb[0].as_py()) if same else 0
+    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if same else HEADER)
     found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
-    found["box"] = np.stack([west, east, south, north], axis=1)
+    found["box"] = np.stack(sides, axis=1)
+    if not same:
+        pairs = zip(found, wkb.to_pylist(), strict=True)
+        return [head.tobytes() + outline for head, outline in pairs], sides
     found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n)
     whole, size = found.tobytes(), found.itemsize
     pieces = [whole[start : start + size] for start in range(0, n * size, size)]
-    return pieces, [west, east, south, north]
+    return pieces, sides
 
 
 def _triggers(name: str, fid: str) -> str:

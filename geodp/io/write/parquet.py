@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.geometry import SIDES, geo_metadata, has_geometry, projjson
+from geodp.io.write.geometry import SIDES, geo_metadata, geometry_kind, has_geometry, projjson
 from geodp.io.write.tables import (
     ROW_GROUP,
     column_names,
@@ -31,6 +31,7 @@ MEDIA_TYPE = "application/vnd.apache.parquet"
 
 OUTLINES = {
     "Polygon": "the counts with the cells' outlines",
+    "MultiPolygon": "the counts with the units' outlines",
     "LineString": (
         "the counts with lines from origins to destinations, of length 0 for those who stay"
     ),
@@ -61,7 +62,7 @@ class GeoParquet(Format):
         located = has_geometry(grid)
         about = describe_release(table.event, card.schema, name, card.release_id)
         write_parquet(released.view, folder / f"{name}.parquet", metadata=about)
-        what = OUTLINES[grid.maps.geometry] if located else "the counts"
+        what = OUTLINES[geometry_kind(grid)] if located else "the counts"
         columns = column_names(grid, name, names_of(errors))
         said = {
             "columns": [*columns, *(("geometry", "bbox") if located else ())],

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.geometry import has_geometry
+from geodp.io.write.geometry import geometry_crs, geometry_kind, has_geometry
 from geodp.io.write.geopackage import GeoPackageLayer, why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.qgis_style import vector_qml
@@ -89,8 +89,8 @@ class FlatGeobuf(Export):
                 layer=sheet.name,
                 driver="FlatGeobuf",
                 geometry_name="geometry",
-                geometry_type=table.grid.maps.geometry,
-                crs=table.grid.places[0].crs,
+                geometry_type=geometry_kind(table.grid),
+                crs=geometry_crs(table.grid),
             )
         except (DataLayerError, DataSourceError, FeatureError):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
