@@ -86,6 +86,11 @@ class Frame:
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
 
     @property
+    def units(self) -> int | None:
+        """How many units with outlines are drawn; None of cells."""
+        return None
+
+    @property
     def blocks(self) -> tuple[int, int]:
         """Rows and columns of blocks; the last ones may be cut."""
         return -(-self.place.rows // self.block), -(-self.place.cols // self.block)
