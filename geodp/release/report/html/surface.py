@@ -21,6 +21,7 @@ from geodp.release.report.html.formula import (
     why_no_formula,
 )
 from geodp.release.report.html.levels import list_levels
+from geodp.release.report.html.outlines import lay_ground, state_outlines
 from geodp.table.card import Card
 
 if TYPE_CHECKING:
@@ -49,12 +50,13 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
     card : Card
     """
     grid = release.grid
-    place = grid.places[0]
+    place, outlines = grid.places[0], grid.outlines
+    ground = place if outlines is None else lay_ground(outlines)
     levels = list_levels(release, card)
     base = _find_base(place, [level.side for level in levels])
     no_cells, no_formula = why_no_cells(release, card), why_no_formula(release, card)
     found: dict[str, Any] = {
-        "place": _state_place(place, base),
+        "place": _state_place(place, base) | ({} if outlines is None else _lay(ground)),
         "levels": [level.to_json() for level in levels if level.side % base == 0],
         "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
@@ -76,10 +78,12 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
         if release.totals is not None:
             known = release.totals
             found["totals"] = {"place": pack_sorted(known.place), "area": pack_whole(known.area)}
-    if place.crs is not None and place.transform is not None:
-        lines = trace_coast(place, FINENESS)
+    if outlines is not None:
+        found["outlines"] = state_outlines(grid, outlines, ground)
+    if ground.crs is not None and ground.transform is not None:
+        lines = trace_coast(ground, FINENESS)
         found["coast"] = {"steps": FINENESS, "lines": pack_whole(lines)}
-        found["projection"] = _tabulate(place)
+        found["projection"] = _tabulate(ground)
     return found
 
 
@@ -114,6 +118,13 @@ def _state_place(place: Lattice, base: int) -> dict[str, Any]:
         "kilometres": float(width) if known else None,
         "areas": [float(f"{each:.12g}") for each in _shorten(area)],
     }
+
+
+def _lay(ground: Lattice) -> dict[str, Any]:
+    """Return where the steps of a map of units lie, beside the units of its table."""
+    names = ("crs", "geographic", "transform", "bounds", "northwards", "kilometres")
+    stated = _state_place(ground, 1)
+    return {name: stated[name] for name in names}
 
 
 def _shorten(area: NDArray[np.float64]) -> list[float]:
