@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.grid.lattice import Lattice
 from geodp.typing import FloatArray, IntArray
 
-WHOLE = 0.02
+WHOLE = 0.1
 """Share of a unit's area that may lie on the wrong side of a polygon's edge."""
 
 
@@ -82,6 +83,13 @@ class Outlines:
         west, south, east, north = self.boxes.T
         return float(west.min()), float(south.min()), float(east.max()), float(north.max())
 
+    @property
+    def ground(self) -> Lattice:
+        """One cell around all units, in their CRS."""
+        west, south, east, north = self.bounds
+        transform = (east - west, 0.0, west, 0.0, south - north, north)
+        return Lattice(1, 1, crs=self.crs, transform=transform)
+
     @cached_property
     def areas(self) -> FloatArray:
         """Square kilometres on the ellipsoid: float64[n]."""
@@ -108,11 +116,14 @@ class Outlines:
     def units_in(self, polygon: Any) -> tuple[NDArray[np.bool_], int]:
         """Return which units a polygon holds, bool[n], and the first that it cuts; -1 for none.
 
-        A unit is held whole, or not at all; slivers up to a fiftieth of its area are passed over,
-        as two files seldom have one border point by point.
+        A unit is held whole, or not at all. What lies on the wrong side, up to a tenth of a unit's
+        area, is passed over, as two files seldom have one border point by point: between counties
+        and states of one publisher it is up to 7 % of the smallest ones.
         """
         import shapely
 
+        if not polygon.is_valid:
+            polygon = shapely.make_valid(polygon, method="structure", keep_collapsed=False)
         near = np.flatnonzero(shapely.intersects(self.shapes, polygon))
         shared = shapely.area(shapely.intersection(self.shapes[near], polygon))
         share = np.zeros(self.shapes.size)
