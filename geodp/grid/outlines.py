@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from geodp.grid.lattice import Lattice
 from geodp.typing import FloatArray, IntArray
 
+POLYGON = 3
+"""Kind of a polygon, as Shapely numbers them."""
+
 WHOLE = 0.1
 """Share of a unit's area that may lie on the wrong side of a polygon's edge."""
 
@@ -50,6 +53,13 @@ class Outlines:
             for one in flat
         ]
         return cls(np.array(whole, object), crs)
+
+    @classmethod
+    def from_wkb(cls, wkb: Any, crs: str) -> Outlines:
+        """Return outlines as they were written, an array of well-known binary."""
+        import shapely
+
+        return cls(np.asarray(shapely.from_wkb(wkb), object), crs)
 
     def take(self, at: IntArray) -> Outlines:
         """Return those at positions, int64[k], in this order."""
@@ -106,8 +116,37 @@ class Outlines:
             self.shapes, lambda at: np.stack(move.transform(*at.T), axis=1) * degrees
         )
         geod = geographic.get_geod()
+        assert geod is not None  # who has degrees has an ellipsoid
         found = [abs(geod.geometry_area_perimeter(one)[0]) / 1e6 for one in there]
         return np.array(found, np.float64)
+
+    @cached_property
+    def inner_points(self) -> FloatArray:
+        """A point inside each: float64[n, 2]."""
+        import shapely
+
+        return np.asarray(shapely.get_coordinates(shapely.point_on_surface(self.shapes)))
+
+    def lay_on(self, place: Lattice, tolerance: float) -> NDArray[Any]:
+        """Return polygons in cells of a lattice from its upper left corner, with fewer points.
+
+        Borders that two units share stay shared. Where the lattice cuts units, what lies on it.
+
+        Parameters
+        ----------
+        place : Lattice
+            With a transform in the CRS of the outlines.
+        tolerance : float
+            How far a line may be moved, in cells.
+        """
+        import shapely
+
+        on = shapely.transform(self.shapes, lambda at: to_cells(at, place))
+        found: NDArray[Any] = shapely.coverage_simplify(on, tolerance)
+        if shapely.box(0, 0, place.cols, place.rows).covers(shapely.box(*shapely.total_bounds(on))):
+            return found
+        cut: NDArray[Any] = shapely.clip_by_rect(found, 0, 0, place.cols, place.rows)
+        return cut
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for the release card: all but the outlines themselves."""
@@ -130,3 +169,18 @@ class Outlines:
         share[near] = shared / shapely.area(self.shapes[near])
         cut = (share > WHOLE) & (share < 1 - WHOLE)
         return share >= 1 - WHOLE, int(cut.argmax()) if cut.any() else -1
+
+
+def to_cells(points: FloatArray, place: Lattice) -> FloatArray:
+    """Return coordinates as cells of a lattice from its upper left corner: float64[n, 2]."""
+    a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    return np.asarray((points - (c, f)) / (a, e), np.float64)
+
+
+def rings_of(shapes: Any) -> list[FloatArray]:
+    """Return the rings of a polygon, or of polygons object[n], holes too: float64[k, 2] each."""
+    import shapely
+
+    parts = shapely.get_parts(shapes)
+    rings = shapely.get_rings(parts[shapely.get_type_id(parts) == POLYGON])
+    return [shapely.get_coordinates(ring) for ring in rings]

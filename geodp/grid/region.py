@@ -71,11 +71,11 @@ class Region:
         grid : Grid
         given : Region, shapely geometry, str, sequence or array
             A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
-            centre lies inside; of units with outlines those that it holds, and none that it cuts); one code or several of an office's regions or units, or of areas
-            of the grid's code system, of any of its published levels; four numbers west, south,
-            east, north in the grid's CRS, in a list or tuple (cells whose centre lies inside); an
-            array of cell indices int[d, n], of rows and columns of a map int[2, n], or of keys
-            uint64[n].
+            centre lies inside; of units with outlines those that it holds, where it cuts none); one
+            code or several of an office's regions or units, or of areas of the grid's code system,
+            of any of its published levels; four numbers west, south, east, north in the grid's CRS,
+            in a list or tuple (cells whose centre lies inside); an array of cell indices int[d, n],
+            of rows and columns of a map int[2, n], or of keys uint64[n].
         labels : mapping, optional
             With places only: chosen labels by attribute. Default: the sum over all.
 
@@ -111,7 +111,8 @@ class Region:
                 code="region-form",
             )
         if grid.outlines is not None:
-            return cls.of_map(grid, *_units_of(grid, shape), labels)
+            row, col = _units_of(grid, shape)
+            return cls.of_map(grid, row, col, labels)
         place = _map_of(grid)
         if place.transform is None:
             raise UsageError(NO_PLACE)

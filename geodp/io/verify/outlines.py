@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import shapely
 
 from geodp.errors import Rule
 from geodp.grid.hierarchy import Hierarchy
@@ -33,8 +32,7 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
         codes.tolist() == units.tolist(),
         Rule("outlines-of-other-units", "The outlines are of other units than the table's."),
     )
-    shapes = shapely.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False))
-    found = Outlines(shapes, stated.crs)
+    found = Outlines.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False), stated.crs)
     require(
         found.sha256 == stated.sha256,
         Rule("outlines-not-stated", "The outlines are not the card's."),

@@ -63,9 +63,7 @@ def find_code(table: InputTable) -> int:
     for _, arrays in batches(table, chosen):
         for parts, array in zip(values, arrays, strict=True):
             parts.append(array)
-    found = [
-        at for at, parts in zip(chosen, values, strict=True) if parts and _tells_apart(parts)
-    ]
+    found = [at for at, parts in zip(chosen, values, strict=True) if parts and _tells_apart(parts)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(printable(plain[at]) for at in found or chosen)

@@ -73,8 +73,8 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Raises
     ------
     UsageError
-        A grid without a CRS, a CRS from which PROJ knows no way to the grid's, a field that is not there, or fields of
-        which none is known to name the polygons.
+        A grid without a CRS, a CRS from which PROJ knows no way to the grid's, a field that is not
+        there, or fields of which none is known to name the polygons.
     InputError
         A file that is unreadable or holds anything but polygons with names that differ.
     """

@@ -38,8 +38,8 @@ def read_units(
     """Read the units of a public table, one row a finest unit.
 
     A table with polygons (GeoPackage, Shapefile, FlatGeobuf, GeoJSON, GeoParquet) gives the units
-    their outlines, in its CRS. Columns go from the finest level to the coarsest: block, tract, county. All units belong to
-    the domain, also those that no record names.
+    their outlines, in its CRS. Columns go from the finest level to the coarsest: block, tract,
+    county. All units belong to the domain, also those that no record names.
 
     Parameters
     ----------

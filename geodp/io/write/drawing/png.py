@@ -97,7 +97,8 @@ class _Palette:
             elif isinstance(item, Line):
                 filled[item.colour] = None
             elif isinstance(item, Patches):
-                filled |= dict.fromkeys((*item.colours, item.around, *[item.line][: bool(item.line)]))
+                filled |= dict.fromkeys((*item.colours, item.around))
+                filled |= {} if item.line is None else {item.line: None}
             else:
                 filled |= {colour: None for colour in (item.fill, item.line) if colour is not None}
         plain = {colour: number for number, colour in enumerate(filled)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.grid.outlines import rings_of
 from geodp.typing import FloatArray
 
 Colour = tuple[int, int, int]
@@ -146,18 +147,10 @@ class Patches:
 
     def rings(self) -> Iterator[tuple[Colour, list[FloatArray]]]:
         """Yield each colour that is there, and the rings float64[k, 2] of all polygons in it."""
-        import shapely
-
         for number in np.unique(self.number).tolist():
-            parts = shapely.get_parts(self.shapes[self.number == number])
-            rings = shapely.get_rings(parts[shapely.get_type_id(parts) == POLYGON])
-            corners = [shapely.get_coordinates(ring) + (self.x, self.y) for ring in rings]
-            if corners:
-                yield self.colours[number], corners
-
-
-POLYGON = 3
-"""Kind of a polygon, as Shapely numbers them."""
+            rings = rings_of(self.shapes[self.number == number])
+            if rings:
+                yield self.colours[number], [ring + np.array([self.x, self.y]) for ring in rings]
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,11 +97,8 @@ class Panel:
         few = None if limit is None else is_below(counts, limit)
         return cls(frame, value, believed, cells, margin, limit, few)
 
-
     @classmethod
-    def _of_units(
-        cls, table: ReleasedTable, card: Card, bounds: Bounds | None, side: int
-    ) -> Panel:
+    def _of_units(cls, table: ReleasedTable, card: Card, bounds: Bounds | None, side: int) -> Panel:
         """Return the panel of units with outlines, summed over their labels."""
         assert table.grid.outlines is not None
         frame = UnitFrame.of_units(table.grid.outlines, side, bounds)

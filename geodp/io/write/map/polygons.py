@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.lattice import Lattice
 from geodp.grid.outlines import Outlines
 from geodp.io.write.frame import Frame, cell_size, crs_of
@@ -27,6 +27,11 @@ WIDE = 9.0
 
 MOST_TURN = 80.0
 """Degrees of latitude beyond which the middle of a map in degrees does not widen it."""
+
+
+NO_UNIT = Rule(
+    "map-bounds-without-unit", "The bounds hold no unit of the map, which has the bounds {}."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +63,10 @@ class UnitFrame(Frame):
         Raises UsageError for bounds without a unit.
         """
         place = ground_of(outlines, side, bounds)
-        shapes = simplify(outlines.shapes, place, FINE)
-        if bounds is not None:
-            import shapely
-
-            shapes = shapely.clip_by_rect(shapes, 0, 0, place.cols, place.rows)
-            if shapely.is_empty(shapes).all():
-                ends = " ".join(f"{end:.10g}" for end in outlines.bounds)
-                raise UsageError(
-                    f"The bounds hold no unit of the map, which has the bounds {ends}.",
-                    code="map-bounds-empty",
-                )
+        shapes = outlines.lay_on(place, FINE)
+        if all(shape.is_empty for shape in shapes):
+            ends = " ".join(f"{end:.10g}" for end in outlines.bounds)
+            raise UsageError(NO_UNIT.format(ends))
         wide = cell_size(place)[0]
         return cls(place, 1, (place.cols, place.rows), wide, shapes, outlines.areas)
 
@@ -121,19 +119,6 @@ def ground_of(
     cols, rows = max(1, round(wide / step)), max(1, round(high / step))
     transform = ((east - west) / cols, 0.0, west, 0.0, -(north - south) / rows, north)
     return Lattice(rows, cols, crs=outlines.crs, transform=transform)
-
-
-def simplify(shapes: NDArray[Any], place: Lattice, tolerance: float) -> NDArray[Any]:
-    """Return polygons in cells of a lattice from its upper left corner, with fewer points.
-
-    Borders that two polygons share stay shared.
-    """
-    import shapely
-
-    a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    there = shapely.transform(shapes, lambda at: (at - (c, f)) / (a, e))
-    found: NDArray[Any] = shapely.coverage_simplify(there, tolerance)
-    return found
 
 
 def count_units(table: ReleasedTable) -> FloatArray:

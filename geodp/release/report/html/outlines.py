@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import shapely
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.grid.outlines import Outlines
-from geodp.io.write.map.polygons import ground_of, simplify
+from geodp.grid.outlines import Outlines, rings_of, to_cells
+from geodp.io.write.map.polygons import ground_of
 from geodp.release.report.html.embed import pack_whole
 from geodp.typing import FloatArray, IntArray
 
@@ -38,34 +37,22 @@ def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str,
     """
     index = np.zeros((2, outlines.shapes.size), np.int64)
     index[1] = np.arange(index.shape[1])
-    shapes = simplify(outlines.shapes, ground, LOOSE)
-    middle = _to_steps(shapely.get_coordinates(shapely.point_on_surface(outlines.shapes)), ground)
+    shapes = outlines.lay_on(ground, LOOSE)
+    middle = to_cells(outlines.inner_points, ground)
     return {
         "rows": ground.rows,
         "cols": ground.cols,
         "codes": grid.names.format(0, index).tolist(),
         "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
         "middles": pack_whole(np.rint(16 * middle).astype(np.int64).reshape(-1)),
-        "rings": pack_whole(np.concatenate([_list_rings(shape) for shape in shapes])),
+        "rings": pack_whole(np.concatenate([*map(_list_rings, shapes, middle)])),
     }
 
 
-def _to_steps(points: FloatArray, ground: Lattice) -> FloatArray:
-    """Return coordinates as steps from the north-western corner: float64[n, 2]."""
-    a, _, c, _, e, f = ground.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    return np.asarray((points - (c, f)) / (a, e))
-
-
-def _list_rings(shape: Any) -> IntArray:
-    """Return the rings of a unit as whole numbers; one of a square where all are below a step."""
-    rings = [
-        found
-        for ring in shapely.get_rings(shapely.get_parts(shape))
-        if len(found := _round(shapely.get_coordinates(ring))) > 2
-    ]
-    if not rings:
-        corner = np.floor(shapely.get_coordinates(shape)[:1]).astype(np.int64)
-        rings = [(corner if corner.size else np.zeros((1, 2), np.int64)) + SQUARE]
+def _list_rings(shape: Any, middle: FloatArray) -> IntArray:
+    """Return the rings of a unit as whole numbers; a square where all of them are below a step."""
+    rings = [found for ring in rings_of(shape) if len(found := _round(ring)) > 2]
+    rings = rings or [np.floor(middle).astype(np.int64) + SQUARE]
     parts = [np.append(len(ring), np.diff(ring, axis=0, prepend=0).reshape(-1)) for ring in rings]
     return np.concatenate([[len(rings)], *parts])
 
@@ -74,4 +61,4 @@ def _round(points: FloatArray) -> NDArray[np.int64]:
     """Return a ring's points as whole steps, each once in a row and without its end."""
     at = np.rint(points).astype(np.int64)
     kept = np.append((at[1:] != at[:-1]).any(axis=1), False)
-    return at[kept]
+    return np.asarray(at[kept], np.int64)
