@@ -205,7 +205,8 @@ class Region:
         index, _ = _times_labels(grid, np.array([row, col], np.int64), labels)
         inside = grid.contains(index)
         if not inside.any():
-            west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
+            place = grid.places[0] if grid.outlines is None else grid.outlines.ground
+            west, south, east, north = (f"{edge:g}" for edge in place.bounds)
             raise UsageError(
                 f"The region holds no cell of the domain, which lies within west {west}, south "
                 f"{south}, east {east}, north {north}.",

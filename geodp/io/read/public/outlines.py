@@ -22,6 +22,9 @@ POLYGONS = (3, 6)
 INDEX = "__index_level_"
 """How columns begin that pandas adds to a Parquet file to number its rows."""
 
+CODES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
+"""What tells types whose values can be codes."""
+
 NO_POLYGON = Rule(
     "unit-no-polygon",
     "the unit has no outline: its geometry is none of a polygon with an area. Give a table of "
@@ -87,19 +90,13 @@ def find_code(table: InputTable) -> int:
 
 def _tells_apart(parts: list[pa.Array]) -> bool:
     """Whether values are texts or whole numbers that all differ, and none is blank."""
-    values = pa.chunked_array([part.cast(pa.string()) for part in parts if _names(part)])
-    if len(values) < sum(len(part) for part in parts) or values.null_count:
+    if not all(any(ask(part.type) for ask in CODES) for part in parts):
         return False
+    values = pa.chunked_array([part.cast(pa.string()) for part in parts])
     texts = pc.utf8_trim_whitespace(values)
-    return not pc.any(pc.equal(texts, "")).as_py() and len(pc.unique(texts)) == len(texts)
-
-
-def _names(part: pa.Array) -> bool:
-    """Whether values of its type can be codes."""
-    kind = part.type
-    return any(
-        ask(kind) for ask in (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
-    )
+    if values.null_count or pc.any(pc.equal(texts, "")).as_py():
+        return False
+    return len(pc.unique(texts)) == len(texts)
 
 
 def read_polygons_of(column: pa.Array) -> NDArray[Any]:
