@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.lattice import Lattice
+from geodp.grid.order import Order
 from geodp.typing import FloatArray, IntArray
 
 POLYGON = 3
 """Kind of a polygon, as Shapely numbers them."""
+
+STEPS = 1 << 16
+"""Along each side of the box around all units."""
 
 WHOLE = 0.1
 """Share of a unit's area that may lie on the wrong side of a polygon's edge."""
@@ -86,6 +90,20 @@ class Outlines:
         import shapely
 
         return np.asarray(shapely.bounds(self.shapes), np.float64)
+
+    @cached_property
+    def morton(self) -> NDArray[np.uint64]:
+        """Where each lies along Morton's curve: uint64[n], so that neighbours are near each other.
+
+        Of the middle of its box in the CRS of the outlines, in 2^16 steps along each side of the
+        box around all. Nothing of it depends on the version of a library.
+        """
+        west, south, east, north = self.bounds
+        left, low, right, high = self.boxes.T
+        across = ((left + right) / 2 - west) / (east - west)
+        up = ((low + high) / 2 - south) / (north - south)
+        steps = np.minimum(np.floor(np.stack([up, across]) * STEPS), STEPS - 1).astype(np.int64)
+        return Order.morton((STEPS, STEPS)).encode(steps)
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:

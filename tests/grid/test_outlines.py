@@ -9,6 +9,7 @@ from geodp.errors import UsageError
 from geodp.grid.outlines import Outlines, rings_of
 from geodp.grid.region import Region
 from geodp.grid.units import grid_of_units
+from geodp.io.verify.verify import verify
 from tests import tracts
 from tests.keys import keep
 from tests.refusals import refuses
@@ -82,3 +83,48 @@ def test_pairs_of_units_have_no_outlines(tmp_path):
     from geodp.grid.units import pairs_of_units
 
     assert pairs_of_units(tracts.grid_in(tmp_path)).outlines is None
+
+
+def lattice(side):
+    """Codes in no order of places, and their outlines: squares of a lattice."""
+    number = np.random.default_rng(5).permutation(side * side)
+    row, col = np.divmod(np.arange(side * side), side)
+    codes = [f"{one:05}" for one in number]
+    return codes, Outlines.of(shapely.box(col, row, col + 1, row + 1), "EPSG:3035"), row, col
+
+
+def test_many_units_without_a_level_above_stand_in_the_order_of_places():
+    codes, outlines, row, col = lattice(66)
+    placed = grid_of_units({"unit": codes}, "made up", outlines)
+    plain = grid_of_units({"unit": codes}, "made up")
+    assert placed != plain
+    assert placed.describe()["order"]["regions"]["placed"] is True
+    assert "placed" not in plain.describe()["order"]["regions"]
+    near = np.array(codes)[(row < 12) & (col < 12)].tolist()
+    errors = []
+    for grid in (plain, placed):
+        table = geodp.CountTable.from_index(grid, grid.names.find(codes[:1]), [9])
+        release = geodp.publish(table, epsilon=1, contribution=1)
+        errors.append(release.standard_error(Region.of(grid, near)))
+        for code, shape in zip(codes[::500], outlines.shapes[::500], strict=True):
+            found = grid.names.find([code])[1, 0]
+            assert grid.names.format(0, np.array([[0], [found]]))[0] == code
+            assert grid.outlines is None or shapely.equals(grid.outlines.shapes[found], shape)
+    assert errors[1] < 0.75 * errors[0]
+
+
+def test_few_units_stand_in_the_order_of_their_codes():
+    codes, outlines, _, _ = lattice(4)
+    assert grid_of_units({"unit": codes}, "x", outlines) == grid_of_units({"unit": codes}, "x")
+
+
+def test_an_order_of_places_is_read_back(tmp_path):
+    codes, outlines, _, _ = lattice(66)
+    grid = grid_of_units({"unit": codes}, "made up", outlines)
+    table = geodp.CountTable.from_index(grid, grid.names.find(codes), np.arange(66 * 66))
+    release = geodp.publish(table, epsilon=1, contribution=1)
+    release.write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out")
+    assert again.grid == grid
+    assert np.array_equal(again.table.key, release.table.key)
+    assert [check.name for check in verify(tmp_path / "out") if not check.ok] == []

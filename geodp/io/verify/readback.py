@@ -281,7 +281,14 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
         return grid
     stated = order.regions
     one = Grid(grid.places[:1])
-    found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
+    found = read_hierarchy(
+        path,
+        one,
+        source=stated.source,
+        delimiter=",",
+        encoding="utf-8",
+        placed=bool(stated.placed),
+    )
     require(
         found.sha256 == stated.sha256,
         Rule("regions-table-differs", "The table of regions is not the card's."),

@@ -79,11 +79,16 @@ class StatedAttribute:
 
 @dataclass(frozen=True)
 class StatedTable:
-    """The public table of a hierarchy: regions on each level, its source and its digest."""
+    """The public table of a hierarchy: regions on each level, its source and its digest.
+
+    ``placed``: whether units stand in Morton order of the middles of their outlines' boxes, and
+    not in that of their codes.
+    """
 
     levels: Mapping[str, Size]
     source: str
     sha256: Digest
+    placed: bool | None = None
 
 
 @dataclass(frozen=True)
