@@ -20,6 +20,9 @@ from geodp.typing import FloatArray, IntArray
 POLYGON = 3
 """Kind of a polygon, as Shapely numbers them."""
 
+HALF = 180.0
+"""Degrees around half of the Earth."""
+
 STEPS = 1 << 16
 """Along each side of the box around all units."""
 
@@ -110,6 +113,31 @@ class Outlines:
         """West, south, east and north of all."""
         west, south, east, north = self.boxes.T
         return float(west.min()), float(south.min()), float(east.max()), float(north.max())
+
+    @cached_property
+    def drawn(self) -> Outlines:
+        """The same as they are drawn: of units on both sides of 180 degrees one side is turned.
+
+        Where a wider part of the Earth lies between units than beyond them, what lies east of it
+        goes on west of -180 degrees.
+        """
+        import shapely
+        from pyproj import CRS
+
+        west, _, east, _ = self.bounds
+        if not CRS.from_user_input(self.crs).is_geographic or east - west <= HALF:
+            return self
+        parts, unit = shapely.get_parts(self.shapes, return_index=True)
+        left, _, right, _ = shapely.bounds(parts).T
+        order = np.argsort(left)
+        reached = np.maximum.accumulate(right[order])[:-1]
+        gaps = left[order][1:] - reached
+        if gaps.max(initial=0) <= 2 * HALF - (east - west):
+            return self
+        at = int(gaps.argmax())
+        far = left > reached[at]
+        parts[far] = shapely.transform(parts[far], lambda points: points - (2 * HALF, 0))
+        return Outlines(shapely.multipolygons(parts, indices=unit), self.crs)
 
     @property
     def ground(self) -> Lattice:

@@ -128,3 +128,17 @@ def test_an_order_of_places_is_read_back(tmp_path):
     assert again.grid == grid
     assert np.array_equal(again.table.key, release.table.key)
     assert [check.name for check in verify(tmp_path / "out") if not check.ok] == []
+
+
+def test_units_across_180_degrees_are_drawn_side_by_side():
+    shapes = [
+        shapely.box(-170, 0, -160, 9),
+        shapely.union(shapely.box(175, 0, 180, 9), shapely.box(-180, 0, -178, 9)),
+    ]
+    outlines = Outlines.of(np.array(shapes, object), "EPSG:4326")
+    assert outlines.drawn.bounds == (-185, 0, -160, 9)
+    assert outlines.bounds == (-180, 0, 180, 9)  # files keep what they were given
+    assert outlines.drawn.areas == pytest.approx(outlines.areas)
+    for bounds, crs in (((-180, 0, 180, 9), "EPSG:4326"), ((0, 0, 400, 9), "EPSG:3035")):
+        around = Outlines.of(np.array([shapely.box(*bounds)], object), crs)
+        assert around.drawn.bounds == bounds

@@ -19,7 +19,7 @@ from geodp.typing import FloatArray
 MARGIN = 0.01
 """Share of the longer side of what is drawn that is left free around all units."""
 
-FINE = 0.15
+FINE = 0.3
 """Pixels: outlines are simplified where they turn by less, shared borders once for both units."""
 
 WIDE = 9.0
@@ -62,6 +62,7 @@ class UnitFrame(Frame):
 
         Raises UsageError for bounds without a unit.
         """
+        outlines = outlines if bounds is not None else outlines.drawn
         place = ground_of(outlines, side, bounds)
         shapes = outlines.lay_on(place, FINE)
         if all(shape.is_empty for shape in shapes):

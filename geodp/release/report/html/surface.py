@@ -50,7 +50,7 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
     card : Card
     """
     grid = release.grid
-    place, outlines = grid.places[0], grid.outlines
+    place, outlines = grid.places[0], None if grid.outlines is None else grid.outlines.drawn
     ground = place if outlines is None else lay_ground(outlines)
     levels = list_levels(release, card)
     base = _find_base(place, [level.side for level in levels])
