@@ -62,6 +62,7 @@ INTERNAL = {
         "geodp.grid.maps.Maps",
         "geodp.grid.names.CellNames",
         "geodp.grid.order.Limits",
+        "geodp.grid.outlines.Outlines",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
         "geodp.features.series.files.StagedSeries",

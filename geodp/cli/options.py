@@ -203,7 +203,8 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "--units-columns",
         group="Domain",
         help="Columns of that table from the finest level to the coarsest (block,tract,county), "
-        "with commas between. Default: all, as they are.",
+        "with commas between. Default: all, as they are; of a file of outlines, such as a "
+        "Shapefile of tracts, the only one that tells its units apart.",
     ),
     option(
         "--public-file",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,20 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
-POLYGONS = option(
-    "--polygons",
-    group="Domain",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="File of areas to sum over, in the grid's CRS: GeoJSON; with pyogrio also GeoPackage and "
-    "others.",
-)
+
+def polygons_option(*flags: str) -> Callable[[Any], Any]:
+    """Return the option that names a file of polygons."""
+    return option(
+        *flags,
+        group="Domain",
+        everyday=True,
+        type=click.Path(path_type=Path),
+        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf or "
+        "GeoParquet. Units with outlines are summed whole.",
+    )
+
+
+POLYGONS = polygons_option("--polygons")
 POLYGON_NAME = option(
     "--polygon-name",
     group="Domain",

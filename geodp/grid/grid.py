@@ -31,6 +31,7 @@ from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.maps import KINDS, Maps
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
+from geodp.grid.outlines import Outlines
 from geodp.reprs import few
 
 
@@ -339,6 +340,12 @@ class Grid:
         return getattr(self.order, "hierarchy", None)
 
     @property
+    def outlines(self) -> Outlines | None:
+        """Where the units of a table lie, if the table says so; None of pairs."""
+        table = self.hierarchy
+        return None if table is None or self.maps.one is None else table.outlines
+
+    @property
     def _attribute_digits(self) -> list[tuple[int, int]]:
         """Axes and sizes of the attributes."""
         spatial = len(self.shape) - len(self.attributes)
@@ -495,6 +502,11 @@ class Grid:
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card, enough to make the grid again but for the mask."""
+        outlines = self.outlines
+        return self._drawn() | ({} if outlines is None else {"outlines": outlines.describe()})
+
+    def _drawn(self) -> dict[str, Any]:
+        """Return what noise depends on, which outlines of units are no part of."""
         return {
             "axes": dict(zip(self.axis_names, self.shape, strict=True)),
             "places": [place.describe() for place in self.places],
@@ -507,8 +519,8 @@ class Grid:
 
     @cached_property
     def identity(self) -> bytes:
-        """The description as canonical JSON: equal exactly for equal grids."""
-        return json.dumps(self.describe(), sort_keys=True, ensure_ascii=True).encode()
+        """What noise depends on as canonical JSON: equal exactly for equal grids."""
+        return json.dumps(self._drawn(), sort_keys=True, ensure_ascii=True).encode()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Grid) and self.identity == other.identity

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
+from geodp.grid.outlines import Outlines
 from geodp.reprs import one_line
 
 WIDEST = 4096
@@ -50,6 +51,11 @@ class Hierarchy:
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
+    outlines : Outlines, optional
+        Of finest regions that are units, by column; they are no part of the table's digest.
+    placed : bool
+        Whether the finest regions, each of one cell, stand in the order of their cells, which is
+        that of places, and not of codes.
 
     Examples
     --------
@@ -71,10 +77,17 @@ class Hierarchy:
     region: NDArray[np.int64] = field(repr=False)
     cell: NDArray[np.int64] = field(repr=False)
     source: str
+    outlines: Outlines | None = field(default=None, repr=False)
+    placed: bool = field(default=False, repr=False)
 
     @classmethod
     def of_cells(
-        cls, cell: ArrayLike, regions: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
+        cls,
+        cell: ArrayLike,
+        regions: Mapping[str, Sequence[Any] | NDArray[Any]],
+        source: str,
+        *,
+        placed: bool = False,
     ) -> Self:
         """Return the table of cells in any order.
 
@@ -86,6 +99,8 @@ class Hierarchy:
             Codes of the regions that hold each cell, by level, the coarsest first.
         source : str
             Published; must not be empty.
+        placed : bool
+            Whether the finest regions, each of one cell, stand in the order of their cells.
 
         Raises
         ------
@@ -134,16 +149,20 @@ class Hierarchy:
                 int(once.argmin()), "the cell is in the table already.", code="cell-repeated"
             )
         region, codes = [], []
+        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)  # a table may reach beyond a map
+        morton = Order.morton((corner.max(axis=1) + 1).tolist()).encode(corner)
         above = np.zeros(at.shape[1], np.int64)
-        for text in texts:
+        for level, text in enumerate(texts, start=1):
             labels, number = np.unique(text, return_inverse=True)
+            if placed and level == len(texts):
+                _, first, number = np.unique(morton, return_index=True, return_inverse=True)
+                labels = text[first]
             paths, above = np.unique(above * labels.size + number, return_inverse=True)
             region.append(above)
             codes.append(tuple(labels[paths % labels.size].tolist()))
-        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)  # a table may reach beyond a map
-        morton = Order.morton((corner.max(axis=1) + 1).tolist()).encode(corner)
         order = np.lexsort((morton, above))
-        return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
+        own = np.array(region)[:, order]
+        return cls(names, tuple(codes), own, at[:, order], source.strip(), placed=placed)
 
     @cached_property
     def names_cells(self) -> bool:
@@ -160,7 +179,7 @@ class Hierarchy:
             name: np.array(codes)[number[kept]].tolist()
             for name, codes, number in zip(self.levels, self.codes, self.region, strict=True)
         }
-        return Hierarchy.of_cells(self.cell[:, kept], texts, self.source)
+        return Hierarchy.of_cells(self.cell[:, kept], texts, self.source, placed=self.placed)
 
     @property
     def cells(self) -> int:
@@ -416,6 +435,7 @@ class HierarchyOrder(TableOrder):
                 },
                 "source": self.hierarchy.source,
                 "sha256": self.hierarchy.sha256,
+                **({"placed": True} if self.hierarchy.placed else {}),
             },
         }
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.codes import CodeSystem, coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
@@ -20,6 +20,11 @@ from geodp.grid.pairs import ENDS, PairOrder
 
 MOST_CELLS = 1 << 26
 """Most cells of a region."""
+
+NO_PLACE = Rule(
+    "polygons-need-one-map",
+    "Polygons need a grid of one map with a place on the Earth, or units with outlines.",
+)
 
 Labels = Mapping[str, str | Sequence[str]]
 """Chosen labels by attribute; all labels of attributes that are not named."""
@@ -66,11 +71,11 @@ class Region:
         grid : Grid
         given : Region, shapely geometry, str, sequence or array
             A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
-            centre lies inside); one code or several of an office's regions or units, or of areas
-            of the grid's code system, of any of its published levels; four numbers west, south,
-            east, north in the grid's CRS, in a list or tuple (cells whose centre lies inside); an
-            array of cell indices int[d, n], of rows and columns of a map int[2, n], or of keys
-            uint64[n].
+            centre lies inside; of units with outlines those that it holds, where it cuts none); one
+            code or several of an office's regions or units, or of areas of the grid's code system,
+            of any of its published levels; four numbers west, south, east, north in the grid's CRS,
+            in a list or tuple (cells whose centre lies inside); an array of cell indices int[d, n],
+            of rows and columns of a map int[2, n], or of keys uint64[n].
         labels : mapping, optional
             With places only: chosen labels by attribute. Default: the sum over all.
 
@@ -105,12 +110,12 @@ class Region:
                 "A region is a polygon, four bounds, codes of areas, indices or keys.",
                 code="region-form",
             )
+        if grid.outlines is not None:
+            row, col = _units_of(grid, shape)
+            return cls.of_map(grid, row, col, labels)
         place = _map_of(grid)
         if place.transform is None:
-            raise UsageError(
-                "Polygons need a grid of one map with a place on the Earth.",
-                code="polygons-need-one-map",
-            )
+            raise UsageError(NO_PLACE)
         (shape,) = shapes_on(place, [shape])
         (box,) = boxes_of_polygons(place, [shape])
         return cls.of_map(grid, *cells_of_polygon(middles_of(place), shape, box), labels)
@@ -200,7 +205,8 @@ class Region:
         index, _ = _times_labels(grid, np.array([row, col], np.int64), labels)
         inside = grid.contains(index)
         if not inside.any():
-            west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
+            place = grid.places[0] if grid.outlines is None else grid.outlines.ground
+            west, south, east, north = (f"{edge:g}" for edge in place.bounds)
             raise UsageError(
                 f"The region holds no cell of the domain, which lies within west {west}, south "
                 f"{south}, east {east}, north {north}.",
@@ -221,20 +227,21 @@ def regions_of_polygons(
     import shapely
 
     place = _map_of(grid)
-    if place.transform is None:
-        raise UsageError(
-            "Polygons need a grid of one map with a place on the Earth.",
-            code="polygons-need-one-map",
-        )
+    if place.transform is None and grid.outlines is None:
+        raise UsageError(NO_PLACE)
     for shape in shapes:
         if shape is not None and not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
             raise UsageError(
                 "Regions of a frame are polygons or multipolygons.", code="frame-not-polygons"
             )
-    middles, found = middles_of(place), [np.empty((2, 0), np.int64)]
-    shapes = shapes_on(place, shapes)
-    for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
-        found.append(np.array(cells_of_polygon(middles, shape, box)))
+    found = [np.empty((2, 0), np.int64)]
+    if grid.outlines is not None:
+        found += [np.empty((2, 0), np.int64) if one is None else _units_of(grid, one)
+                  for one in shapes]  # fmt: skip
+    else:
+        middles, shapes = middles_of(place), shapes_on(place, shapes)
+        for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
+            found.append(np.array(cells_of_polygon(middles, shape, box)))
     index, times = _times_labels(grid, np.concatenate(found, axis=1), labels)
     inside = grid.contains(index)
     key = np.full(inside.size, 0, np.uint64)
@@ -347,6 +354,25 @@ def cells_of_polygon(
     shapely.prepare(shape)
     row, col = np.nonzero(shapely.contains_xy(shape, x, y[:, None]))
     return row + rows.start, col + cols.start
+
+
+def _units_of(grid: Grid, shape: Any) -> NDArray[np.int64]:
+    """Row and column of the units that a polygon holds, int64[2, n]; UsageError where it cuts one.
+
+    The polygon has the CRS of the outlines.
+    """
+    assert grid.outlines is not None
+    inside, cut = grid.outlines.units_in(shape)
+    if cut >= 0:
+        code = grid.names.format(0, np.array([[0], [cut]]))[0]
+        raise UsageError(
+            f"The polygon cuts unit {printable(str(code))}, and units are summed whole: draw it "
+            "along their borders, or give the codes of the units (--area, codes instead of a "
+            "polygon).",
+            code="polygon-cuts-unit",
+        )
+    col = np.flatnonzero(inside)
+    return np.stack([np.zeros_like(col), col])
 
 
 def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ names them and the table's digest covers their codes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,14 +17,19 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.hierarchy import WIDEST, Hierarchy
+from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
 
 COUNTED_AS = "; codes that it does not list are counted as "
 """What stands between the source of a table and its unit for other codes."""
 
 
-def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
+def grid_of_units(
+    units: Mapping[str, Sequence[Any] | NDArray[Any]],
+    source: str,
+    outlines: Outlines | None = None,
+) -> Grid:
     """Return the grid whose cells are the finest units of a public table.
 
     Parameters
@@ -33,6 +39,10 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
+    outlines : Outlines, optional
+        Of every finest unit, in the order of the codes. More units than a level may have parts
+        (4,096), with no level above, stand in the order of their places, so that the levels that
+        split them hold neighbours; all others in that of their codes.
 
     Raises
     ------
@@ -70,10 +80,15 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
         other = coarser != coarser[first][number]
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)
+    placed = outlines is not None and len(texts) == 1 and texts[0].size > WIDEST
+    by = [texts[0], outlines.morton] if outlines is not None and placed else texts
     place = np.empty(texts[0].size, np.int64)
-    place[np.lexsort(texts)] = np.arange(place.size)
+    place[np.lexsort(by)] = np.arange(place.size)
     levels = dict(zip(reversed([*units]), reversed(texts), strict=True))
-    hierarchy = Hierarchy.of_cells(np.stack([np.zeros_like(place), place]), levels, source)
+    cells = np.stack([np.zeros_like(place), place])
+    hierarchy = Hierarchy.of_cells(cells, levels, source, placed=placed)
+    if outlines is not None:
+        hierarchy = replace(hierarchy, outlines=outlines.take(np.argsort(place)))
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
 
 

@@ -187,7 +187,8 @@ def _shapes(frame: Any, grid: Grid) -> list[Any]:
     """Return the geometries of a frame in a grid's CRS; UsageError where nothing says which."""
     from geodp.io.read.rows.projection import move_shapes
 
-    crs = grid.places[0].crs if grid.places else None
+    places = grid.places if grid.outlines is None else (grid.outlines.ground,)
+    crs = places[0].crs if places else None
     if crs is None:
         raise UsageError(
             "The grid has no CRS, so nothing says where geometries lie on it.",
@@ -199,7 +200,7 @@ def _shapes(frame: Any, grid: Grid) -> list[Any]:
             code="frame-without-crs",
         )
     try:
-        return move_shapes(frame.geometry, grid.places[0], frame.crs.to_wkt())
+        return move_shapes(frame.geometry, places[0], frame.crs.to_wkt())
     except UsageError:
         raise UsageError(
             f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "

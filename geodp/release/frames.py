@@ -12,6 +12,7 @@ import numpy as np
 from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MOST_BLOCKS
+from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
 from geodp.io.write.tables import name_of_counts
@@ -149,7 +150,7 @@ class InMemory:
         rows = view.whole
         shapes = shapely.from_wkb(rows.outlines[0].to_numpy(zero_copy_only=False))
         return geopandas.GeoDataFrame(
-            rows.columns.to_pandas(), geometry=shapes, crs=view.table.grid.places[0].crs
+            rows.columns.to_pandas(), geometry=shapes, crs=geometry_crs(view.table.grid)
         )
 
     def to_xarray(self, name: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from geodp.cli.options import StrictCommand
-from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 
@@ -19,7 +19,7 @@ METHODS = ("closed-form", "simulation")
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@POLYGONS
+@polygons_option("--polygons", "--regions", "polygons")
 @POLYGON_NAME
 @AREA
 @click.option(
@@ -36,6 +36,7 @@ def estimate(**options: Any) -> None:
     \b
     geodp estimate release-2025 --area 5339 --area 5340
     geodp estimate release-2025 --polygons cities.geojson --method simulation
+    geodp estimate release-of-tracts --regions counties.shp --polygon-name GEOID
     """
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")

@@ -24,7 +24,7 @@ from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
 from geodp.io.write.format import Export
-from geodp.io.write.geometry import has_geometry, same_geo_metadata
+from geodp.io.write.geometry import geometry_crs, has_geometry, same_geo_metadata
 from geodp.io.write.view import View
 from geodp.table.card import Card
 
@@ -154,7 +154,7 @@ def _same_item(found: Path, expected: Path, view: View) -> bool:
     one, other = read_json(found), read_json(expected)
     written = one["properties"].pop("proj:projjson")
     del other["properties"]["proj:projjson"]
-    return bool(one == other) and same_crs(written, view.table.grid.places[0].crs)
+    return bool(one == other) and same_crs(written, geometry_crs(view.table.grid))
 
 
 _READ_BACK: dict[str, Callable[[Path, Path, View], bool]] = {

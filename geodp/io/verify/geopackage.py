@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
@@ -14,6 +13,7 @@ from geodp.io.opening import open_base
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk, columns_of, parquet_schema
 from geodp.io.verify.sweep import Asking, Written
+from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.geopackage import (
     APPLICATION,
     create_table,
@@ -40,12 +40,12 @@ def has_geopackage(card: Card) -> bool:
 
 def ask_geopackage(written: Written) -> Asking[Chunk]:
     """Ask for every row, its outline, and the CRS."""
-    card, grid, number = written.card, written.grid, 0
+    card, grid, number = written.card, written.located, 0
     with open_base(written.folder / f"{card.name}.gpkg") as base:
         schema = parquet_schema(written.folder, card)
         names = columns_of(card, grid)
         _require_layer(base, card, grid, pa.schema([schema.field(name) for name in names]))
-        quoted, srs = card.name.replace('"', '""'), number_of_crs(grid.places[0].crs)
+        quoted, srs = card.name.replace('"', '""'), number_of_crs(geometry_crs(grid))
         read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
         while (chunk := (yield)) is not None:
             columns = [chunk.column(name) for name in names]
@@ -53,15 +53,15 @@ def ask_geopackage(written: Written) -> Asking[Chunk]:
             for start in range(0, chunk.size, AT_ONCE):
                 some = shapes[start : start + AT_ONCE]
                 values = [column.slice(start, AT_ONCE) for column in columns]
-                _require_rows(read.fetchmany(some.size), number, some, values)
-                number += some.size
+                _require_rows(read.fetchmany(len(some)), number, some, values)
+                number += len(some)
         require(read.fetchone() is None, OTHER_ROWS)
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
 
 
 def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
     """VerificationError for what is no layer of such columns in the grid's CRS."""
-    fid, crs = name_of_number(schema.names), grid.places[0].crs
+    fid, crs = name_of_number(schema.names), geometry_crs(grid)
     found = base.execute("PRAGMA application_id").fetchone()[0]
     require(found == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
     views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
@@ -81,7 +81,7 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
 
 
 def _require_rows(
-    found: list[tuple[Any, ...]], number: int, shapes: NDArray[Any], columns: list[Any]
+    found: list[tuple[Any, ...]], number: int, shapes: list[bytes], columns: list[Any]
 ) -> None:
     """VerificationError where rows are not those of some columns.
 
@@ -91,18 +91,16 @@ def _require_rows(
         Number, outline and columns of each.
     number : int
         Rows before them.
-    shapes : array
+    shapes : list of bytes
         Outlines as GeoPackage has them.
     columns : list of pyarrow.Array
     """
-    require(len(found) == shapes.size, OTHER_ROWS)
+    require(len(found) == len(shapes), OTHER_ROWS)
     numbers, outlines, *values = zip(*found, strict=True)
-    require([*numbers] == [*range(number + 1, number + 1 + shapes.size)], OTHER_ROWS)
+    require([*numbers] == [*range(number + 1, number + 1 + len(shapes))], OTHER_ROWS)
     for value, column in zip(values, columns, strict=True):
         require(_are(value, column), OTHER_ROWS)
-    size = shapes.itemsize
-    same = {*map(type, outlines)} == {bytes} and {*map(len, outlines)} == {size}
-    require(same and b"".join(outlines) == shapes.tobytes(), OTHER_OUTLINES)
+    require([*outlines] == shapes, OTHER_OUTLINES)
 
 
 def _are(values: tuple[Any, ...], column: Any) -> bool:

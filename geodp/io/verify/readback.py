@@ -29,6 +29,7 @@ from geodp.io.opening import open_raster
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.chunks import Chunk, read_chunks
+from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.hierarchy import hierarchy_file
@@ -245,11 +246,19 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
         return grid
     stated = order.regions
     one = Grid(grid.places[:1])
-    found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
+    found = read_hierarchy(
+        path,
+        one,
+        source=stated.source,
+        delimiter=",",
+        encoding="utf-8",
+        placed=bool(stated.placed),
+    )
     require(
         found.sha256 == stated.sha256,
         Rule("regions-table-differs", "The table of regions is not the card's."),
     )
+    found = with_outlines(folder, card, found)
     own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
     return grid.with_order(own)
 

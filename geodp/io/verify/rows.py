@@ -109,12 +109,12 @@ def ask_coordinates(written: Written) -> Asking[Chunk]:
 
 def ask_geometry(written: Written) -> Asking[Chunk]:
     """Ask for metadata of GeoParquet in every file, and for the cells' outlines."""
-    if not has_geometry(written.grid):
+    if not has_geometry(written.located):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(written.folder, written.card):
         metadata = open_parquet(path).schema_arrow.metadata or {}
         require(
-            same_geo_metadata(parse_json(metadata[b"geo"]), written.grid),
+            same_geo_metadata(parse_json(metadata[b"geo"]), written.located),
             Rule(
                 "geoparquet-metadata-differ", "The GeoParquet metadata are not those of the domain."
             ),

@@ -142,6 +142,15 @@ class Written:
         """The card's grid, without mask and regions."""
         return grid_of(self.card.domain)
 
+    @cached_property
+    def located(self) -> Grid:
+        """The grid as geometries need it: with the outlines of units, if the card has any."""
+        if self.card.domain.outlines is None:
+            return self.grid
+        if isinstance(self._ordered, Exception):
+            raise self._ordered
+        return self._ordered
+
     def chunks(self) -> Iterable[Chunk]:
         """Yield the rows of the tables, on the grid with the regions that are in the folder."""
         ordered = self._ordered

@@ -63,8 +63,10 @@ class Frame:
 
     @classmethod
     def of(cls, grid: Grid, number: int) -> Frame:
-        """Of a grid's place."""
-        return cls.of_place(grid.places[number], grid.maps.share(LONG_SIDE))
+        """Of a grid's place; units with outlines are drawn one by one."""
+        place = grid.places[number]
+        most = 0 if grid.outlines is None else place.cols
+        return cls.of_place(place, grid.maps.share(LONG_SIDE), most)
 
     @classmethod
     def of_place(cls, place: Lattice, side: Fraction, most: int = 0) -> Frame:
@@ -82,6 +84,11 @@ class Frame:
         scale = min(scale, MOST_PIXELS / longest)
         known = None if place.crs is None or place.transform is None else width
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
+
+    @property
+    def units(self) -> int | None:
+        """How many units with outlines are drawn; None of cells."""
+        return None
 
     @property
     def blocks(self) -> tuple[int, int]:

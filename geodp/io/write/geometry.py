@@ -1,4 +1,4 @@
-"""Geometry of cells in GeoParquet: points, squares, and lines between two places."""
+"""Geometry of cells in GeoParquet: squares, outlines of units, and lines between two places."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.outlines import Outlines
 from geodp.io.crs import same_crs
 
 POINT = [("x", "<f8"), ("y", "<f8")]
@@ -29,13 +30,35 @@ LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
 
 
 def has_geometry(grid: Grid) -> bool:
-    """Whether the rows' places can be drawn: known transforms, and one CRS for all."""
+    """Whether the rows' places can be drawn: outlines, or known transforms, and one CRS for all."""
     places = grid.places
+    if grid.outlines is not None:
+        return True
     return (
         bool(places)
         and all(place.transform is not None for place in places)
         and len({place.crs for place in places}) == 1
     )
+
+
+def geometry_crs(grid: Grid) -> str | None:
+    """Return the CRS of geometries: of the outlines of units, or of the map."""
+    return grid.places[0].crs if grid.outlines is None else grid.outlines.crs
+
+
+def geometry_kind(grid: Grid) -> str:
+    """Return the kind of geometry that draws a cell, as OGC calls it."""
+    return grid.maps.geometry if grid.outlines is None else "MultiPolygon"
+
+
+def geometry_bounds(grid: Grid) -> tuple[float, float, float, float]:
+    """Return west, south, east and north of all geometries, which are public."""
+    if grid.outlines is not None:
+        return grid.outlines.bounds
+    edges = np.array([place.bounds for place in grid.places])
+    west, south = edges[:, :2].min(axis=0).tolist()
+    east, north = edges[:, 2:].max(axis=0).tolist()
+    return west, south, east, north
 
 
 def projjson(crs: str | None) -> Any:
@@ -61,6 +84,8 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         For which `has_geometry` is true.
     index : int64[d, n]
     """
+    if grid.outlines is not None:
+        return _outlines(grid.outlines, index[1])
     boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
     n = index.shape[1]
     if len(boxes) == 1:
@@ -85,6 +110,13 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
 
 
+def _outlines(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
+    wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
+    box = outlines.boxes[at].T
+    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
+
+
 def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
     """West, south, east, north of cells at a place, in its CRS: float64[n] each."""
     return grid.places[number].edges_at(*index[2 * number : 2 * number + 2])
@@ -92,18 +124,17 @@ def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[n
 
 def geo_metadata(grid: Grid) -> dict[str, Any]:
     """Return the ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
-    bounds = np.array([place.bounds for place in grid.places])
     return {
         "version": "1.1.0",
         "primary_column": "geometry",
         "columns": {
             "geometry": {
                 "encoding": "WKB",
-                "geometry_types": [grid.maps.geometry],
-                "crs": projjson(grid.places[0].crs),
+                "geometry_types": [geometry_kind(grid)],
+                "crs": projjson(geometry_crs(grid)),
                 "orientation": "counterclockwise",
                 "edges": "planar",
-                "bbox": [*bounds[:, :2].min(axis=0).tolist(), *bounds[:, 2:].max(axis=0).tolist()],
+                "bbox": [*geometry_bounds(grid)],
                 "covering": {"bbox": {side: ["bbox", side] for side in SIDES}},
             }
         },
@@ -114,7 +145,7 @@ def same_geo_metadata(written: Any, grid: Grid) -> bool:
     """Whether GeoParquet's ``geo`` metadata are those of a grid, but for words of its CRS."""
     found, found_crs = _apart(written)
     expected, _ = _apart(geo_metadata(grid))
-    return found == expected and same_crs(found_crs, grid.places[0].crs)
+    return found == expected and same_crs(found_crs, geometry_crs(grid))
 
 
 def _apart(metadata: dict[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -23,14 +23,24 @@ from pyproj.exceptions import CRSError
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.geometry import (
+    geometry,
+    geometry_bounds,
+    geometry_crs,
+    geometry_kind,
+    has_geometry,
+)
 from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
-OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
+OUTLINES = {
+    "Polygon": "outlines of the cells",
+    "MultiPolygon": "outlines of the units",
+    "LineString": "lines between the cells",
+}
 """What each kind of geometry shows."""
 
 AT_ONCE = 1 << 14
@@ -125,7 +135,7 @@ class GeoPackage(Format):
         """Write one file with one layer."""
         path = folder / f"{view.name}.gpkg"
         write_geopackage(view, path)
-        outlines = OUTLINES[view.table.grid.maps.geometry]
+        outlines = OUTLINES[geometry_kind(view.table.grid)]
         what = f"the counts with {outlines}, for GIS; {view.listed}"
         yield Entry(path.name, MEDIA_TYPE, what, view.describe_columns(SHAPE))
 
@@ -134,7 +144,8 @@ def why_no_geopackage(grid: Grid) -> str | None:
     """Return why cells of a grid are in no GeoPackage; None where they can be."""
     if not has_geometry(grid):
         return "the grid lies nowhere on the Earth"
-    if grid.places[0].crs is not None and define_crs(grid.places[0].crs) is None:
+    crs = geometry_crs(grid)
+    if crs is not None and define_crs(crs) is None:
         return "the grid's CRS has no WKT of version 1"
     return None if can_pack() else "this Python's SQLite has no index of outlines"
 
@@ -175,7 +186,7 @@ def write_geopackage(view: View, path: Path) -> None:
             base.execute("BEGIN")
             for statement in TABLES.split(";\n"):
                 base.execute(statement)
-            srs = _write_crs(base, grid.places[0].crs)
+            srs = _write_crs(base, geometry_crs(grid))
             _write_contents(base, view, srs)
             base.execute(create_table(view.name, fid, schema))
             _write_rows(base, view, view.name, srs)
@@ -235,10 +246,9 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
 def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
     """Write what there is: the layer, its metadata and its style."""
     name, grid, about = view.name, view.table.grid, view.about
-    edges = np.array([place.bounds for place in grid.places])
-    box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
+    box = geometry_bounds(grid)
     spec = "http://www.geopackage.org/spec130/#extension"
-    shape = grid.maps.geometry.upper()
+    shape = geometry_kind(grid).upper()
     contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     row = (name, "features", name, about["guarantee"], UNCHANGED, *box, srs)
     base.execute(contents, row)
@@ -301,15 +311,12 @@ def shapes_of(
         Least and largest x, least and largest y.
     """
     wkb, covering = geometry(grid, index)
-    found = layout_shapes(wkb, covering, srs)
     west, south, east, north = (field.to_numpy() for field in covering.flatten())
-    whole, size = found.tobytes(), found.itemsize
-    pieces = [whole[start : start + size] for start in range(0, found.size * size, size)]
-    return pieces, [west, east, south, north]
+    return layout_shapes(wkb, covering, srs), [west, east, south, north]
 
 
-def layout_shapes(wkb: Any, covering: Any, srs: int) -> NDArray[Any]:
-    """Return outlines as GeoPackage has them: header and WKB of each, one after the other.
+def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
+    """Return outlines as GeoPackage has them, header and WKB of each.
 
     Parameters
     ----------
@@ -318,14 +325,20 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> NDArray[Any]:
     srs : int
     """
     n = len(wkb)
-    length = len(wkb[0].as_py()) if n else 0
-    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]))
-    if n:
-        found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
-        west, south, east, north = (field.to_numpy() for field in covering.flatten())
-        found["box"] = np.stack([west, east, south, north], axis=1)
-        found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, wkb.offset * length)
-    return found
+    ends = np.frombuffer(wkb.buffers()[1], np.int32, n + 1, 4 * wkb.offset)
+    lengths = np.diff(ends)
+    alike = n > 0 and bool((lengths == lengths[0]).all())
+    length = int(lengths[0]) if alike else 0
+    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if alike else HEADER)
+    found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
+    west, south, east, north = (field.to_numpy() for field in covering.flatten())
+    found["box"] = np.stack([west, east, south, north], axis=1)
+    if not alike:  # those of units
+        pairs = zip(found, wkb.to_pylist(), strict=True)
+        return [head.tobytes() + outline for head, outline in pairs]
+    found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
+    whole, size = found.tobytes(), found.itemsize
+    return [whole[start : start + size] for start in range(0, n * size, size)]
 
 
 def _triggers(name: str, fid: str) -> str:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.geometry import SIDES, geo_metadata, projjson
+from geodp.io.write.geometry import SIDES, geo_metadata, geometry_kind, projjson
 from geodp.io.write.tables import ROW_GROUP
 from geodp.io.write.uncertainty import BESIDE
 from geodp.io.write.view import View
@@ -21,6 +21,7 @@ MEDIA_TYPE = "application/vnd.apache.parquet"
 
 OUTLINES = {
     "Polygon": "the counts with the cells' outlines",
+    "MultiPolygon": "the counts with the units' outlines",
     "LineString": (
         "the counts with lines from origins to destinations, of length 0 for those who stay"
     ),
@@ -48,7 +49,7 @@ class GeoParquet(Format):
         """Write one file."""
         name, grid, located = view.name, view.table.grid, view.located
         write_parquet(view, folder / f"{name}.parquet")
-        what = OUTLINES[grid.maps.geometry] if located else "the counts"
+        what = OUTLINES[geometry_kind(grid)] if located else "the counts"
         said = view.describe_columns(*(("geometry", "bbox") if located else ()))
         said["geoparquet"] = "1.1.0" if located else None
         yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {view.listed}", said)

@@ -84,6 +84,10 @@ def qml(view: View, band: int = 1) -> str:
 
 SYMBOLS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "Polygon": ("fill", "SimpleFill", "color", {"style": "solid", "outline_style": "no"}),
+    "MultiPolygon": (
+        *("fill", "SimpleFill", "color"),
+        {"style": "solid", "outline_color": "180,180,185,255", "outline_width": "0.1"},
+    ),
     "LineString": ("line", "SimpleLine", "line_color", {"line_width": "0.3"}),
 }
 """How each kind of geometry is drawn: symbol, its layer, the name of its colour, and the rest."""
@@ -98,15 +102,18 @@ def _list_kinds(view: View) -> tuple[bool, bool, int | None]:
 def vector_qml(view: View) -> str:
     """Return a QML document that colours outlines of cells, or lines between them, by class.
 
-    The classes are those of :func:`qml`; lines, which have no area, have those of counts.
+    The classes are those of :func:`qml`; lines, which have no area, have those of counts, and
+    units, each of its own area, those of counts per square kilometre, which QGIS works out.
 
     Parameters
     ----------
     view : View
-        Of one map, or of pairs; otherwise as for :func:`qml`.
+        Of one map, of pairs, or of units; otherwise as for :func:`qml`.
     """
     whole, nonnegative, below = _list_kinds(view)
     grid = view.table.grid
+    if grid.outlines is not None:
+        return _style_of_units(view.name, nonnegative=nonnegative, below=below)
     place = grid.maps.one
     area = None if place is None else area_of(place)
     classes = fit_classes(area, whole=whole, below=below)
@@ -117,32 +124,55 @@ def vector_qml(view: View) -> str:
     ranges = []
     for number, (first, end, label, _) in enumerate(rows):
         last = LARGEST if end is None else float(end) - whole
-        ranges.append(
-            f'<range lower="{first:.12g}" upper="{last:.12g}" symbol="{number}" '
-            f'label="{label}" render="true"/>'
-        )
+        ranges.append(_range(first, last, number, label))
     symbols = [
         _symbol(number, DARK_IS_MANY[colour], grid.maps.geometry)
         for number, (_, _, _, colour) in enumerate(rows)
     ]
     if below is not None:
-        ranges.insert(
-            0,
-            f'<range lower="{int(whole)}" upper="{below - whole}" symbol="{len(symbols)}" '
-            f'label={quoteattr(show_limit(below))} render="true"/>',
-        )
+        ranges.insert(0, _range(int(whole), below - whole, len(symbols), show_limit(below)))
         symbols.append(_symbol(len(symbols), FEW, grid.maps.geometry))
     if not nonnegative:
-        ranges.insert(
-            0,
-            f'<range lower="{-LARGEST:.12g}" upper="{ALMOST_0:g}" symbol="{len(symbols)}" '
-            'label="below 0" render="true"/>',
-        )
+        ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))
         symbols.append(_symbol(len(symbols), BELOW, grid.maps.geometry))
+    return _render(quote_name(view.name), ranges, symbols)
+
+
+def _style_of_units(column: str, *, nonnegative: bool, below: int | None) -> str:
+    """Return the style of units, whose classes are those of a density that QGIS works out."""
+    name, kind = quote_name(column), "MultiPolygon"
+    shown = f"{name} / ($area / 1000000)"
+    classes = fit_classes(None, whole=False)
+    ranges = [
+        _range(float(each.first), LARGEST if each.end is None else float(each.end), n,
+               f"{each.density} per km²")
+        for n, each in enumerate(classes)
+    ]  # fmt: skip
+    symbols = [_symbol(n, DARK_IS_MANY[each.number], kind) for n, each in enumerate(classes)]
+    if below is not None:  # what no density is says that the count is small
+        shown = f"if({name} > 0 and {name} < {below}, {2 * LARGEST:.12g}, {shown})"
+        ranges.insert(0, _range(LARGEST, 3 * LARGEST, len(symbols), show_limit(below)))
+        symbols.append(_symbol(len(symbols), FEW, kind))
+    if not nonnegative:
+        ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))
+        symbols.append(_symbol(len(symbols), BELOW, kind))
+    return _render(shown, ranges, symbols)
+
+
+def _range(first: float, last: float, symbol: int, label: str) -> str:
+    """Return a class of a graduated style."""
+    return (
+        f'<range lower="{first:.12g}" upper="{last:.12g}" symbol="{symbol}" '
+        f'label={quoteattr(label)} render="true"/>'
+    )
+
+
+def _render(shown: str, ranges: list[str], symbols: list[str]) -> str:
+    """Return the document of a graduated style; ``shown``: what has the classes, to QGIS."""
     new_line = "\n      "
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
-  <renderer-v2 type="graduatedSymbol" attr={quoteattr(quote_name(view.name))} symbollevels="0"
+  <renderer-v2 type="graduatedSymbol" attr={quoteattr(shown)} symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
       {new_line.join(ranges)}

@@ -79,11 +79,16 @@ class StatedAttribute:
 
 @dataclass(frozen=True)
 class StatedTable:
-    """The public table of a hierarchy: regions on each level, its source and its digest."""
+    """The public table of a hierarchy: regions on each level, its source and its digest.
+
+    ``placed``: whether units stand in Morton order of the middles of their outlines' boxes, and
+    not in that of their codes.
+    """
 
     levels: Mapping[str, Size]
     source: str
     sha256: Digest
+    placed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,15 @@ class StatedMask:
 
 
 @dataclass(frozen=True)
+class StatedOutlines:
+    """Public outlines of units: their CRS, west, south, east and north of all, and their digest."""
+
+    crs: str
+    bounds: tuple[float, float, float, float]
+    sha256: Digest
+
+
+@dataclass(frozen=True)
 class StatedDomain:
     """The grid of a release, the order of its cells and which of them exist.
 
@@ -115,6 +129,8 @@ class StatedDomain:
     cells, key_bits : int
     order : "Morton", (axes, radices, offset) of every digit of a key, or StatedHierarchy
     mask : StatedMask or None
+    outlines : StatedOutlines, optional
+        Of units of a table that has them.
     """
 
     axes: Mapping[str, Size]
@@ -128,6 +144,7 @@ class StatedDomain:
         | StatedHierarchy
     )
     mask: StatedMask | None
+    outlines: StatedOutlines | None = None
 
     @property
     def regions(self) -> StatedTable | None:

@@ -14,7 +14,7 @@ from geodp.grid.cells.area import CellMask, Outlines
 from geodp.grid.cells.choose import find_cells
 from geodp.io.read.public.land import DATUM, parts_within, read_land, read_lands
 from geodp.io.read.public.mask import read_codes
-from geodp.io.read.public.polygons import FORMATS, read_outlines
+from geodp.io.read.public.polygons import ENDINGS, read_outlines
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 
 CRS = "EPSG:4326"
@@ -60,7 +60,7 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
             "(--mask).",
             code="mask-is-raster",
         )
-    if Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
+    if Path(path).suffix.lower() in ENDINGS:
         return CellMask(source, Outlines(_read_shapes(path)))
     codes, lines = read_codes(path, lambda text: system.levels_of_codes([text])[0] >= 0)
     try:

@@ -43,6 +43,7 @@ def read_hierarchy(
     encoding: str | None = None,
     header_row: int | None = None,
     member: str | None = None,
+    placed: bool = False,
 ) -> Hierarchy:
     """Read an office's regions from a public table with one row a cell.
 
@@ -68,6 +69,10 @@ def read_hierarchy(
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
     member : str, optional
         Name of a zip archive's member, or a pattern.
+
+    placed : bool
+        Whether the finest regions, each of one cell, stand in the order of their cells, as the
+        card of a release of units says.
 
     Returns
     -------
@@ -114,7 +119,7 @@ def read_hierarchy(
         for level, column in zip(levels, regions, strict=True):
             with rows.named(level):
                 parts.labels.setdefault(level, []).append(texts_without_blanks(column, _BLANK))
-    return parts.regions(levels, source)
+    return parts.regions(levels, source, placed)
 
 
 _BLANK = Rule(
@@ -158,7 +163,7 @@ class _Parts:
                 return rows.error(row - rows.first, rule)
         return InputError(rule, file=self.table.name)
 
-    def regions(self, levels: Sequence[str], source: str) -> Hierarchy:
+    def regions(self, levels: Sequence[str], source: str, placed: bool) -> Hierarchy:
         """Return the table of all rows."""
         if not self._read:
             raise InputError(
@@ -174,7 +179,7 @@ class _Parts:
                 code="regions-hold-no-cell-of-grid",
             )
         try:
-            found = Hierarchy.of_cells(cells, labels, source)
+            found = Hierarchy.of_cells(cells, labels, source, placed=placed)
         except CodeError as error:
             rule = Rule(
                 "region-cell-repeated",

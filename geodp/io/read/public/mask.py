@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.grid.region import shapes_on
-from geodp.io.read.public.polygons import FORMATS, read_outlines
+from geodp.io.read.public.polygons import ENDINGS, read_outlines
 from geodp.io.read.rows.delimited import BINARY
 from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_parts
@@ -55,7 +55,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     )
     if kind_of(path) in RASTER:
         blocks = _blocks_of_raster(path, lattice)
-    elif Path(path).suffix.lower() in (".geojson", ".json", *FORMATS):
+    elif Path(path).suffix.lower() in ENDINGS:
         blocks = _blocks_of_polygons(path, lattice)
     else:
         blocks = _blocks_of_text(path, lattice)

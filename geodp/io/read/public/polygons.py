@@ -12,22 +12,39 @@ import numpy as np
 
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
-from geodp.io.opening import parse_json, require_regular, require_utf8
-from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import check_features
+from geodp.io.opening import parse_json, require_regular
+from geodp.io.read.rows.columns import batches, open_tables
 from geodp.io.read.rows.complete.pages import check_pages
-from geodp.io.read.rows.complete.shapefile import beside
+from geodp.io.read.rows.forms.geometry import find_geometry, plain_columns, read_shapes
 from geodp.io.read.rows.forms.json import CRS84, crs_of
-from geodp.io.read.rows.forms.vector import COMPANIONS, MISCOUNTED, VIEWS, computes
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
 NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
 
+DEGREE_STEP, STEP = 0.05, 5000.0
+"""Degrees, or metres, between two corners of a polygon that is moved to another CRS, at most."""
+
 NAMES = ("name", "id", "code")
 """Fields that name polygons, in capitals or not, the first that is there."""
 
-FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb\x03fgb"}
-"""How files begin that GDAL reads, by the endings of their names."""
+JSON = (".geojson", ".json")
+
+ENDINGS = (*JSON, ".gpkg", ".shp", ".fgb", ".parquet", ".geoparquet", ".zip")
+"""How the names of files of polygons end; of an archive those of a Shapefile, or one of these."""
+
+SEVERAL = Rule(
+    "polygons-in-several-layers",
+    "The file has several layers or files; give one with the polygons that are meant alone "
+    "(ogr2ogr areas.gpkg FILE LAYER).",
+)
+
+NO_POLYGONS = Rule(
+    "polygons-format-unknown",
+    "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp, or zipped), "
+    "FlatGeobuf (.fgb) and GeoParquet (.parquet); this file is none. A table of cells and their "
+    "areas goes into geodp publish (--regions), whose areas are then asked for by their codes "
+    "(--area).",
+)
 
 DEGREES = "EPSG:4326"
 """CRS84 with latitude first: PROJ looks for a way from CRS84 to Japan's datum for a second."""
@@ -39,12 +56,12 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Parameters
     ----------
     path : path
-        GeoJSON (longitude and latitude, which are moved to the grid's CRS, or the grid's CRS where
-        a member "crs" names it); with pyogrio installed also GeoPackage, Shapefile and
-        FlatGeobuf, in degrees of WGS 84 or in the grid's CRS. GDAL's other formats can name files
-        and addresses, which are not followed.
+        GeoJSON (longitude and latitude, or the CRS that a member "crs" names) or GeoParquet; with
+        pyogrio installed also GeoPackage, Shapefile (plain or zipped) and FlatGeobuf, in any CRS:
+        they are moved to that of the grid. GDAL's other formats can name files and addresses,
+        which are not followed.
     grid : Grid
-        One map with a place on the Earth.
+        One map with a place on the Earth, or units with outlines.
     name : str, optional
         Field of the names. Default: name, id or code in this order, in capitals or not; numbers
         from 1 where there are no fields.
@@ -56,13 +73,14 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Raises
     ------
     UsageError
-        A grid without a CRS, a CRS other than the grid's, a field that is not there, or fields of
-        which none is known to name the polygons.
+        A grid without a CRS, a CRS from which PROJ knows no way to the grid's, a field that is not
+        there, or fields of which none is known to name the polygons.
     InputError
         A file that is unreadable or holds anything but polygons with names that differ.
     """
     file = os.fspath(path)
-    crs = grid.require_map(NO_EARTH).crs
+    outlines = grid.outlines
+    crs = grid.require_map(NO_EARTH).crs if outlines is None else outlines.crs
     if crs is None:
         raise UsageError(NO_EARTH)
     shapes, fields = read_outlines(path, crs)
@@ -98,10 +116,10 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
     import shapely
 
     kind_of(path)  # refuses what is not there
-    if Path(path).suffix.lower() in (".geojson", ".json"):
+    if Path(path).suffix.lower() in JSON:
         shapes, fields, said = _geojson(path)
     else:
-        shapes, fields, said = _by_gdal(path)
+        shapes, fields, said = _of_table(path)
     if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
         raise InputError(
             "The file must hold polygons and nothing else.",
@@ -144,71 +162,35 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
     raise InputError("The file is no GeoJSON with polygons.", file=file, code="geojson-broken")
 
 
-def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
-    import shapely
-
+def _of_table(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
+    """Return geometries, fields and CRS of a file that is read as a table of features."""
     try:
-        import pyogrio
-    except ImportError:
-        raise UsageError(
-            "Polygons are read from GeoJSON; for other formats install pyogrio.",
-            code="library-missing",
-        ) from None
-    require_utf8(path)
-    declared = _require_known(Path(path))
+        (table,) = open_tables(path)
+    except InputError as error:
+        if getattr(error.rule, "code", "") != "layer-missing":
+            raise
+        raise InputError(SEVERAL, file=error.file) from None
+    except ValueError:  # an archive of several files
+        raise InputError(SEVERAL, file=os.fspath(path)) from None
     try:
-        meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())
-    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
-        shapes = None
-    if shapes is None:
-        raise InputError(
-            "The file holds no polygons that GDAL reads.",
-            file=os.fspath(path),
-            code="polygons-not-found",
-        )
-    if declared is not None and len(shapes) != declared:
-        raise incomplete(os.fspath(path), MISCOUNTED)
-    fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
-    return shapely.from_wkb(shapes), fields, meta["crs"]
-
-
-def _require_known(path: Path) -> int | None:
-    """Return how many polygons a file has, where it says so.
-
-    InputError for a file that GDAL could take for another format than it is called by, and for one
-    that is not whole.
-
-    GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
-    that no text has, so that their own driver is the one that answers.
-    """
-    for part in (path, *(beside(path, ending) for ending in COMPANIONS)):
-        require_regular(part)
-    begins = FORMATS.get(path.suffix.lower())
-    with path.open("rb") as file:
-        known = begins is not None and file.read(len(begins)) == begins
-    if not known:
-        raise InputError(
-            "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
-            "FlatGeobuf (.fgb), unpacked; this file is none, or is damaged. A table of cells and "
-            "their areas goes into geodp publish (--regions), whose areas are then asked for by "
-            "their codes (--area).",
-            file=os.fspath(path),
-            code="polygons-format-unknown",
-        )
-    kind = kind_of(path)
-    declared = guard(os.fspath(path), partial(check_features, path, kind))
-    if kind != "geopackage":
-        return declared.features
-    if computes(path):
-        raise InputError(VIEWS, file=os.fspath(path))
-    return None
+        geometry = find_geometry(table)
+    except UsageError:
+        raise InputError(NO_POLYGONS, file=table.name) from None
+    plain = plain_columns(table)
+    shapes, fields = [np.empty(0, object)], {name: list[Any]() for name in plain.values()}
+    for rows, arrays in batches(table, [*plain, table.columns.index(geometry.name)]):
+        with rows.named():
+            shapes.append(read_shapes(arrays[-1]))
+        for values, array in zip(fields.values(), arrays, strict=False):
+            values.extend(array.to_pylist())
+    return np.concatenate(shapes), fields, geometry.crs
 
 
 def _move(shapes: Any, given: str, wanted: str) -> Any:
-    """Polygons in the grid's CRS; only GeoJSON's longitude and latitude are moved to it."""
+    """Polygons in the grid's CRS, by PROJ's best way that is installed."""
     import shapely
     from pyproj import CRS, Transformer
-    from pyproj.exceptions import CRSError
+    from pyproj.exceptions import CRSError, ProjError
 
     try:
         known = CRS.from_user_input(given)
@@ -221,14 +203,21 @@ def _move(shapes: Any, given: str, wanted: str) -> Any:
         )
     if known.equals(CRS.from_user_input(wanted), ignore_axis_order=True):
         return shapes
-    if not known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True):
-        raise UsageError(
-            f"The polygons have another CRS than the grid; bring them to {wanted}, such as by "
-            f"ogr2ogr -t_srs {wanted} moved.gpkg FILE.",
-            code="polygons-crs-differs",
+    degrees = known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True)
+    try:
+        move = Transformer.from_crs(
+            DEGREES if degrees else known, wanted, always_xy=True, allow_ballpark=degrees
         )
-    move = Transformer.from_crs(DEGREES, wanted, always_xy=True)
-    step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
+    except ProjError:
+        move = None
+    if move is None:
+        raise UsageError(
+            f"PROJ knows no way from the polygons' CRS ({known.name}) to {wanted}; bring them to "
+            "degrees of WGS 84, or to that CRS.",
+            code="polygons-crs-apart",
+        )
+    # Edges stay where they are when the grid's CRS bends them.
+    step = DEGREE_STEP if known.is_geographic else STEP / known.axis_info[0].unit_conversion_factor
     moved = shapely.transform(
         shapely.segmentize(shapes, step),
         lambda points: np.stack(move.transform(*points.T), axis=1),

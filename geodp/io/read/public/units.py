@@ -1,4 +1,4 @@
-"""Public tables of areal units: read from CSV or Parquet."""
+"""Public tables of areal units, and files of their outlines: tracts, municipalities."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, printable
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
+from geodp.io.read.public.outlines import (
+    find_code,
+    find_outlines,
+    outlines_of,
+    read_polygons_of,
+)
 from geodp.io.read.public.tables import open_public
-from geodp.io.read.rows.columns import Rows, batches, find_column
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 
@@ -29,20 +35,22 @@ def read_units(
     header_row: int | None = None,
     member: str | None = None,
 ) -> Grid:
-    """Read the units of a public table, one row a finest unit, as a grid without a map.
+    """Read the units of a public table, one row a finest unit.
 
-    Columns go from the finest level to the coarsest: block, tract, county. All units belong to
-    the domain, also those that no record names.
+    A table with polygons (GeoPackage, Shapefile, FlatGeobuf, GeoJSON, GeoParquet) gives the units
+    their outlines, in its CRS. Columns go from the finest level to the coarsest: block, tract,
+    county. All units belong to the domain, also those that no record names.
 
     Parameters
     ----------
     path : path
-        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
+        With a header: text (plain, gzip, zip), Parquet, or any other form of tables and vectors.
     source : str
         Where the table comes from, in words; published with every release. By naming it you
         vouch that the table is public and was not made from the data.
     columns : sequence of str, optional
-        Columns in this order. Default: all of them, as they stand, but for geometries.
+        Columns in this order. Default: all of them, as they stand; of a file of outlines the only
+        one that tells its units apart.
     other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
@@ -65,7 +73,8 @@ def read_units(
         A call that cannot be carried out.
     InputError
         A table that is no tree, names file and row: a unit that is there twice, that lies in two
-        units of the next level, or whose code or parent is missing.
+        units of the next level, or whose code, parent or outline is missing. Outlines whose CRS
+        nothing says, and several columns that may have the codes.
     """
     table = open_public(
         path,
@@ -75,7 +84,45 @@ def read_units(
         header_row=header_row,
         member=member,
     )
+    drawn = find_outlines(table)
+    if drawn is not None and other is not None:
+        raise UsageError(OTHER_NOWHERE)
+    chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
+    texts: list[list[np.ndarray]] = [[] for _ in names]
+    shapes: list[np.ndarray] = []
+    read: list[Rows] = []
+    for rows, arrays in batches(table, [*chosen, *([] if drawn is None else [drawn[0]])]):
+        read.append(rows)
+        for name, found, array in zip(names, texts, arrays, strict=False):
+            with rows.named(name):
+                found.append(texts_without_blanks(array, _BLANK))
+        if drawn is not None:
+            with rows.named():
+                shapes.append(read_polygons_of(arrays[-1]))
+    if not sum(part.size for part in texts[0]):
+        raise InputError(
+            "The table of units has no rows.", file=table.name, code="units-without-rows"
+        )
+    levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
+    if other is not None:
+        levels, source = add_other(levels, source, other)
+    outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
+    try:
+        return grid_of_units(levels, source, outlines)
+    except CodeError as error:
+        rows = next(rows for rows in reversed(read) if rows.first <= error.position)
+        more = "" if columns else _ask_levels(levels)
+        raise rows.error(error.position - rows.first, error.rule + more) from None
+
+
+def _choose_columns(
+    table: InputTable, columns: Sequence[str], *, outlined: bool
+) -> tuple[list[int], list[str]]:
+    """Return positions and names of the levels' columns; InputError where two are one."""
     plain = plain_columns(table)
+    if outlined and not columns:
+        at = find_code(table)
+        return [at], [plain[at]]
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]
     if len({*names}) < len(names) or len({*chosen}) < len(names):
@@ -85,26 +132,7 @@ def read_units(
             row=1,
             code="units-levels-alike",
         )
-    texts: list[list[np.ndarray]] = [[] for _ in names]
-    read: list[Rows] = []
-    for rows, arrays in batches(table, chosen):
-        read.append(rows)
-        for name, found, array in zip(names, texts, arrays, strict=True):
-            with rows.named(name):
-                found.append(texts_without_blanks(array, _BLANK))
-    if not sum(part.size for part in texts[0]):
-        raise InputError(
-            "The table of units has no rows.", file=table.name, code="units-without-rows"
-        )
-    levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
-    if other is not None:
-        levels, source = add_other(levels, source, other)
-    try:
-        return grid_of_units(levels, source)
-    except CodeError as error:
-        rows = next(rows for rows in reversed(read) if rows.first <= error.position)
-        more = "" if columns else _ask_levels(levels)
-        raise rows.error(error.position - rows.first, error.rule + more) from None
+    return chosen, names
 
 
 def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
@@ -123,4 +151,10 @@ def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
 _BLANK = Rule(
     "unit-code-blank",
     "the code is blank; every unit has a code and lies in one unit of every coarser level.",
+)
+
+OTHER_NOWHERE = Rule(
+    "other-without-outline",
+    "A unit for other codes (--other, other=) has no outline among those of the file; give a table "
+    "of codes alone (CSV) with it, or leave such rows out (--outside drop, outside=).",
 )

@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.io.write.drawing.fonts import Face
 from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.png import DPI, draw_cells
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Patches, Sheet, Words
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -58,6 +58,8 @@ def draw_pdf(sheet: Sheet) -> bytes:
             pdf.set_draw_color(*item.colour)
             pdf.set_line_width(point)
             pdf.polyline([(x * point, y * point) for x, y in item.points])
+        elif isinstance(item, Patches):
+            _patches(pdf, item, point)
         else:
             _cells(pdf, item, point)
     return bytes(pdf.output())
@@ -75,6 +77,27 @@ def _box(pdf: FPDF, item: Box, point: float) -> None:
     wide, high = item.width - 2 * inner, item.height - 2 * inner
     style = "F" * (item.fill is not None) + "D" * (item.line is not None)
     pdf.rect(left * point, top * point, wide * point, high * point, style)
+
+
+def _patches(pdf: FPDF, item: Patches, point: float) -> None:
+    """Draw a path a colour, as in SVG."""
+    from fpdf.drawing import DeviceRGB
+    from fpdf.enums import IntersectionRule
+
+    _box(pdf, Box(item.x, item.y, item.width, item.height, item.around), point)
+    for colour, rings in item.rings():
+        line = colour if item.line is None else item.line
+        with pdf.new_path() as path:
+            path.style.fill_color = DeviceRGB(*(part / 255 for part in colour))
+            path.style.stroke_color = DeviceRGB(*(part / 255 for part in line))
+            path.style.stroke_width = point * (0.3 if item.line is None else 0.5)
+            path.style.intersection_rule = IntersectionRule.EVENODD
+            for ring in rings:
+                (x, y), *others = (ring[:-1] * point).tolist()
+                path.move_to(x, y)
+                for x, y in others:
+                    path.line_to(x, y)
+                path.close()
 
 
 def _cells(pdf: FPDF, item: CellRaster, point: float) -> None:

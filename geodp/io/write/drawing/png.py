@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import open_face
 from geodp.io.write.drawing.lines import split
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words, mix
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words, mix
 
 DPI = 100
 """Pixels to an inch of a sheet that is not enlarged."""
@@ -42,6 +42,8 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
             _fill(pixels, item, scale, palette)
         elif isinstance(item, Line):
             _trace(pixels, item, scale, palette)
+        elif isinstance(item, Patches):
+            _patch(pixels, item, scale, palette)
         else:
             left, top, right, bottom = edges = _edges(item, scale)
             numbers = np.array([palette.plain[colour] for colour in item.colours], np.uint8)
@@ -94,6 +96,9 @@ class _Palette:
                 filled |= dict.fromkeys(item.colours)
             elif isinstance(item, Line):
                 filled[item.colour] = None
+            elif isinstance(item, Patches):
+                filled |= dict.fromkeys((*item.colours, item.around))
+                filled |= {} if item.line is None else {item.line: None}
             else:
                 filled |= {colour: None for colour in (item.fill, item.line) if colour is not None}
         plain = {colour: number for number, colour in enumerate(filled)}
@@ -110,7 +115,27 @@ class _Palette:
         return [part for colour in colours for part in colour]
 
 
-def _edges(item: Box | CellRaster, scale: float) -> tuple[int, int, int, int]:
+def _patch(pixels: NDArray[np.uint8], item: Patches, scale: float, palette: _Palette) -> None:
+    """Fill polygons where the middle of a pixel lies inside, and draw their borders."""
+    from rasterio import Affine
+    from rasterio.features import rasterize
+
+    left, top, right, bottom = _edges(item, scale)
+    there = [
+        (shape, palette.plain[item.colours[number]])
+        for shape, number in zip(item.shapes, item.number.tolist(), strict=True)
+        if not shape.is_empty
+    ]
+    given = {"out_shape": (bottom - top, right - left), "transform": Affine.scale(1 / scale)}
+    around = palette.plain[item.around]
+    found = rasterize(there, fill=around, dtype="uint8", **given) if there else around
+    pixels[top:bottom, left:right] = found
+    if item.line is not None and there:
+        borders = rasterize([(shape.boundary, 1) for shape, _ in there], dtype="uint8", **given)
+        pixels[top:bottom, left:right][borders > 0] = palette.plain[item.line]
+
+
+def _edges(item: Box | CellRaster | Patches, scale: float) -> tuple[int, int, int, int]:
     """Left, top, right and bottom in whole pixels; at least one pixel between them."""
     left, top = round(item.x * scale), round(item.y * scale)
     right, bottom = round((item.x + item.width) * scale), round((item.y + item.height) * scale)

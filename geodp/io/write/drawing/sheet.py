@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from geodp.grid.outlines import rings_of
+from geodp.typing import FloatArray
 
 Colour = tuple[int, int, int]
 """Red, green and blue, from 0 to 255."""
@@ -115,6 +119,41 @@ class CellRaster:
 
 
 @dataclass(frozen=True, eq=False)
+class Patches:
+    """Polygons of few colours on a ground, with lines of a pixel between them or none.
+
+    Attributes
+    ----------
+    x, y, width, height : float
+    shapes : object[n]
+        Polygons and multipolygons of shapely, in pixels from ``x`` and ``y``, y downwards.
+    number : uint8[n]
+        Colours' numbers.
+    colours : tuple of Colour
+    around : Colour
+        Where no polygon is.
+    line : Colour or None
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    shapes: NDArray[Any]
+    number: NDArray[np.uint8]
+    colours: tuple[Colour, ...]
+    around: Colour
+    line: Colour | None = None
+
+    def rings(self) -> Iterator[tuple[Colour, list[FloatArray]]]:
+        """Yield each colour that is there, and the rings float64[k, 2] of all polygons in it."""
+        for number in np.unique(self.number).tolist():
+            rings = rings_of(self.shapes[self.number == number])
+            if rings:
+                yield self.colours[number], [ring + np.array([self.x, self.y]) for ring in rings]
+
+
+@dataclass(frozen=True, eq=False)
 class Sheet:
     """A page.
 
@@ -135,4 +174,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Line | CellRaster, ...]
+    items: tuple[Words | Box | Line | CellRaster | Patches, ...]

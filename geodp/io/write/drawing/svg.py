@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 from geodp.io.write.drawing.fonts import families
 from geodp.io.write.drawing.lines import measure
 from geodp.io.write.drawing.png import draw_cells
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words
 
 FALLBACK = "sans-serif"
 """What a viewer takes that has none of the fonts by which the words were measured."""
@@ -37,6 +37,8 @@ def draw_svg(sheet: Sheet) -> bytes:
             lines.append(_box(item))
         elif isinstance(item, Line):
             lines.append(_line(item))
+        elif isinstance(item, Patches):
+            lines += _patches(item)
         else:
             lines.append(_cells(item))
     return "\n".join([*lines, "</svg>", ""]).encode()
@@ -78,6 +80,23 @@ def _line(item: Line) -> str:
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in item.points)
     given = {"points": points, "fill": "none", "stroke": _hex(item.colour)}
     return f"<polyline {_attributes(given)}/>"
+
+
+def _patches(item: Patches) -> list[str]:
+    """Return a path a colour; without borders each is widened a little, so that no gap shines."""
+    found = [_box(Box(item.x, item.y, item.width, item.height, item.around))]
+    for colour, rings in item.rings():
+        parts = (" L".join(f"{_number(x)} {_number(y)}" for x, y in ring[:-1]) for ring in rings)
+        given = {
+            "d": "".join(f"M{part}Z" for part in parts),
+            "fill": _hex(colour),
+            "fill-rule": "evenodd",
+            "stroke": _hex(colour if item.line is None else item.line),
+            "stroke-width": "0.3" if item.line is None else "0.5",
+            "stroke-linejoin": "round",
+        }
+        found.append(f"<path {_attributes(given)}/>")
+    return found
 
 
 def _cells(item: CellRaster) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.io.write.format import Export
-from geodp.io.write.geometry import has_geometry
+from geodp.io.write.geometry import geometry_crs, geometry_kind, has_geometry
 from geodp.io.write.geopackage import why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.view import View
@@ -85,8 +85,8 @@ class FlatGeobuf(Export):
                 layer=view.name,
                 driver="FlatGeobuf",
                 geometry_name="geometry",
-                geometry_type=grid.maps.geometry,
-                crs=grid.places[0].crs,
+                geometry_type=geometry_kind(grid),
+                crs=geometry_crs(grid),
             )
         except (DataLayerError, DataSourceError, FeatureError):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None

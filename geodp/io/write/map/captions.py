@@ -23,6 +23,7 @@ class Captions:
     """
 
     cells: str
+    units: str
     blocks: str
     pairs: str
     private: str
@@ -38,6 +39,7 @@ class Captions:
     few: str
     outside: str
     cell: str
+    unit: str
     pixel: str
     block: str
     unknown: str
@@ -68,6 +70,7 @@ class Captions:
 
 ENGLISH = Captions(
     cells="{rows:,} × {cols:,} cells",
+    units="{units:,} units",
     blocks="drawn in blocks of {block} × {block} cells",
     pairs="origins left, destinations right",
     private="Differentially private release: {variant}.",
@@ -83,6 +86,7 @@ ENGLISH = Captions(
     few="count <{limit:,}",
     outside="outside the domain",
     cell="a cell",
+    unit="a unit",
     pixel="a pixel, which sums {cells:,} counts",
     block="a pixel",
     unknown="The margin of a cell depends on the data: there is no closed form.",
@@ -108,6 +112,7 @@ ENGLISH = Captions(
 
 JAPANESE = Captions(
     cells="{rows:,} × {cols:,} セル",
+    units="{units:,}地域",
     blocks="{block} × {block} セルごとに集計して表示",
     pairs="左: 出発地、右: 到着地",
     private="差分プライバシーにより保護した公表値（{variant}）。",
@@ -123,6 +128,7 @@ JAPANESE = Captions(
     few="数が{limit:,}未満",
     outside="対象地域外",
     cell="1セル",
+    unit="1地域",
     pixel="{cells:,}件の値を合計した1画素",
     block="1画素",
     unknown="セルの誤差幅はデータに依存し、閉じた式はありません。",
@@ -161,7 +167,9 @@ def tell_margin(card: Card, panels: list[Panel], words: Captions) -> list[str]:
     signed = not card.mechanism.nonnegative
     cells = panels[0].cells
     what = words.cell if cells == 1 else words.pixel.format(cells=cells)
-    if cells is None:
+    if panels[0].frame.units is not None:
+        what = words.unit
+    elif cells is None:
         what = words.block
     own = [panel.margin for panel in panels]
     if error.blocks is None:

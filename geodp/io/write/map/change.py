@@ -31,6 +31,7 @@ from geodp.io.write.map.page import (
     write_head,
 )
 from geodp.io.write.map.panel import Panel
+from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import NEAR
 from geodp.io.write.view import View
 
@@ -159,6 +160,11 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     hatched = np.zeros(number.shape, np.bool_)
     if panel.believed is not None:
         hatched = panel.believed & (number >= FIRST) & (number < FEW)
+    if isinstance(panel.frame, UnitFrame):
+        unit = panel.frame.number_pixels()
+        hatched = (unit >= 0) & hatched[0][unit]
+        number = np.where(unit >= 0, number[0][unit], np.uint8(OUTSIDE))
+        (rows, cols), times = unit.shape, (1, 1)
     if panel.frame.place.northwards:
         number, hatched = number[::-1], hatched[::-1]
     number, hatched = _enlarge(number, times), _enlarge(hatched, times)

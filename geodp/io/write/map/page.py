@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import families, find_families
 from geodp.io.write.drawing.lines import measure, shorten, wrap
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
 from geodp.io.write.map.look import (
@@ -25,6 +25,7 @@ from geodp.io.write.map.look import (
     Look,
 )
 from geodp.io.write.map.panel import Panel
+from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import BEGINS, area_of, classify
 from geodp.io.write.view import View
 
@@ -57,7 +58,7 @@ class Page:
     look: Look
     width: float
     y: float = 0.0
-    items: list[Words | Box | Line | CellRaster] = field(default_factory=list)
+    items: list[Words | Box | Line | CellRaster | Patches] = field(default_factory=list)
 
     @property
     def room(self) -> float:
@@ -136,7 +137,9 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     if flag:
         right = page.width - EDGE
         page.items.append(Words(right, 46, words.flag, LARGE, theme.alarm, True, at_end=True))
-    grid = [*lines[1:], words.cells.format(rows=place.rows, cols=place.cols)]
+    units = panels[0].frame.units
+    size = words.cells.format(rows=place.rows, cols=place.cols)
+    grid = [*lines[1:], size if units is None else words.units.format(units=units)]
     if place.system is not None:
         grid.insert(-1, place.system.name)
     if block > 1:
@@ -152,6 +155,13 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     frame, theme = panel.frame, page.look.theme
     width, height = frame.size
     number = number_colours(panel, fade=page.look.fade)
+    if isinstance(frame, UnitFrame):
+        colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
+        around, line = theme.outside, theme.line if frame.has_borders else None
+        drawn = (*frame.size, frame.shapes, number[0], colours)
+        page.items.append(Patches(left, page.y, *drawn, around, line))
+        draw_box(page, panel, left)
+        return
     shown = frame.place.rows / frame.block, frame.place.cols / frame.block
     up = frame.place.northwards
     if up:
@@ -280,7 +290,7 @@ def _pale_classes(panels: list[Panel]) -> float:
     """Return how many classes, and what part of the next, lie within every map's margin."""
     margins = [panel.margin for panel in panels]
     known = [margin for margin in margins if margin is not None]
-    if len(known) < len(margins):
+    if len(known) < len(margins) or panels[0].frame.units is not None:  # each has its own area
         return 0.0
     frame = panels[0].frame
     area = float(area_of(frame.place) or 1) * frame.block**2
@@ -306,7 +316,7 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
         shown.append((theme.colours[FADED + 4], text.format(margin=min(margins))))
     if any(panel.signed for panel in panels):
         shown.append((theme.below, words.below))
-    if any(np.isnan(panel.value).any() for panel in panels):
+    if any(panel.frame.units or np.isnan(panel.value).any() for panel in panels):
         shown.append((theme.outside, words.outside))
     page.y += 25
     x = float(EDGE)

@@ -13,6 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import LONG_SIDE, Frame
+from geodp.io.write.map.polygons import UnitFrame, count_units
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.table.card import Card
@@ -73,6 +74,8 @@ class Panel:
         Raises UsageError where the bounds hold no cell of it.
         """
         table, card = view.table, view.card
+        if table.grid.outlines is not None:
+            return cls._of_units(view, bounds, side)
         whole = table.grid.places[number]
         place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
         frame = Frame.of_place(place, table.grid.maps.share(side), most)
@@ -97,6 +100,19 @@ class Panel:
         few = None if limit is None else is_below(counts, limit)
         signed = not card.mechanism.nonnegative
         return cls(frame, value, believed, cells, margin, limit, few, signed)
+
+    @classmethod
+    def _of_units(cls, view: View, bounds: Bounds | None, side: int) -> Panel:
+        """Return the panel of units with outlines, summed over their labels."""
+        table, limit = view.table, view.limit
+        assert table.grid.outlines is not None
+        frame = UnitFrame.of_units(table.grid.outlines, side, bounds)
+        counts = count_units(table)[None]
+        cells, margin = _margin(table.grid, 0, frame, view.card)
+        believed = None if margin is None else np.abs(counts) >= margin
+        few = None if limit is None else is_below(counts, limit)
+        signed = not view.card.mechanism.nonnegative
+        return cls(frame, counts / frame.areas(), believed, cells, margin, limit, few, signed)
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:

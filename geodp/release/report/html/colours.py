@@ -13,8 +13,8 @@ PAPER, OUTSIDE = (
 )
 """Of squares that hold nobody, and of those outside the domain."""
 
-UNTOLD, COAST, LINE = "#ecebf1", "#3c3c46", "#0a3d62"
-"""Of squares of which nothing can be told, of the coastline, of polygons."""
+UNTOLD, COAST, LINE, BORDER = "#ecebf1", "#3c3c46", "#0a3d62", "#b4b4b9"
+"""Of squares of which nothing can be told, of the coastline, of polygons, between units."""
 
 KEPT, FADING = 0.65, 0.8
 """Share of the colour that is kept of what is told of the next larger square, and of what is left
@@ -32,4 +32,4 @@ def state_look() -> dict[str, Any]:
         "untold": UNTOLD,
     }
     found = {"begins": list(BEGINS), "colours": colours, "kept": KEPT, "fading": FADING}
-    return {**found, "coast": COAST, "line": LINE, "around": PAPER}
+    return {**found, "coast": COAST, "line": LINE, "border": BORDER, "around": PAPER}

@@ -211,6 +211,7 @@ SCRIPT: Mapping[str, str] = {
     "per_km2": "{density} per km² – {of}",
     "per_cell": "{density} per cell – {of}",
     "term_position": "place",
+    "term_unit": "unit",
     "term_count": "released count of the cell",
     "term_margin": "its 95 % margin",
     "term_ends": "its 95 % interval",
@@ -227,6 +228,28 @@ SCRIPT: Mapping[str, str] = {
     "no_cells_inside": "no cell of the domain has its centre inside",
     "too_many_cells": "too many cells for this page; use geodp estimate",
 }
+
+PAGE_OF_UNITS: Mapping[str, str] = {
+    "belief_help": "A unit is shown where its count is at least so many 95 % margins. At 0 every "
+    "unit is shown as it was released.",
+    "belief_unknown": "The error of this release depends on the people themselves, so the page "
+    "cannot tell what to believe, and shows every unit.",
+    "legend_pale": "of each unit: its count over its area",
+    "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The sum of the "
+    "released counts of all units whose inner point lies inside is worked out in this page, with "
+    "its standard error and a 95 % interval in closed form. Units are summed whole, also where the "
+    "polygon cuts them; geodp estimate refuses such polygons. Nothing leaves your browser.",
+    "column_cells": "units",
+}
+SCRIPT_OF_UNITS: Mapping[str, str] = {
+    "level_cells": "Units",
+    "level_km": "",
+    "belief_none": "off: every unit as released",
+    "term_count": "released count of the unit",
+    "outside_map": "outside of all units",
+    "no_cells_inside": "no unit has its inner point inside",
+}
+"""What is said otherwise where the map has units with outlines, not cells."""
 
 CARD: Mapping[str, str] = {}
 """What a card says is English."""

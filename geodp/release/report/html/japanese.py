@@ -214,6 +214,7 @@ SCRIPT: Mapping[str, str] = {
     "per_km2": "{density}／km² – {of}",
     "per_cell": "{density}／セル – {of}",
     "term_position": "場所",
+    "term_unit": "地域コード",
     "term_count": "セルの公開値",
     "term_margin": "その95%誤差幅",
     "term_ends": "その95%区間",
@@ -237,6 +238,30 @@ _TABLES = {
     " with the cells' outlines,": "セルの輪郭つきの",
     " with outlines of the cells, for GIS;": "GIS 用の、セルの輪郭つきの",
 }
+
+PAGE_OF_UNITS: Mapping[str, str] = {
+    "belief_help": "数が95%誤差幅のこの倍数以上ある地域だけを示します。"
+    "0 ではすべての地域を公開されたまま示します。",
+    "belief_unknown": "この公開物の誤差は人々のデータそのものに依存するため、"
+    "何を信じてよいかをこのページでは判断できず、"
+    "すべての地域を示します。",
+    "legend_pale": "各地域の数をその面積で割った値",
+    "areas_help": "地図に多角形を描くか、頂点を入力するか、GeoJSON を読み込んでください。"
+    "内点が中にあるすべての地域の公開値の合計を、標準誤差と95%区間（閉じた式）とともに"
+    "このページで計算します。多角形が地域を横切るときも、地域は丸ごと合計します"
+    "（geodp estimate はそのような多角形を受け付けません）。"
+    "データはブラウザーの外に出ません。",
+    "column_cells": "地域",
+}
+SCRIPT_OF_UNITS: Mapping[str, str] = {
+    "level_cells": "地域",
+    "level_km": "",
+    "belief_none": "なし: 公開されたまま",
+    "term_count": "地域の公開値",
+    "outside_map": "どの地域でもない",
+    "no_cells_inside": "内点が中にある地域はありません",
+}
+"""セルではなく地域の輪郭の地図があるときに別に言うこと。"""
 
 CARD: Mapping[str, str] = {
     "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "

@@ -68,7 +68,7 @@ class Squares:
 def list_levels(release: Release) -> list[Squares]:
     """Return the levels of a map, cells first: what the order of its cells nests, and areas."""
     grid = release.grid
-    sides = _nested_sides(grid)
+    sides = _nested_sides(grid) if grid.outlines is None else [1]
     areas = _official_sides(grid)
     found = []
     for side in sorted({*sides, *areas}):

@@ -26,7 +26,7 @@ LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "surface", "region"),
-    *("map", "words", "explore", "areas", "main"),
+    *("map", "units", "words", "explore", "areas", "main"),
 )
 """Files of the page's script, in their order."""
 
@@ -60,13 +60,15 @@ def write_page(
     if language not in LANGUAGES:
         raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
     known = LANGUAGES[language]
-    page, said = {**known.PAGE, **known.CARD}, known.SCRIPT
+    page, said = {**known.PAGE, **known.CARD}, dict(known.SCRIPT)
+    if view.table.grid.outlines is not None:
+        page, said = page | known.PAGE_OF_UNITS, said | known.SCRIPT_OF_UNITS
     card = view.card
     surface = state_surface(view) if view.table.grid.places else None
     words = _tell_card(card, told, unit, page, language)
     if record is not None:
         words.append(("registry", parts.tell_registry(page, record)))
-    shown = [*_show_map(view, language, surface), *words]
+    shown = [*_show_map(view, language, page, surface), *words]
     sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
     style, script = _asset("style.css"), _join_scripts()
     head = [
@@ -86,7 +88,7 @@ def write_page(
         element("footer", element("p", page["made"])),
     ]
     if surface is not None:
-        data = {"surface": surface, "words": dict(said), "look": state_look()}
+        data = {"surface": surface, "words": said, "look": state_look()}
         body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
         body.append(Html(f"<script>{script}</script>"))
     document = element(
@@ -96,10 +98,9 @@ def write_page(
 
 
 def _show_map(
-    view: View, language: Language, surface: Mapping[str, Any] | None
+    view: View, language: Language, page: Mapping[str, str], surface: Mapping[str, Any] | None
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that the page's script draws."""
-    page = LANGUAGES[language].PAGE
     if surface is None:
         return [("map", element("p", page["no_map"]))]
     what = CAPTIONS[language].name(view.counted)

@@ -23,6 +23,7 @@ from geodp.release.report.html.formula import (
     why_no_formula,
 )
 from geodp.release.report.html.levels import list_levels
+from geodp.release.report.html.outlines import lay_ground, state_outlines
 from geodp.table.released import ReleasedTable
 
 MOST_SQUARES = 1 << 22
@@ -45,12 +46,13 @@ def state_surface(view: View) -> dict[str, Any]:
     """
     table, release = view.table, WrittenRelease.of(view)
     grid = table.grid
-    place = grid.places[0]
+    place, outlines = grid.places[0], None if grid.outlines is None else grid.outlines.drawn
+    ground = place if outlines is None else lay_ground(outlines)
     levels = list_levels(release)
     base = _find_base(place, [level.side for level in levels])
     no_cells, no_formula = why_no_cells(release), why_no_formula(release)
     found: dict[str, Any] = {
-        "place": _state_place(place, base),
+        "place": _state_place(place, base) | ({} if outlines is None else _lay(ground)),
         "levels": [level.to_json() for level in levels if level.side % base == 0],
         "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
@@ -72,10 +74,12 @@ def state_surface(view: View) -> dict[str, Any]:
         if view.totals is not None:
             known = view.totals
             found["totals"] = {"place": pack_sorted(known.place), "area": pack_whole(known.area)}
-    if place.crs is not None and place.transform is not None:
-        lines = trace_coast(place, FINENESS)
+    if outlines is not None:
+        found["outlines"] = state_outlines(grid, outlines, ground)
+    if ground.crs is not None and ground.transform is not None:
+        lines = trace_coast(ground, FINENESS)
         found["coast"] = {"steps": FINENESS, "lines": pack_whole(lines)}
-        found["projection"] = _tabulate(place)
+        found["projection"] = _tabulate(ground)
     return found
 
 
@@ -110,6 +114,13 @@ def _state_place(place: Lattice, base: int) -> dict[str, Any]:
         "kilometres": float(width) if known else None,
         "areas": [float(f"{each:.12g}") for each in _shorten(area)],
     }
+
+
+def _lay(ground: Lattice) -> dict[str, Any]:
+    """Return where the steps of a map of units lie, beside the units of its table."""
+    names = ("crs", "geographic", "transform", "bounds", "northwards", "kilometres")
+    stated = _state_place(ground, 1)
+    return {name: stated[name] for name in names}
 
 
 def _shorten(area: NDArray[np.float64]) -> list[float]:

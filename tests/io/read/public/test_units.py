@@ -337,7 +337,7 @@ def features(ending):
 def test_geometries_are_no_level_of_a_public_table(ending, tmp_path: Path) -> None:
     build = features(ending)
     rows = {name: [row[i] for row in ROWS] for i, name in enumerate(("block", "tract", "county"))}
-    grid = read_units(build(tmp_path, rows), source="a test")
+    grid = read_units(build(tmp_path, rows), source="a test", columns=("block", "tract", "county"))
     (tmp_path / "other").mkdir()
     assert grid == read_units(text(TEXT)(tmp_path / "other"), source="a test")
     cells = Grid.mesh("inspire:1km", bounds=(4321000, 3202000, 4323000, 3203000))

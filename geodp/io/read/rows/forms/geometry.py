@@ -96,7 +96,7 @@ def geometry_points(
     def read(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         import shapely
 
-        shapes = _shapes(column)
+        shapes = read_shapes(column)
         bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
         if bad.size:
             raise CodeError(
@@ -130,7 +130,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     def read(column: pa.Array) -> list[NDArray[np.int64]]:
         import shapely
 
-        shapes = _shapes(column)
+        shapes = read_shapes(column)
         if move is not None:
             shapes = shapely.transform(shapes, lambda at: np.stack(move(*at.T), axis=1))
         west, south, east, north = shapely.bounds(shapes).T
@@ -192,7 +192,7 @@ def shape_kinds(column: pa.Array) -> list[int]:
     return [*map(int, shapely.get_type_id(_read_shapes(column)))]
 
 
-def _shapes(column: pa.Array) -> NDArray[Any]:
+def read_shapes(column: pa.Array) -> NDArray[Any]:
     """Return geometries of WKB; CodeError at the first that is none."""
     import shapely
 

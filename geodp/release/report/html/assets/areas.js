@@ -105,7 +105,7 @@ class Areas {
   estimate(polygons) {
     const { surface } = this.view;
     polygons.forEach(({ name, rings }) => {
-      const cells = cellsInside(surface.place, rings);
+      const cells = surface.cellsInside(rings);
       const found = cells && surface.estimate(cells);
       this.view.shapes.push(rings);
       this.addRow(name, cells, found);

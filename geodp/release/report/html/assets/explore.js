@@ -14,6 +14,7 @@ function describe(view, words, at) {
   const { surface } = view;
   const found = [["position", words.point(view, at)]];
   const cell = view.cellAt(at);
+  if (cell && surface.units) found.push(["unit", surface.units.codes[cell[1]]]);
   if (!cell) return [...found, ["count", words.say("outside_map")]];
   const { base } = surface.place;
   const square = cell.map((each) => Math.floor(each / base));
@@ -170,7 +171,7 @@ function startPointer(view, words, onPoint) {
 
 /** Keys on the map: arrows move the cross, plus and minus zoom. */
 function startKeys(view, words, onKey) {
-  const { rows, cols } = view.surface.place;
+  const [rows, cols] = view.extent;
   const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   view.canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -14,7 +14,8 @@ async function start() {
   const surface = new Surface(data.surface);
   byId("map-tools").hidden = false;
   byId("map-wait").hidden = true;
-  const view = new MapView(byId("map"), surface, readLook(data.look));
+  const View = surface.units ? UnitView : MapView;
+  const view = new View(byId("map"), surface, readLook(data.look));
   view.projection = new Projection(surface.place, surface.projection);
   startControls(view, words);
   startNotes(view, words);
@@ -31,13 +32,14 @@ async function start() {
   byId("zoom-all").addEventListener("click", () => view.fit());
   new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
-  tell(view, words, [surface.place.cols / 2, surface.place.rows / 2]);
+  const [rows, cols] = view.extent;
+  tell(view, words, [cols / 2, rows / 2]);
   globalThis.geodpReport = { surface, view };
   document.documentElement.dataset.ready = "yes";
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, Areas, describe };
+  const shown = { Words, MapView, UnitView, Areas, describe };
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

@@ -20,12 +20,18 @@ class MapView {
     this.cross = null;
     this.shapes = [];
     this.sketch = [];
-    const { aspect, rows, cols } = surface.place;
+    const { aspect } = surface.place;
+    const [rows, cols] = this.extent;
     this.size = [cols * aspect, rows];
     const form = Math.min(Math.max(this.size[0] / this.size[1], 0.7), 1.8);
     canvas.style.aspectRatio = String(form);
     this.outline = surface.coast ? this.traceCoast() : null;
     this.fit();
+  }
+
+  /** Rows and columns of the whole map. */
+  get extent() {
+    return [this.surface.place.rows, this.surface.place.cols];
   }
 
   /** Begin anew with the whole map. */
@@ -199,10 +205,15 @@ class MapView {
     context.drawImage(image, ...from, wide, image.height * level.side * this.scale);
     if (this.outline) this.drawCoast(context, left, top);
     context.restore();
+    this.drawMarks(context);
+    this.onDraw?.(level);
+  }
+
+  /** Draw polygons that were asked for, and the cross. */
+  drawMarks(context) {
     this.shapes.forEach((rings) => this.drawRings(context, rings, true));
     if (this.sketch.length) this.drawRings(context, [this.sketch], false);
     if (this.cross) this.drawCross(context);
-    this.onDraw?.(level);
   }
 
   drawCoast(context, left, top) {

@@ -12,6 +12,7 @@ class Surface {
     this.cols = Math.ceil(cols / base);
     this.parts = data.attributes.map(() => -1);
     this.layer = 0;
+    this.units = data.outlines ? new Units(data.outlines) : null;
     if (data.cells) {
       this.order = data.grid.number ? new RegionGrid(data.grid, cols) : new Grid(data.grid);
       this.sums = new Sums(data.cells.key, data.cells.count);
@@ -57,6 +58,7 @@ class Surface {
 
   /** Area of a finest square, in square kilometres or in cells. */
   area(row, col) {
+    if (this.units) return this.units.areas[col];
     const { areas, cols, base } = this.place;
     const wide = col < this.cols - 1 ? 1 : (cols - col * base) / base;
     return (areas.length === 1 ? areas[0] : areas[row]) * wide;
@@ -164,6 +166,12 @@ class Surface {
     }
     node.forEach((at, i) => (node[i] = parent[at]));
     return { count, area, rows, cols };
+  }
+
+  /** Rows and columns of the cells, or of the units, inside rings; null for too many. */
+  cellsInside(rings) {
+    if (!this.units) return cellsInside(this.place, rings);
+    return this.units.inside(rings.map((ring) => ring.map((point) => toCells(this.place, point))));
   }
 
   /** Keys of the domain's cells at rows and columns, times the chosen labels, sorted. */

@@ -1,0 +1,124 @@
+"""Outlines of units, and the column of their codes, from a table that has polygons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable
+from geodp.grid.crs import name_plane
+from geodp.grid.outlines import Outlines
+from geodp.io.read.rows.columns import InputTable, batches
+from geodp.io.read.rows.forms.geometry import Geometry, find_geometry, plain_columns, read_shapes
+from geodp.io.read.rows.forms.json import CRS84
+
+POLYGONS = (3, 6)
+"""Kinds of polygons and multipolygons, as Shapely numbers them."""
+
+INDEX = "__index_level_"
+"""How columns begin that pandas adds to a Parquet file to number its rows."""
+
+CODES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
+"""What tells types whose values can be codes."""
+
+NO_POLYGON = Rule(
+    "unit-no-polygon",
+    "the unit has no outline: its geometry is none of a polygon with an area. Give a table of "
+    "polygons, or one of codes alone (CSV).",
+)
+
+
+def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
+    """Return the position of the column of geometries, and what it says; None where there is none.
+
+    Raises InputError for geometries whose CRS the file does not say.
+    """
+    try:
+        found = find_geometry(table)
+    except UsageError:
+        return None
+    if found.crs is None:
+        raise InputError(
+            "The file does not say the CRS of its outlines; write it into the file (of a Shapefile "
+            "it is in its .prj), or give a table of codes alone (CSV).",
+            file=table.name,
+            code="outlines-without-crs",
+        )
+    return table.columns.index(found.name), found
+
+
+def find_code(table: InputTable) -> int:
+    """Return the position of the only column that tells the units of a table of outlines apart.
+
+    It has texts or whole numbers, all of them different and none blank.
+
+    Raises InputError where there is none, or where there are several, with their names.
+    """
+    plain = plain_columns(table)
+    chosen = [at for at, name in plain.items() if not name.startswith(INDEX)]
+    if len(chosen) == 1:
+        return chosen[0]
+    values: list[list[pa.Array]] = [[] for _ in chosen]
+    for _, arrays in batches(table, chosen):
+        for parts, array in zip(values, arrays, strict=True):
+            parts.append(array)
+    found = [at for at, parts in zip(chosen, values, strict=True) if parts and _tells_apart(parts)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(printable(plain[at]) for at in found or chosen)
+    first = printable(plain[(found or chosen)[0]]) if chosen else "CODE"
+    ask = (
+        f"name the column of the codes that records have (--units-columns {first}, "
+        f"columns=[{first!r}]), and behind it those of the areas that hold them, if there are any."
+    )
+    if found:
+        raise InputError(
+            f"Several columns tell the units apart: {names}; {ask}",
+            file=table.name,
+            code="units-codes-ambiguous",
+        )
+    raise InputError(
+        f"No column alone tells the units apart; there are {names}: {ask}",
+        file=table.name,
+        code="units-codes-missing",
+    )
+
+
+def _tells_apart(parts: list[pa.Array]) -> bool:
+    """Whether values are texts or whole numbers that all differ, and none is blank."""
+    if not all(any(ask(part.type) for ask in CODES) for part in parts):
+        return False
+    values = pa.chunked_array([part.cast(pa.string()) for part in parts])
+    texts = pc.utf8_trim_whitespace(values)
+    if values.null_count or pc.any(pc.equal(texts, "")).as_py():
+        return False
+    return len(pc.unique(texts)) == len(texts)
+
+
+def read_polygons_of(column: pa.Array) -> NDArray[Any]:
+    """Return the polygons of a column, object[n]; CodeError at the first that is none.
+
+    Rings that cross themselves are made valid, as nothing can be summed or simplified otherwise.
+    """
+    import shapely
+
+    shapes = read_shapes(column)
+    wrong = ~np.isin(shapely.get_type_id(shapes), POLYGONS)
+    shapes = np.where(wrong, shapely.Polygon(), shapes)
+    bad = ~shapely.is_valid(shapes)
+    if bad.any():
+        shapes[bad] = shapely.make_valid(shapes[bad], method="structure", keep_collapsed=False)
+    wrong |= ~(shapely.area(shapes) > 0) | ~np.isin(shapely.get_type_id(shapes), POLYGONS)
+    if wrong.any():
+        raise CodeError(int(wrong.argmax()), NO_POLYGON)
+    return shapes
+
+
+def outlines_of(shapes: list[NDArray[Any]], crs: str) -> Outlines:
+    """Return outlines of polygons that were read, in the CRS that their file names."""
+    known = name_plane(crs)
+    return Outlines.of(np.concatenate(shapes), "EPSG:4326" if known == CRS84 else known)

@@ -1,0 +1,40 @@
+"""The outlines of units, read back from a release's public folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from geodp.errors import Rule
+from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.outlines import Outlines
+from geodp.io.opening import open_parquet, texts_of
+from geodp.io.verify.card import require
+from geodp.io.write.outlines import outlines_file
+from geodp.table.card import Card
+
+
+def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
+    """Return a table of units with the outlines that the card states, if they are in the folder.
+
+    Raises VerificationError where they are not the card's.
+    """
+    stated, path = card.domain.outlines, folder / outlines_file(card.name)
+    if stated is None or not path.is_file():
+        return regions
+    rows = open_parquet(path).read(columns=["code", "geometry"]).combine_chunks()
+    codes = np.array(texts_of(rows["code"].combine_chunks()))
+    units = np.empty(regions.cells, object)
+    units[regions.cell[1]] = regions.codes[-1]
+    require(
+        codes.tolist() == units.tolist(),
+        Rule("outlines-of-other-units", "The outlines are of other units than the table's."),
+    )
+    found = Outlines.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False), stated.crs)
+    require(
+        found.sha256 == stated.sha256,
+        Rule("outlines-not-stated", "The outlines are not the card's."),
+    )
+    return replace(regions, outlines=found)

@@ -1,0 +1,59 @@
+"""The public outlines of a release's units, all of them, whatever was counted in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.geometry import geo_metadata, geometry
+from geodp.io.write.parquet import MEDIA_TYPE
+from geodp.io.write.view import View
+
+COLUMNS = ("code", "geometry", "bbox")
+
+
+class UnitOutlines(Format):
+    """One outline for each unit of the domain, where a table of units has them.
+
+    Tables of counts list no unit of 0, and maps show all.
+    """
+
+    name: ClassVar[str] = "outlines"
+    endings: ClassVar[tuple[str, ...]] = ("outlines.parquet",)
+    rank: ClassVar[int] = 21
+
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
+        """Write one file, or none."""
+        grid, file = view.table.grid, outlines_file(view.name)
+        if grid.outlines is not None:
+            rows = outline_rows(grid)
+            pa.parquet.write_table(rows, folder / file, compression="zstd")
+            what = "the public outlines of all units of the domain, also of those of 0"
+            said = {"columns": list(COLUMNS), "geoparquet": "1.1.0"}
+            yield Entry(file, MEDIA_TYPE, what, said)
+
+
+def outlines_file(name: str) -> str:
+    """Name of the file in a release's public folder that holds the outlines of its units."""
+    return f"{name}.outlines.parquet"
+
+
+def outline_rows(grid: Grid) -> Any:
+    """Return codes, outlines and their boxes of all units, in key order, as an Arrow table."""
+    index = np.zeros((2, grid.places[0].cols), np.int64)
+    index[1] = np.arange(index.shape[1])
+    code = pa.array(grid.names.format(0, index), pa.string())
+    columns = [code, *geometry(grid, index)]
+    geo = json.dumps(geo_metadata(grid), ensure_ascii=False)
+    return pa.table(columns, names=list(COLUMNS)).replace_schema_metadata({"geo": geo})
+
+
+FORMATS = (UnitOutlines(),)

@@ -1,0 +1,64 @@
+"""Outlines of units for a page: few points, and borders that neighbours share stay shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.outlines import Outlines, rings_of, to_cells
+from geodp.io.write.map.polygons import ground_of
+from geodp.release.report.html.embed import pack_whole
+from geodp.typing import FloatArray, IntArray
+
+STEPS = 4096
+"""Along the longer side of the map: points of outlines are whole steps."""
+
+LOOSE = 0.7
+"""Of a step: how far a line may be moved to have fewer points."""
+
+SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+"""Of a unit that is smaller than a step."""
+
+
+def lay_ground(outlines: Outlines) -> Lattice:
+    """Return the lattice of steps that a page's map of units has."""
+    return ground_of(outlines, STEPS)
+
+
+def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str, Any]:
+    """Return codes, areas, inner points and rings of units, as plain values and packed arrays.
+
+    Rings stand unit by unit: how many there are, and of each how many points it has, the steps
+    eastwards and southwards to the first one, and from each to the next.
+    """
+    index = np.zeros((2, outlines.shapes.size), np.int64)
+    index[1] = np.arange(index.shape[1])
+    shapes = outlines.lay_on(ground, LOOSE)
+    middle = to_cells(outlines.inner_points, ground)
+    return {
+        "rows": ground.rows,
+        "cols": ground.cols,
+        "codes": grid.names.format(0, index).tolist(),
+        "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
+        "middles": pack_whole(np.rint(16 * middle).astype(np.int64).reshape(-1)),
+        "rings": pack_whole(np.concatenate([*map(_list_rings, shapes, middle)])),
+    }
+
+
+def _list_rings(shape: Any, middle: FloatArray) -> IntArray:
+    """Return the rings of a unit as whole numbers; a square where all of them are below a step."""
+    rings = [found for ring in rings_of(shape) if len(found := _round(ring)) > 2]
+    rings = rings or [np.floor(middle).astype(np.int64) + SQUARE]
+    parts = [np.append(len(ring), np.diff(ring, axis=0, prepend=0).reshape(-1)) for ring in rings]
+    return np.concatenate([[len(rings)], *parts])
+
+
+def _round(points: FloatArray) -> NDArray[np.int64]:
+    """Return a ring's points as whole steps, each once in a row and without its end."""
+    at = np.rint(points).astype(np.int64)
+    kept = np.append((at[1:] != at[:-1]).any(axis=1), False)
+    return np.asarray(at[kept], np.int64)
