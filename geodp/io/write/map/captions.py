@@ -33,7 +33,11 @@ class Captions:
     counts: str
     zero: str
     faded: str
-    faded_plain: str
+    untold: str
+    untold_plain: str
+    water: str
+    coast: str
+    ground: str
     below: str
     few: str
     outside: str
@@ -78,7 +82,12 @@ ENGLISH = Captions(
     counts="counts",
     zero="0",
     faded="faded: within the 95 % margin of {margin}",
-    faded_plain="faded: within the 95 % margin",
+    untold="fewer than {margin}: cannot be told from none",
+    untold_plain="within the 95 % margin: cannot be told from none",
+    water="water",
+    coast="paler at the shore, by the share of land",
+    ground="Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
+    "more in places; small islands may be missing.",
     below="below 0",
     few="count <{limit:,}",
     outside="outside the domain",
@@ -118,7 +127,12 @@ JAPANESE = Captions(
     counts="計数",
     zero="0",
     faded="淡色: 95%誤差幅 {margin} の範囲内",
-    faded_plain="淡色: 95%誤差幅の範囲内",
+    untold="{margin}未満: 0と区別できません",
+    untold_plain="95%誤差幅の範囲内: 0と区別できません",
+    water="水域",
+    coast="海岸では陸地の割合に応じて淡色",
+    ground="陸地・海岸線・地名: Natural Earth 1:10m（パブリックドメイン）。"
+    "場所により1 km以上の誤差があり、小さな島は含まれないことがあります。",
     below="0未満",
     few="数が{limit:,}未満",
     outside="対象地域外",

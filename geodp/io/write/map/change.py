@@ -99,6 +99,8 @@ class MapChange:
         if fade and self.panel.believed is not None:
             number[~self.panel.believed] += len(MORE) + len(FEWER)
         number[value == 0] = SAME
+        if self.panel.land is not None and self.panel.believed is not None:
+            number[(self.panel.land == 0) & ~self.panel.believed] = SAME
         number[np.isnan(self.panel.value)] = OUTSIDE
         if self.panel.few is not None:
             number[self.panel.few] = FEW

@@ -13,6 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import LONG_SIDE, Frame
+from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
 from geodp.table.card import Card
 from geodp.table.display import is_below
@@ -44,6 +45,8 @@ class Panel:
         The office's limit of display.
     few : bool[rows, cols] or None
         Whether a block's count is shown as below that limit; None without one.
+    land : uint8[rows, cols] or None
+        How many quarters of a block are land; None where that is not known, or all is.
     """
 
     frame: Frame
@@ -53,6 +56,7 @@ class Panel:
     margin: float | None
     limit: int | None = None
     few: NDArray[np.bool_] | None = None
+    land: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(
@@ -92,7 +96,8 @@ class Panel:
         believed = None if margin is None else np.abs(counts) >= margin
         limit = card.display_below
         few = None if limit is None else is_below(counts, limit)
-        return cls(frame, value, believed, cells, margin, limit, few)
+        land = quarters_of_land(table.grid, place, block)
+        return cls(frame, value, believed, cells, margin, limit, few, land)
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
-    *("unpack", "grid", "normal", "estimate", "totals", "surface", "region"),
+    *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
     *("map", "words", "explore", "areas", "main"),
 )
 """Files of the page's script, in their order."""
