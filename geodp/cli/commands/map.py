@@ -20,6 +20,9 @@ DPI = "Of a PNG: 200 has twice the pixels of 100."
 NO_FADE = "Draw what lies within its 95 % margin in the colours of its counts, too."
 GRATICULE = "Draw lines of latitude and longitude, and name the CRS under the map."
 NO_GROUND = "Leave out the shore and names of places."
+NO_FLOWS = (
+    "Draw where origins and where destinations are, on two maps, not the flows between them."
+)
 COMPARE = (
     "An earlier release of the same grid: draw it, RELEASE and the change, hatched where it is "
     "beyond its 95 % margin."
@@ -55,6 +58,7 @@ COMPARE = (
 @click.option("--compare", metavar="EARLIER", type=click.Path(path_type=Path), help=COMPARE)
 @click.option("--no-fade", is_flag=True, help=NO_FADE)
 @click.option("--no-ground", is_flag=True, help=NO_GROUND)
+@click.option("--no-flows", is_flag=True, help=NO_FLOWS)
 def map_(
     release: Path, output: Path, overwrite: bool, dpi: int | None, no_fade: bool, **look: Any
 ) -> None:
@@ -65,7 +69,7 @@ def map_(
     geodp map --compare release-2020 release-2025 --output change.png
     """
     compare: Path | None = look.pop("compare")
-    ground = not look.pop("no_ground")
+    ground, flows = not look.pop("no_ground"), not look.pop("no_flows")
     complete_with_commit()
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
@@ -85,7 +89,7 @@ def map_(
     with tell_steps():
         progress.begin("Reading the release", public=True)
         table, card = read_release_table(release)
-        asked = Look(**given, fade=not no_fade, ground=ground)
+        asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)
         if compare is None:
             drawn = draw_map(table, card, asked, form=form, **resolution)
         else:

@@ -15,6 +15,8 @@ from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.map.flow_page import compose_flows
+from geodp.io.write.map.flows import find_flows
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.tables import name_of_counts, require_released
@@ -51,7 +53,7 @@ class Picture(Format):
         """Lay out the page, with all of its words."""
         if why_no_picture(nobody.grid) is None:
             families(name_of_counts(card.name, nobody.event.unit))
-            compose(nobody, card, Look())
+            _compose(nobody, card, Look())
 
     def unsupported(self, released: Released) -> str | None:
         """Return why there is no picture."""
@@ -77,7 +79,7 @@ def draw_map(
     form: Form = "png",
     dpi: int = DPI,
 ) -> bytes:
-    """Draw a released map, or origins and destinations side by side.
+    """Draw a released map, or the largest flows between origins and destinations.
 
     Classes of counts per square kilometre are fixed (`geodp.io.write.scale`), so that pictures of
     different releases can be compared and nothing of the data sets the scale. Attributes are
@@ -106,7 +108,15 @@ def draw_map(
     reason = why_no_picture(table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
-    return _render(compose(table, card, look or Look()), form, dpi)
+    return _render(_compose(table, card, look or Look()), form, dpi)
+
+
+def _compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
+    """Lay out the page of a map, or of flows where origins and destinations have some."""
+    flows = find_flows(table, card, look.bounds) if look.flows else None
+    if flows is not None:
+        return compose_flows(table, card, look, flows)
+    return compose(table, card, look)
 
 
 def draw_change(

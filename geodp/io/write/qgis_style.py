@@ -100,8 +100,8 @@ OUTLINE = {
     "joinstyle": "miter",
 }
 """Of outlines of cells: their border has the colour of what it encloses, and reaches half a pixel
-into each neighbour. Without one, Qt, by which QGIS draws, smooths both edges against the paper: dark
-cells between which the screen's pixels lie get seams 76 of 255 steps lighter, and 3 with it."""
+into each neighbour. Without one, Qt, by which QGIS draws, smooths both edges against the paper, and
+dark cells get seams up to 76 of 255 steps lighter where they end within a pixel; with it 3."""
 
 SYMBOLS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
     "Polygon": ("fill", "SimpleFill", ("color", "outline_color"), OUTLINE),

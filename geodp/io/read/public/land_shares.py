@@ -27,8 +27,8 @@ MOST_FINE = 1 << 20
 def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     """Return how many quarters of every square of cells are land.
 
-    They are rounded up: a square with any land has a quarter at least. Small islands that the
-    coastline does not have are squares of land around their middle.
+    They are rounded up: a square with any land has a quarter at least, and so have squares around
+    the middle of a small island, and of a sea of islets, that the coastline does not have.
 
     Parameters
     ----------
@@ -48,23 +48,32 @@ def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     >>> share_land(tokyo_bay, 1)
     array([[4, 3, 3]], dtype=uint8)
     """
-    import rasterio.features
-
     rows, cols = -(-lattice.rows // side), -(-lattice.cols // side)
     parts = 4 if rows * cols <= MOST_FINE else 2
-    a, _, c, _, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    found = find_near(lattice, read_land(), 0.0, valid=True)
+    drawn = _draw(lattice, read_land(), side / parts, (rows * parts, cols * parts))
+    held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
+    islands = _draw(lattice, _box_islands(), side, (rows, cols))
+    return np.asarray(np.maximum(-(-held * QUARTERS // parts**2), islands), np.uint8)
+
+
+def _draw(
+    lattice: Lattice, shapes: NDArray[Any], side: float, size: tuple[int, int]
+) -> NDArray[np.uint8]:
+    """Return which squares of so many cells along a side touch shapes: uint8[size]."""
+    import rasterio.features
+
+    found = find_near(lattice, shapes, 0.0, valid=True)
     if not found:
-        return np.zeros((rows, cols), np.uint8)
+        return np.zeros(size, np.uint8)
+    a, _, c, _, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     drawn = rasterio.features.rasterize(
         ((one, 1) for one in found),
-        out_shape=(rows * parts, cols * parts),
-        transform=rasterio.Affine(a * side / parts, 0.0, c, 0.0, e * side / parts, f),
+        out_shape=size,
+        transform=rasterio.Affine(a * side, 0.0, c, 0.0, e * side, f),
         all_touched=True,
         dtype=np.uint8,
     )
-    held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
-    return np.asarray(-(-held * QUARTERS // parts**2), np.uint8)
+    return np.asarray(drawn, np.uint8)
 
 
 def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
@@ -75,13 +84,18 @@ def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
 
 @cache
 def read_land() -> NDArray[Any]:
-    """Return all land as polygons in degrees, with squares for small islands: geometry[n]."""
+    """Return all land as polygons in degrees: geometry[n]."""
     import shapely
 
     with np.load(Path(__file__).with_name("land-10m.npz")) as held:
         steps = np.stack([held["x"], held["y"]], axis=1).cumsum(axis=0)
         points = steps * held["scale"] + held["shift"]
         ends = [np.append(0, np.cumsum(held[name])) for name in ("rings", "parts")]
-    polygons = shapely.from_ragged_array(shapely.GeometryType.POLYGON, points, ends)
+    return np.asarray(shapely.from_ragged_array(shapely.GeometryType.POLYGON, points, ends))
+
+
+@cache
+def _box_islands() -> NDArray[Any]:
+    """Return boxes around islands that the coastline does not have: geometry[n]."""
     countries = {country for country, _, _ in read_islands()} | {*ISLETS}
-    return np.concatenate([polygons, box_islands(countries)])
+    return np.array(box_islands(countries))

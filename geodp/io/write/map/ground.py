@@ -28,14 +28,13 @@ Edges = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours of what is drawn on a map: of its shore, of names, of what is around their letters.
+    """Colours of names on a map: of their letters, and of what is around these.
 
     Attributes
     ----------
-    shore, words, halo : Colour
+    words, halo : Colour
     """
 
-    shore: Colour
     words: Colour
     halo: Colour
 

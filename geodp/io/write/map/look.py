@@ -97,6 +97,9 @@ class Look:
         Whether lines of latitude and longitude lie over the map, with the CRS named under it.
     ground : bool
         Whether the shore and names of places lie over the map.
+    flows : bool
+        Whether origins and destinations are drawn as the largest flows between them, not as two
+        maps of where they are.
     """
 
     title: str | None = None
@@ -111,6 +114,7 @@ class Look:
     fade: bool = True
     graticule: bool = False
     ground: bool = True
+    flows: bool = True
 
     @cached_property
     def words(self) -> Captions:

@@ -14,7 +14,7 @@ from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families
 from geodp.io.write.drawing.lines import measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Sheet, Words
-from geodp.io.write.frame import crs_of
+from geodp.io.write.frame import Frame, crs_of
 from geodp.io.write.map.captions import tell_margin
 from geodp.io.write.map.ground import Ink, draw_names, draw_shore, lies_somewhere
 from geodp.io.write.map.look import (
@@ -163,19 +163,26 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
     cells = CellRaster(left, page.y, width, height, number, colours, shown, cut_above=up)
     page.items.append(cells)
-    draw_ground(page, panel, left)
+    draw_shores(page, panel, left)
+    draw_places(page, panel, left)
     draw_box(page, panel, left)
 
 
-def draw_ground(page: Page, panel: Panel, left: float) -> None:
-    """Draw the shore and names of places over a map that lies on the Earth."""
+def draw_shores(page: Page, panel: Panel, left: float) -> None:
+    """Draw the shore over a map that lies on the Earth."""
     place, look = panel.frame.place, page.look
-    if not (look.ground and lies_somewhere(place)):
-        return
-    theme, edges = look.theme, (left, page.y, *panel.frame.size)
-    page.items += draw_shore(place, edges, theme.shore)
-    ink = Ink(theme.shore, theme.ink, theme.paper)
-    page.items += draw_names(place, edges, SMALL, ink, look.language)
+    if look.ground and lies_somewhere(place):
+        edges = (left, page.y, *panel.frame.size)
+        page.items += draw_shore(place, edges, look.theme.shore)
+
+
+def draw_places(page: Page, panel: Panel, left: float) -> None:
+    """Draw names of places over a map that lies on the Earth."""
+    place, look = panel.frame.place, page.look
+    if look.ground and lies_somewhere(place):
+        edges = (left, page.y, *panel.frame.size)
+        ink = Ink(look.theme.ink, look.theme.paper)
+        page.items += draw_names(place, edges, SMALL, ink, look.language)
 
 
 def draw_box(page: Page, panel: Panel, left: float) -> None:
@@ -219,6 +226,8 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
     if fade and panel.believed is not None:
         number = np.where(panel.believed, number, _number_untold(panel))
     number[np.isnan(value)] = OUTSIDE
+    if panel.land is not None:
+        number[np.isnan(value) & (panel.land == 0)] = PAPER
     if panel.few is not None:
         number[panel.few] = SMALL_COUNT
     return number
@@ -248,24 +257,27 @@ def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
     first = _first_class(panels, fade=look.fade)
     _draw_classes(page, first)
-    page.y = top + 27
-    room = min(SCALE_BAR, page.room - SEGMENT * len(theme.classes) - 24)
-    scale = frame.scale_bar(int(room))
-    if scale is not None:
-        length, pixels = (float(part) for part in scale)
-        right = page.width - EDGE
-        page.items.append(
-            Words(right, page.y, f"{length:g} km", SMALL + 0.5, theme.ink, at_end=True)
-        )
-        bar = (
-            (right - pixels, 46, pixels, 2),
-            (right - pixels, 39, 2, 8),
-            (right - 2, 39, 2, 8),
-        )
-        for x, y, width, height in bar:
-            page.items.append(Box(x, top + y, width, height, theme.ink))
+    draw_scale_bar(page, frame, top, page.room - SEGMENT * len(theme.classes) - 24)
     page.y = top + 66
     _draw_swatches(page, card, panels)
+
+
+def draw_scale_bar(page: Page, frame: Frame, top: float, room: float) -> None:
+    """Draw the scale bar of a map on the right, under what ends at ``top``; of at most ``room``."""
+    theme = page.look.theme
+    scale = frame.scale_bar(int(min(SCALE_BAR, room)))
+    if scale is None:
+        return
+    length, pixels = (float(part) for part in scale)
+    right, text = page.width - EDGE, f"{length:g} km"
+    page.items.append(Words(right, top + 27, text, SMALL + 0.5, theme.ink, at_end=True))
+    bar = (
+        (right - pixels, 46, pixels, 2),
+        (right - pixels, 39, 2, 8),
+        (right - 2, 39, 2, 8),
+    )
+    for x, y, width, height in bar:
+        page.items.append(Box(x, top + y, width, height, theme.ink))
 
 
 def name_counts(table: ReleasedTable, card: Card, look: Look) -> str:
@@ -311,7 +323,7 @@ def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
     shown += _list_untold(page, panels)
     if not card.mechanism.nonnegative:
         shown.append((theme.below, words.below))
-    if any(np.isnan(panel.value).any() for panel in panels):
+    if any((number_colours(panel, fade=look.fade) == OUTSIDE).any() for panel in panels):
         shown.append((theme.outside, words.outside))
     page.y += 25
     x = float(EDGE)
@@ -347,11 +359,21 @@ def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
     return shown
 
 
-def write_foot(page: Page, card: Card, panels: list[Panel], more: Sequence[str] = ()) -> None:
-    """Write what protects, what a margin is, ``more`` sentences, and what was asked for."""
+def write_foot(
+    page: Page,
+    card: Card,
+    panels: list[Panel],
+    more: Sequence[str] = (),
+    told: Sequence[str] | None = None,
+) -> None:
+    """Write what protects, what a margin is, ``more`` sentences, and what was asked for.
+
+    ``told``: of the margin, instead of what is said of the panels' counts.
+    """
     look, words = page.look, page.look.words
     said = words.private.format(variant=words.name(card.guarantee.variant))
-    lines = [said if card.private else words.fixed, *tell_margin(card, panels, words), *more]
+    margins = tell_margin(card, panels, words) if told is None else told
+    lines = [said if card.private else words.fixed, *margins, *more]
     if look.graticule:
         lines.append(words.crs.format(crs=tell_crs(str(panels[0].frame.place.crs))))
     asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))

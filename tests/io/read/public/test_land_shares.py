@@ -21,13 +21,20 @@ MAPS = {
 def test_shares_are_those_of_the_countries(name):
     place = MAPS[name]
     found = share_land(place, 1)
-    drawn = rasterio.features.rasterize(
-        ((one, 1) for one in land.find_land(place, 0.0)),
-        out_shape=(4 * place.rows, 4 * place.cols),
-        transform=rasterio.Affine(*place.transform) @ rasterio.Affine.scale(0.25),
-        dtype=np.uint8,
+    boxes = np.array(land.box_islands(["Finland", "Japan"]))
+    drawn, islands = (
+        rasterio.features.rasterize(
+            [*((one, 1) for one in shapes), (shapely.Point(0, 0), 0)],
+            out_shape=(4 * place.rows, 4 * place.cols),
+            transform=rasterio.Affine(*place.transform) @ rasterio.Affine.scale(0.25),
+            dtype=np.uint8,
+        )
+        .reshape(place.rows, 4, place.cols, 4)
+        .mean(axis=(1, 3))
+        for shapes in (land.find_land(place, 0.0), land.find_near(place, boxes, 0.0))
     )
-    part = drawn.reshape(place.rows, 4, place.cols, 4).mean(axis=(1, 3))
+    assert (found[islands > 0] > 0).all()
+    found, part = found[islands == 0], drawn[islands == 0]
     assert 0.02 < part.mean() < 0.98
     assert (found / 4 >= part).all()
     assert (found / 4 - part).mean() < 0.03
@@ -48,7 +55,7 @@ def test_islands_that_the_coastline_lacks_are_land():
         there = Lattice(
             1, 1, crs="EPSG:4326", transform=(0.02, 0, lon - 0.01, 0, -0.02, lat + 0.01)
         )
-        assert share_land(there, 1) == 4, country
+        assert share_land(there, 1) >= 1, country
 
 
 def test_the_open_sea_is_none():

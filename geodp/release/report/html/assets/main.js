@@ -37,7 +37,7 @@ async function start() {
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, Areas, describe };
+  const shown = { Words, MapView, Areas, describe, coverWater };
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

@@ -20,7 +20,7 @@ function coverWater(surface, level, times, { told, landless }) {
       const at = row * cols + col;
       if (land[at] === WHOLE || (times === 0 && counts[at] !== 0)) continue;
       const square = surface.squareOf(level, row, col);
-      if (told[square] === OUTSIDE) continue;
+      if (told[square] === OUTSIDE && land[at] > 0) continue;
       if (counts[at] <= 0) found[at] = WHOLE - land[at];
       else if (land[at] === 0 && counts[at] < least && !landless[square]) found[at] = UNSURE;
     }
