@@ -227,15 +227,28 @@ def box_islands(countries: Iterable[str]) -> list[Any]:
 
 @lru_cache(maxsize=4)
 def read_lands(name: str) -> list[Any]:
-    """Return polygons of a land in degrees, by the name it is asked for by."""
-    import shapely
+    """Return polygons of a land in degrees, by the name it is asked for by, small islands too."""
+    chosen = _list_countries(name)
+    return box_islands(chosen) + _read_shapes(chosen)
 
+
+def _list_countries(name: str) -> tuple[str, ...]:
+    """Return the countries of a land, as the coastline names them."""
     countries = read_countries()
     own = [country for country in countries if slug(country) == name]
-    chosen = {
+    found = {
         "world": [*countries],
         "europe": [country for country in countries if country in EUROPE],
     }.get(name, [*own, *(part for country in own for part in WITH.get(country, ()))])
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _read_shapes(chosen: tuple[str, ...]) -> list[Any]:
+    """Return polygons of countries in degrees, as the coastline has them."""
+    import shapely
+
+    countries = read_countries()
     arcs, (scale, shift) = _topology()["arcs"], _scale()
 
     def line(number: int) -> NDArray[np.float64]:
@@ -255,13 +268,12 @@ def read_lands(name: str) -> list[Any]:
             )
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
-    seas = box_islands(chosen)
     whole = [
         shape(*_unroll(ring(outer), [ring(hole) for hole in holes]))
         for country in chosen
         for outer, *holes in countries[country]
     ]
-    return seas + [part for one in whole for part in parts_within(one)]
+    return [part for one in whole for part in parts_within(one)]
 
 
 def _unroll(
@@ -353,7 +365,7 @@ def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]
 
 
 def find_land(lattice: Lattice, metres: float) -> list[Any]:
-    """Return the land of all countries that lies on a lattice, or so near to it, in its CRS.
+    """Return what the coastline has of a lattice and so near to it, by countries, in its CRS.
 
     Parameters
     ----------
@@ -366,7 +378,7 @@ def find_land(lattice: Lattice, metres: float) -> list[Any]:
     list of shapely geometry
         Cut off beyond the distance.
     """
-    return find_near(lattice, np.array(read_lands("world")), metres)
+    return find_near(lattice, np.array(_read_shapes(_list_countries("world"))), metres)
 
 
 def find_near(

@@ -24,6 +24,7 @@ from geodp.io.write.map.page import (
     draw_box,
     draw_legend,
     draw_panel,
+    draw_shores,
     find_room,
     name_counts,
     shorten_amount,
@@ -187,6 +188,7 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     if panel.few is not None:
         colours = (*colours, page.look.theme.few)
     page.items.append(CellRaster(left, page.y, wide, high, number, colours, shown, cut_above=up))
+    draw_shores(page, panel, left)
     draw_box(page, panel, left)
 
 
