@@ -100,7 +100,7 @@ def test_publish_json_verify_and_map(tmp_path):
     assert ">CC BY</text>" in drawn
     assert geodp("map", out, "--output", tmp_path / "a.pdf", *look).returncode == 0
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    assert "faded" not in drawn
+    assert "cannot be told" not in drawn
     for words, said in (
         (["--output", tmp_path / "b.svg", "--dpi", "200"], "PNG only"),
         (["--output", tmp_path / "b.png", "--bounds", "0", "0", "1", "1"], "no cell"),

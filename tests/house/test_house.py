@@ -67,6 +67,8 @@ FLOORS = {
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/rows": "io/opening io/crs accuracy table grid privacy kernels",
     "io/write": "io/opening io/crs accuracy table grid privacy kernels",
+    "io/write/map": "io/write io/read/public accuracy table grid privacy kernels",
+    "io/write/picture": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/export": "io/write accuracy table grid privacy kernels",
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": "io/folder io/read io/write io/opening io/crs accuracy table grid privacy kernels",

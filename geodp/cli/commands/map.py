@@ -17,8 +17,10 @@ from geodp.io.folder.stopping import complete_with_commit
 BOUNDS = "West south east north of what is drawn, in the grid's CRS."
 SIZE = "Pixels of the map's longer side, about: cells are enlarged by whole factors."
 DPI = "Of a PNG: 200 has twice the pixels of 100."
-NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
+NO_FADE = "Draw what lies within its 95 % margin in the colours of its counts, too."
 GRATICULE = "Draw lines of latitude and longitude, and name the CRS under the map."
+NO_GROUND = "Leave out the shore and names of places."
+NO_FLOWS = "Draw where origins and where destinations are, on two maps, not the flows between them."
 COMPARE = (
     "An earlier release of the same grid: draw it, RELEASE and the change, hatched where it is "
     "beyond its 95 % margin."
@@ -53,6 +55,8 @@ COMPARE = (
 @click.option("--graticule", is_flag=True, help=GRATICULE)
 @click.option("--compare", metavar="EARLIER", type=click.Path(path_type=Path), help=COMPARE)
 @click.option("--no-fade", is_flag=True, help=NO_FADE)
+@click.option("--no-ground", is_flag=True, help=NO_GROUND)
+@click.option("--no-flows", is_flag=True, help=NO_FLOWS)
 def map_(
     release: Path, output: Path, overwrite: bool, dpi: int | None, no_fade: bool, **look: Any
 ) -> None:
@@ -63,6 +67,7 @@ def map_(
     geodp map --compare release-2020 release-2025 --output change.png
     """
     compare: Path | None = look.pop("compare")
+    ground, flows = not look.pop("no_ground"), not look.pop("no_flows")
     complete_with_commit()
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
@@ -82,7 +87,7 @@ def map_(
     with tell_steps():
         progress.begin("Reading the release", public=True)
         view = View(*read_release_table(release))
-        asked = Look(**given, fade=not no_fade)
+        asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)
         if compare is None:
             drawn = draw_map(view, asked, form=form, **resolution)
         else:

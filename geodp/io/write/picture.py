@@ -15,6 +15,8 @@ from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format
+from geodp.io.write.map.flow_page import compose_flows
+from geodp.io.write.map.flows import find_flows
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.view import View
@@ -46,7 +48,7 @@ class Picture(Format):
         """Lay out the page, with all of its words."""
         if why_no_picture(empty.table.grid) is None:
             families(empty.counted)
-            compose(empty, Look())
+            _compose(empty, Look())
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no picture."""
@@ -70,7 +72,7 @@ def draw_map(
     form: Form = "png",
     dpi: int = DPI,
 ) -> bytes:
-    """Draw a released map, or origins and destinations side by side.
+    """Draw a released map, or the largest flows between origins and destinations.
 
     Classes of counts per square kilometre are fixed (`geodp.io.write.scale`), so that pictures of
     different releases can be compared and nothing of the data sets the scale. Attributes are
@@ -95,7 +97,13 @@ def draw_map(
     reason = why_no_picture(view.table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
-    return _render(compose(view, look or Look()), form, dpi)
+    return _render(_compose(view, look or Look()), form, dpi)
+
+
+def _compose(view: View, look: Look) -> Sheet:
+    """Lay out the page of a map, or of flows where origins and destinations have some."""
+    flows = find_flows(view, look.bounds) if look.flows else None
+    return compose(view, look) if flows is None else compose_flows(view, look, flows)
 
 
 def draw_change(

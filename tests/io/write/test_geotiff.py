@@ -314,6 +314,20 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
     )
 
 
+def test_outlines_leave_no_seam_between_cells():
+    """A border of the fill's own colour, opaque, of half a pixel on each side at 96 to an inch: as
+    wide as Qt needs, and no wider than hides a neighbour that is two pixels small."""
+    view = view_of(released(KANTO).table, "people", below=9)
+    document = ET.fromstring(qgis_style.vector_qml(view).split("\n", 1)[1])
+    for layer in document.iter("layer"):
+        said = {prop.get("k"): prop.get("v") for prop in layer.iter("prop")}
+        assert said["outline_style"] == "solid"
+        assert said["outline_color"] == said["color"]
+        assert said["color"].endswith(",255")
+        assert said["outline_width_unit"] == "MM"
+        assert 0.5 <= float(said["outline_width"]) / 25.4 * 96 / 2 < 1
+
+
 def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
     from geodp.io.write.export.vector import GeoPackageExport
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,11 +39,16 @@ def trace_coast(lattice: Lattice, steps: int) -> NDArray[np.int64]:
     >>> trace_coast(sea, 100)
     array([], dtype=int64)
     """
+    return trace_outlines(lattice, find_land(lattice, BEYOND), steps)
+
+
+def trace_outlines(lattice: Lattice, shapes: list[Any], steps: int) -> NDArray[np.int64]:
+    """Return the outlines of shapes in the lattice's CRS, as :func:`trace_coast` states them."""
     import shapely
 
     west, south, east, north = lattice.bounds
     step = max(east - west, north - south) / steps
-    land = np.array(find_land(lattice, BEYOND), object)
+    land = np.array(shapes, object)
     edges = np.where(shapely.get_dimensions(land) == 2, shapely.boundary(land), land)
     inside = shapely.clip_by_rect(edges, west, south, east, north)
     lines = shapely.get_parts(shapely.line_merge(inside))

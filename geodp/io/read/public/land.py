@@ -212,17 +212,43 @@ def read_islands() -> tuple[tuple[str, float, float], ...]:
         )
 
 
-@lru_cache(maxsize=4)
-def read_lands(name: str) -> list[Any]:
-    """Return polygons of a land in degrees, by the name it is asked for by."""
+def box_islands(countries: Iterable[str]) -> list[Any]:
+    """Return what stands for islands of countries that the coastline does not have: boxes."""
     import shapely
 
+    chosen = {*countries}
+    seas = [shapely.box(*ISLETS[country][1]) for country in ISLETS if country in chosen]
+    return seas + [
+        shapely.box(lon - HALF, lat - HALF, lon + HALF, lat + HALF)
+        for country, lon, lat in read_islands()
+        if country in chosen
+    ]
+
+
+@lru_cache(maxsize=4)
+def read_lands(name: str) -> list[Any]:
+    """Return polygons of a land in degrees, by the name it is asked for by, small islands too."""
+    chosen = _list_countries(name)
+    return box_islands(chosen) + _read_shapes(chosen)
+
+
+def _list_countries(name: str) -> tuple[str, ...]:
+    """Return the countries of a land, as the coastline names them."""
     countries = read_countries()
     own = [country for country in countries if slug(country) == name]
-    chosen = {
+    found = {
         "world": [*countries],
         "europe": [country for country in countries if country in EUROPE],
     }.get(name, [*own, *(part for country in own for part in WITH.get(country, ()))])
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _read_shapes(chosen: tuple[str, ...]) -> list[Any]:
+    """Return polygons of countries in degrees, as the coastline has them."""
+    import shapely
+
+    countries = read_countries()
     arcs, (scale, shift) = _topology()["arcs"], _scale()
 
     def line(number: int) -> NDArray[np.float64]:
@@ -242,18 +268,12 @@ def read_lands(name: str) -> list[Any]:
             )
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
-    seas = [shapely.box(*ISLETS[country][1]) for country in chosen if country in ISLETS]
-    seas += [
-        shapely.box(lon - HALF, lat - HALF, lon + HALF, lat + HALF)
-        for country, lon, lat in read_islands()
-        if country in chosen
-    ]
     whole = [
         shape(*_unroll(ring(outer), [ring(hole) for hole in holes]))
         for country in chosen
         for outer, *holes in countries[country]
     ]
-    return seas + [part for one in whole for part in parts_within(one)]
+    return [part for one in whole for part in parts_within(one)]
 
 
 def _unroll(
@@ -313,7 +333,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
             code="land-too-many-cells",
         )
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    near = _near(lattice, crs, read_lands(name), metres)
+    near = find_near(lattice, np.array(read_lands(name)), metres)
     inside = np.zeros(shape, np.bool_)
     if near:
         drawn = rasterio.features.rasterize(
@@ -345,7 +365,7 @@ def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]
 
 
 def find_land(lattice: Lattice, metres: float) -> list[Any]:
-    """Return the land of all countries that lies on a lattice, or so near to it, in its CRS.
+    """Return what the coastline has of a lattice and so near to it, by countries, in its CRS.
 
     Parameters
     ----------
@@ -358,17 +378,21 @@ def find_land(lattice: Lattice, metres: float) -> list[Any]:
     list of shapely geometry
         Cut off beyond the distance.
     """
-    from pyproj import CRS
-
-    return _near(lattice, CRS.from_user_input(lattice.crs), read_lands("world"), metres)
+    return find_near(lattice, np.array(_read_shapes(_list_countries("world"))), metres)
 
 
-def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[Any]:
-    """Return the parts of shapes that lie around a lattice, in its CRS."""
+def find_near(
+    lattice: Lattice, shapes: NDArray[Any], metres: float, *, valid: bool = False
+) -> list[Any]:
+    """Return the parts of shapes in degrees that lie around a lattice, in its CRS.
+
+    ``valid``: whether no border touches itself, so that they are cut in a small part of the time.
+    """
     import shapely
-    from pyproj import Transformer
+    from pyproj import CRS, Transformer
     from shapely.affinity import translate
 
+    crs = CRS.from_user_input(lattice.crs)
     west, south, east, north = lattice.bounds
     move = None
     if not crs.is_geographic:
@@ -389,7 +413,7 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
         windows = [(west - broad, 181.0, 0.0), (-181.0, east + broad, 0.0)]
     found = []
     for left, right, shift in windows:
-        some = _cut(np.array(shapes), [(left, south - tall, right, north + tall)])
+        some = (_clip if valid else _cut)(shapes, (left, south - tall, right, north + tall))
         if move is not None:  # otherwise degrees stay degrees
             some = shapely.transform(
                 shapely.segmentize(some, 0.05),
@@ -401,17 +425,25 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
     return [one for one in found if np.isfinite(shapely.get_coordinates(one)).all()]
 
 
-def _cut(shapes: NDArray[Any], boxes: list[tuple[float, float, float, float]]) -> NDArray[Any]:
-    """Return the parts of shapes that lie in boxes: west, south, east, north."""
+def _cut(shapes: NDArray[Any], bounds: tuple[float, float, float, float]) -> NDArray[Any]:
+    """Return the parts of shapes within west, south, east and north."""
     import shapely
 
-    parts = []
-    for box in shapely.box(*np.transpose(boxes)):
-        some = shapes[shapely.intersects(shapely.envelope(shapes), box)]
-        inside = shapely.within(shapely.envelope(some), box)
-        # Borders of the coastline touch themselves here and there, which no cut allows.
-        parts += [some[inside], shapely.intersection(shapely.make_valid(some[~inside]), box)]
-    found = shapely.get_parts(np.concatenate(parts))
+    box = shapely.box(*bounds)
+    some = shapes[shapely.intersects(shapely.envelope(shapes), box)]
+    inside = shapely.within(shapely.envelope(some), box)
+    # Borders of the coastline touch themselves here and there, which no cut allows.
+    cut = shapely.intersection(shapely.make_valid(some[~inside]), box)
+    found = shapely.get_parts(np.concatenate([some[inside], cut]))
+    return np.asarray(found[~shapely.is_empty(found)])
+
+
+def _clip(shapes: NDArray[Any], bounds: tuple[float, float, float, float]) -> NDArray[Any]:
+    """Return the parts of valid shapes within west, south, east and north."""
+    import shapely
+
+    some = shapes[shapely.intersects(shapely.envelope(shapes), shapely.box(*bounds))]
+    found = shapely.get_parts(shapely.clip_by_rect(some, *bounds))
     return np.asarray(found[~shapely.is_empty(found)])
 
 

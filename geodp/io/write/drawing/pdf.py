@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.io.write.drawing.fonts import Face
 from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.png import DPI, draw_cells
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Patches, Sheet, Words
+from geodp.io.write.drawing.sheet import HALO, Box, CellRaster, Line, Patches, Sheet, Words
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -56,7 +56,7 @@ def draw_pdf(sheet: Sheet) -> bytes:
             _box(pdf, item, point)
         elif isinstance(item, Line):
             pdf.set_draw_color(*item.colour)
-            pdf.set_line_width(point)
+            pdf.set_line_width(item.width * point)
             pdf.polyline([(x * point, y * point) for x, y in item.points])
         elif isinstance(item, Patches):
             _patches(pdf, item, point)
@@ -126,6 +126,24 @@ def _words(pdf: FPDF, item: Words, point: float) -> None:
         widths.append(pdf.get_string_width(text))
     if item.at_end:
         x -= sum(widths)
+    if item.halo is not None:
+        with pdf.local_context():
+            pdf.text_mode = "STROKE"
+            pdf.set_draw_color(*item.halo)
+            pdf.set_line_width(2 * HALO * point)
+            _place(pdf, parts, widths, x, item, point)
+    _place(pdf, parts, widths, x, item, point)
+
+
+def _place(
+    pdf: FPDF,
+    parts: list[tuple[str, str]],
+    widths: list[float],
+    x: float,
+    item: Words,
+    point: float,
+) -> None:
+    """Write the runs of a line, each in its font."""
     for (text, name), width in zip(parts, widths, strict=True):
         pdf.set_font(name, size=item.size * point)
         pdf.text(x, item.y * point, text)

@@ -11,10 +11,23 @@ from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import open_face
 from geodp.io.write.drawing.lines import split
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words, mix
+from geodp.io.write.drawing.sheet import (
+    HALO,
+    Box,
+    CellRaster,
+    Colour,
+    Line,
+    Patches,
+    Sheet,
+    Words,
+    mix,
+)
 
 DPI = 100
 """Pixels to an inch of a sheet that is not enlarged."""
+
+HALF_INK = 127
+"""Of 255: where a halo, which has hard edges, begins."""
 
 COLOURS = 256
 """Of a PNG with a palette: it is smaller than one of all colours, and written in half the time."""
@@ -26,7 +39,7 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     Parameters
     ----------
     sheet : Sheet
-        With at most 200 colours, and words on its paper only.
+        With at most 200 colours; words that lie on something else than paper have a halo of it.
     dpi : int
         Pixels to an inch: at 200 everything has twice as many as at 100.
     """
@@ -92,6 +105,8 @@ class _Palette:
         for item in sheet.items:
             if isinstance(item, Words):
                 written[item.colour] = None
+                if item.halo is not None:
+                    filled[item.halo] = None
             elif isinstance(item, CellRaster):
                 filled |= dict.fromkeys(item.colours)
             elif isinstance(item, Line):
@@ -165,13 +180,14 @@ def _fill(pixels: NDArray[np.uint8], item: Box, scale: float, palette: _Palette)
 
 def _trace(pixels: NDArray[np.uint8], item: Line, scale: float, palette: _Palette) -> None:
     point = np.array(item.points) * scale
-    wide = max(1, round(scale))
+    wide = max(1, round(item.width * scale))
+    half = (wide - max(1, round(scale))) // 2
     for start, end in pairwise(point):
         steps = int(np.abs(end - start).max()) + 2
         x, y = np.linspace(start, end, steps).astype(np.intp).T
         for over in range(wide):
             for down in range(wide):
-                pixels[y + down, x + over] = palette.plain[item.colour]
+                pixels[y + down - half, x + over - half] = palette.plain[item.colour]
 
 
 def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palette) -> None:
@@ -180,16 +196,26 @@ def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palet
     parts = [(t, open_face(face, item.size * scale)) for t, face in split(item.text, item.bold)]
     widths = [font.getlength(text) for text, font in parts]
     margin = round(2 * item.size * scale)
+    rim = 0 if item.halo is None else max(1, round(HALO * scale))
     left = round(item.x * scale - sum(widths) * item.at_end) - margin
     top = round(item.y * scale) - margin
     # Letters may reach beyond their places.
     strip = Image.new("L", (round(sum(widths)) + 2 * margin, 2 * margin))
     draw, at = ImageDraw.Draw(strip), float(margin)
+    around = Image.new("L", strip.size)
+    draw_rim = ImageDraw.Draw(around)
     for (text, font), width in zip(parts, widths, strict=True):
         draw.text((at, margin), text, 255, font, "ls")
+        if rim:
+            draw_rim.text((at, margin), text, 255, font, "ls", stroke_width=rim)
         at += width
     ink = np.asarray(strip).astype(np.uint16) * palette.steps // 255
     cut = max(0, -top), max(0, -left)
     place = pixels[top + cut[0] : top + ink.shape[0], left + cut[1] : left + ink.shape[1]]
-    ink = ink[cut[0] :, cut[1] :][: place.shape[0], : place.shape[1]]
+    ink, rims = (
+        each[cut[0] :, cut[1] :][: place.shape[0], : place.shape[1]]
+        for each in (ink, np.asarray(around))
+    )
+    if item.halo is not None:
+        place[rims > HALF_INK] = palette.plain[item.halo]
     place[ink > 0] = palette.words[item.colour] + ink[ink > 0] - 1

@@ -36,6 +36,10 @@ def mix(
     return tuple((red, green, blue) for red, green, blue in mixed.tolist())
 
 
+HALO = 2.0
+"""Pixels of a rim around letters."""
+
+
 @dataclass(frozen=True)
 class Words:
     """One line of text.
@@ -50,6 +54,8 @@ class Words:
         Of the font, in pixels.
     colour : Colour
     bold, at_end : bool
+    halo : Colour, optional
+        Of a rim around the letters, where they lie on something else than paper.
     """
 
     x: float
@@ -59,6 +65,7 @@ class Words:
     colour: Colour
     bold: bool = False
     at_end: bool = False
+    halo: Colour | None = None
 
 
 @dataclass(frozen=True)
@@ -75,16 +82,19 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a pixel through two points or more.
+    """A line through two points or more.
 
     Attributes
     ----------
     points : tuple of (float, float)
     colour : Colour
+    width : float
+        In pixels.
     """
 
     points: tuple[tuple[float, float], ...]
     colour: Colour = (0x8C, 0x8C, 0x93)
+    width: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

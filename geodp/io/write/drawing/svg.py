@@ -8,7 +8,16 @@ from xml.sax.saxutils import escape, quoteattr
 from geodp.io.write.drawing.fonts import families
 from geodp.io.write.drawing.lines import measure
 from geodp.io.write.drawing.png import draw_cells
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words
+from geodp.io.write.drawing.sheet import (
+    HALO,
+    Box,
+    CellRaster,
+    Colour,
+    Line,
+    Patches,
+    Sheet,
+    Words,
+)
 
 FALLBACK = "sans-serif"
 """What a viewer takes that has none of the fonts by which the words were measured."""
@@ -58,6 +67,13 @@ def _words(item: Words) -> str:
         "textLength": _number(width),
         "lengthAdjust": "spacingAndGlyphs",
     }
+    if item.halo is not None:
+        given |= {
+            "stroke": _hex(item.halo),
+            "stroke-width": _number(2 * HALO),
+            "stroke-linejoin": "round",
+            "paint-order": "stroke",
+        }
     return f"<text {_attributes(given)}>{_text(item.text)}</text>"
 
 
@@ -79,6 +95,8 @@ def _box(item: Box) -> str:
 def _line(item: Line) -> str:
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in item.points)
     given = {"points": points, "fill": "none", "stroke": _hex(item.colour)}
+    if item.width != 1:
+        given |= {"stroke-width": _number(item.width), "stroke-linejoin": "round"}
     return f"<polyline {_attributes(given)}/>"
 
 

@@ -34,7 +34,16 @@ class Captions:
     counts: str
     zero: str
     faded: str
-    faded_plain: str
+    untold: str
+    untold_plain: str
+    water: str
+    coast: str
+    ground: str
+    land: str
+    flows: str
+    flows_drawn: str
+    flows_all: str
+    flows_left: str
     below: str
     few: str
     outside: str
@@ -81,7 +90,20 @@ ENGLISH = Captions(
     counts="counts",
     zero="0",
     faded="faded: within the 95 % margin of {margin}",
-    faded_plain="faded: within the 95 % margin",
+    untold="fewer than {margin}: cannot be told from none",
+    untold_plain="within the 95 % margin: cannot be told from none",
+    water="water",
+    land="land",
+    flows="flows between squares of {side} × {side} cells, heads at the destinations",
+    flows_drawn="Drawn: the {drawn} largest of {all} flows that reach their 95 % margin of "
+    "{margin}; they carry {share} % of all counts.",
+    flows_all="Drawn: the {all} flows that reach their 95 % margin of {margin}; they carry "
+    "{share} % of all counts.",
+    flows_left="Not drawn: flows below their margin, which cannot be told from none, and flows "
+    "within a square.",
+    coast="paler at the shore, by the share of land",
+    ground="Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
+    "more in places; small islands may be missing.",
     below="below 0",
     few="count <{limit:,}",
     outside="outside the domain",
@@ -123,7 +145,18 @@ JAPANESE = Captions(
     counts="計数",
     zero="0",
     faded="淡色: 95%誤差幅 {margin} の範囲内",
-    faded_plain="淡色: 95%誤差幅の範囲内",
+    untold="{margin}未満: 0と区別できません",
+    untold_plain="95%誤差幅の範囲内: 0と区別できません",
+    water="水域",
+    land="陸地",
+    flows="{side} × {side} セルの区画間の流動（矢印の先が到着地）",
+    flows_drawn="図示: 95%誤差幅 {margin} に達する{all}本の流動のうち大きい{drawn}本"
+    "（全体の{share}%）。",
+    flows_all="図示: 95%誤差幅 {margin} に達する{all}本の流動（全体の{share}%）。",
+    flows_left="誤差幅に届かず0と区別できない流動と、区画内の流動は示していません。",
+    coast="海岸では陸地の割合に応じて淡色",
+    ground="陸地・海岸線・地名: Natural Earth 1:10m（パブリックドメイン）。"
+    "1 km以上ずれる所や、含まれない小島があります。",
     below="0未満",
     few="数が{limit:,}未満",
     outside="対象地域外",

@@ -24,6 +24,7 @@ from geodp.io.write.map.page import (
     draw_box,
     draw_legend,
     draw_panel,
+    draw_shores,
     find_room,
     name_counts,
     shorten_amount,
@@ -85,6 +86,8 @@ class MapChange:
         if fade and self.panel.believed is not None:
             number[~self.panel.believed] += len(MORE) + len(FEWER)
         number[value == 0] = SAME
+        if self.panel.land is not None and self.panel.believed is not None:
+            number[(self.panel.land == 0) & ~self.panel.believed] = SAME
         number[np.isnan(self.panel.value)] = OUTSIDE
         if self.panel.few is not None:
             number[self.panel.few] = FEW
@@ -175,6 +178,7 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     if panel.few is not None:
         colours = (*colours, page.look.theme.few)
     page.items.append(CellRaster(left, page.y, wide, high, number, colours, shown, cut_above=up))
+    draw_shores(page, panel, left)
     draw_box(page, panel, left)
 
 

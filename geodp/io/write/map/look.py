@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from geodp.errors import UsageError
+from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import LONG_SIDE
@@ -15,7 +16,10 @@ from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import DARK_IS_MANY, LIGHT_IS_MANY
 
 PALE = 0.65
-"""Share of paper in the colours of what lies within its margin."""
+"""Share of paper in the colours of a change that lies within its margin."""
+
+UNTOLD = "#e9e5da"
+"""Of what cannot be told from none: no colour of the scale, nor one of what is outside."""
 
 
 @dataclass(frozen=True)
@@ -30,33 +34,40 @@ class Theme:
     outside: Colour
     below: Colour
     few: Colour
+    untold: Colour
+    shore: Colour
     classes: tuple[Colour, ...]
 
     @cached_property
     def colours(self) -> tuple[Colour, ...]:
-        """Paper, outside, below 0, the classes, and the classes in pale."""
-        pale = mix(self.classes, [self.paper], [PALE])
-        return self.paper, self.outside, self.below, *self.classes, *pale
+        """Paper, outside, below 0, the classes, and what cannot be told by quarters of land."""
+        water = [1 - quarter / QUARTERS for quarter in range(1, QUARTERS + 1)]
+        untold = mix([self.untold], [self.paper], water)
+        return self.paper, self.outside, self.below, *self.classes, *untold
 
 
 def _theme(classes: tuple[str, ...], *others: str) -> Theme:
-    paper, ink, soft, line, alarm, outside, below, few = parse_colours(others)
-    return Theme(paper, ink, soft, line, alarm, outside, below, few, parse_colours(classes))
+    paper, ink, soft, line, alarm, *tints = parse_colours(others)
+    outside, below, few, untold, shore = tints
+    shown = parse_colours(classes)
+    return Theme(paper, ink, soft, line, alarm, outside, below, few, untold, shore, shown)
 
 
 LIGHT = _theme(
     DARK_IS_MANY,
-    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#dfdfe4", BELOW, FEW),
+    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#c9c9d0", BELOW, FEW),
+    *(UNTOLD, "#8a8781"),
 )
 DARK = _theme(
     LIGHT_IS_MANY,
-    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#232327", "#0e4a4c", "#5c5418"),
+    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#17171a", "#0e4a4c", "#5c5418"),
+    *("#33322f", "#7a7772"),
 )
 
-PAPER, OUTSIDE, NEGATIVE, CLASSES, FADED = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
-"""Where colours stand in `Theme.colours`."""
+PAPER, OUTSIDE, NEGATIVE, CLASSES, UNTOLD_LAND = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
+"""Where colours stand in `Theme.colours`; the last is that of a quarter of land."""
 
-SMALL_COUNT = FADED + len(DARK_IS_MANY)
+SMALL_COUNT = UNTOLD_LAND + QUARTERS
 """Where `Theme.few` stands after them, on maps of an office that shows small counts as ``<k``."""
 
 
@@ -81,9 +92,14 @@ class Look:
     dark : bool
         Light colours on black paper, not dark ones on white.
     fade : bool
-        Whether what lies within its 95 % margin is drawn in pale.
+        Whether what lies within its 95 % margin is drawn as what cannot be told from none.
     graticule : bool
         Whether lines of latitude and longitude lie over the map, with the CRS named under it.
+    ground : bool
+        Whether the shore and names of places lie over the map.
+    flows : bool
+        Whether origins and destinations are drawn as the largest flows between them, not as two
+        maps of where they are.
     """
 
     title: str | None = None
@@ -97,6 +113,8 @@ class Look:
     dark: bool = False
     fade: bool = True
     graticule: bool = False
+    ground: bool = True
+    flows: bool = True
 
     @cached_property
     def words(self) -> Captions:

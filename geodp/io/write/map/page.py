@@ -10,23 +10,25 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families
 from geodp.io.write.drawing.lines import measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words
-from geodp.io.write.frame import crs_of
+from geodp.io.write.frame import Frame, crs_of
 from geodp.io.write.map.captions import tell_margin
+from geodp.io.write.map.ground import Ink, draw_names, draw_shore, lies_somewhere
 from geodp.io.write.map.look import (
     CLASSES,
-    FADED,
     NEGATIVE,
     OUTSIDE,
     PAPER,
     SMALL_COUNT,
+    UNTOLD_LAND,
     Look,
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.map.polygons import UnitFrame
-from geodp.io.write.scale import BEGINS, area_of, classify
+from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.view import View
 
 LEAST_WIDTH = 640
@@ -169,7 +171,26 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
     cells = CellRaster(left, page.y, width, height, number, colours, shown, cut_above=up)
     page.items.append(cells)
+    draw_shores(page, panel, left)
+    draw_places(page, panel, left)
     draw_box(page, panel, left)
+
+
+def draw_shores(page: Page, panel: Panel, left: float) -> None:
+    """Draw the shore over a map that lies on the Earth."""
+    place, look = panel.frame.place, page.look
+    if look.ground and lies_somewhere(place):
+        edges = (left, page.y, *panel.frame.size)
+        page.items += draw_shore(place, edges, look.theme.shore)
+
+
+def draw_places(page: Page, panel: Panel, left: float) -> None:
+    """Draw names of places over a map that lies on the Earth."""
+    place, look = panel.frame.place, page.look
+    if look.ground and lies_somewhere(place):
+        edges = (left, page.y, *panel.frame.size)
+        ink = Ink(look.theme.ink, look.theme.paper)
+        page.items += draw_names(place, edges, SMALL, ink, look.language)
 
 
 def draw_box(page: Page, panel: Panel, left: float) -> None:
@@ -208,14 +229,27 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
     """Return the number of every block's colour: uint8[rows, cols]; see :mod:`.look`."""
     value = panel.value
     number = classify(np.nan_to_num(value)) + np.uint8(CLASSES)
-    if fade and panel.believed is not None:
-        number[~panel.believed] += FADED - CLASSES
     number[value == 0] = PAPER
     number[value < 0] = NEGATIVE
+    if fade and panel.believed is not None:
+        number = np.where(panel.believed, number, _number_untold(panel))
     number[np.isnan(value)] = OUTSIDE
+    if panel.land is not None:
+        number[np.isnan(value) & (panel.land == 0)] = PAPER
     if panel.few is not None:
         number[panel.few] = SMALL_COUNT
     return number
+
+
+def _number_untold(panel: Panel) -> NDArray[np.uint8]:
+    """Return the colours of blocks that cannot be told from none: paper where there is water.
+
+    A count above 0 is never hidden: the shore may be off, and an islet missing.
+    """
+    if panel.land is None:
+        return np.full(panel.value.shape, UNTOLD_LAND + QUARTERS - 1, np.uint8)
+    quarter = np.where((panel.land == 0) & (panel.value > 0), QUARTERS, panel.land)
+    return np.where(quarter == 0, PAPER, quarter + UNTOLD_LAND - 1).astype(np.uint8)
 
 
 def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
@@ -229,25 +263,29 @@ def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     top = page.y
     page.y = top + 27
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
-    _draw_classes(page, panels)
-    page.y = top + 27
-    room = min(SCALE_BAR, page.room - SEGMENT * len(theme.classes) - 24)
-    scale = frame.scale_bar(int(room))
-    if scale is not None:
-        length, pixels = (float(part) for part in scale)
-        right = page.width - EDGE
-        page.items.append(
-            Words(right, page.y, f"{length:g} km", SMALL + 0.5, theme.ink, at_end=True)
-        )
-        bar = (
-            (right - pixels, 46, pixels, 2),
-            (right - pixels, 39, 2, 8),
-            (right - 2, 39, 2, 8),
-        )
-        for x, y, width, height in bar:
-            page.items.append(Box(x, top + y, width, height, theme.ink))
+    first = _first_class(panels, fade=look.fade)
+    _draw_classes(page, first)
+    draw_scale_bar(page, frame, top, page.room - SEGMENT * len(theme.classes) - 24)
     page.y = top + 66
     _draw_swatches(page, panels)
+
+
+def draw_scale_bar(page: Page, frame: Frame, top: float, room: float) -> None:
+    """Draw the scale bar of a map on the right, under what ends at ``top``; of at most ``room``."""
+    theme = page.look.theme
+    scale = frame.scale_bar(int(min(SCALE_BAR, room)))
+    if scale is None:
+        return
+    length, pixels = (float(part) for part in scale)
+    right, text = page.width - EDGE, f"{length:g} km"
+    page.items.append(Words(right, top + 27, text, SMALL + 0.5, theme.ink, at_end=True))
+    bar = (
+        (right - pixels, 46, pixels, 2),
+        (right - pixels, 39, 2, 8),
+        (right - 2, 39, 2, 8),
+    )
+    for x, y, width, height in bar:
+        page.items.append(Box(x, top + y, width, height, theme.ink))
 
 
 def name_counts(view: View, look: Look) -> str:
@@ -259,19 +297,11 @@ def name_counts(view: View, look: Look) -> str:
     return shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
 
 
-def _draw_classes(page: Page, panels: list[Panel]) -> None:
-    """Draw a box for every class, pale as far as the margin goes, and where classes begin."""
-    theme, top, first = page.look.theme, page.y + 9, _first_class(panels)
-    pale = _pale_classes(panels) if page.look.fade else 0.0
+def _draw_classes(page: Page, first: int) -> None:
+    """Draw a box for every class from the first that is shown, and where classes begin."""
+    theme, top = page.look.theme, page.y + 9
     for number, colour in [*enumerate(theme.classes)][first:]:
-        x = EDGE + SEGMENT * (number - first)
-        part = min(max(pale - number, 0.0), 1.0) * SEGMENT
-        for start, width, fill in (
-            (x, part, theme.colours[FADED + number]),
-            (x + part, SEGMENT - part, colour),
-        ):
-            if width >= 1:
-                page.items.append(Box(start, top, width, 12, fill))
+        page.items.append(Box(EDGE + SEGMENT * (number - first), top, SEGMENT, 12, colour))
     page.y = top + 27
     for number, begin in enumerate(BEGINS[first:], 1):
         text = f"{begin:,}"
@@ -280,43 +310,28 @@ def _draw_classes(page: Page, panels: list[Panel]) -> None:
         page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
 
 
-def _first_class(panels: list[Panel]) -> int:
-    """Return the number of the first class that is shown: counts of those before are below it."""
-    least = [(panel.limit or 0) / float(panel.frame.areas().max()) for panel in panels]
+def _first_class(panels: list[Panel], *, fade: bool) -> int:
+    """Return the number of the first class that is shown: counts of those before are no class.
+
+    They are below the office's limit, or below their margin.
+    """
+    least = []
+    for panel in panels:
+        begin = max(panel.limit or 0, panel.margin if fade and panel.margin is not None else 0)
+        least.append(begin / float(panel.frame.areas().max()))
     return int(classify(np.array([min(least)]))[0])
 
 
-def _pale_classes(panels: list[Panel]) -> float:
-    """Return how many classes, and what part of the next, lie within every map's margin."""
-    margins = [panel.margin for panel in panels]
-    known = [margin for margin in margins if margin is not None]
-    if len(known) < len(margins) or panels[0].frame.units is not None:  # each has its own area
-        return 0.0
-    frame = panels[0].frame
-    area = float(area_of(frame.place) or 1) * frame.block**2
-    density = min(known) / area
-    number = int(classify(np.array([density]))[0])
-    ends = (1.0, *BEGINS, 3.0 * BEGINS[-1])
-    low, high = ends[number], ends[number + 1]
-    part = math.log(max(density, low) / low) / math.log(high / low)
-    return number + min(part, 1.0)
-
-
 def _draw_swatches(page: Page, panels: list[Panel]) -> None:
-    """Draw what is no class of the legend: 0, what is pale, below 0, outside."""
+    """Draw what is no class of the legend: what cannot be told, water, 0, below 0, outside."""
     look = page.look
     theme, words = look.theme, look.words
-    shown = [(theme.paper, words.zero)]
     limits = dict.fromkeys(panel.limit for panel in panels if panel.limit is not None)
-    shown += [(theme.few, words.few.format(limit=limit)) for limit in limits]
-    known = [(panel.margin, panel.limit or 0) for panel in panels if panel.margin is not None]
-    margins = {f"±{margin:,.0f}" for margin, limit in known if margin > limit}
-    if look.fade and margins:
-        text = words.faded_plain if len(margins) > 1 else words.faded
-        shown.append((theme.colours[FADED + 4], text.format(margin=min(margins))))
+    shown = [(theme.few, words.few.format(limit=limit)) for limit in limits]
+    shown += _list_untold(page, panels)
     if any(panel.signed for panel in panels):
         shown.append((theme.below, words.below))
-    if any(panel.frame.units or np.isnan(panel.value).any() for panel in panels):
+    if any(_shows_outside(panel, fade=look.fade) for panel in panels):
         shown.append((theme.outside, words.outside))
     page.y += 25
     x = float(EDGE)
@@ -329,11 +344,50 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
         x += width + 22
 
 
-def write_foot(page: Page, view: View, panels: list[Panel], more: Sequence[str] = ()) -> None:
-    """Write what protects, what a margin is, ``more`` sentences, and what was asked for."""
+def _shows_outside(panel: Panel, *, fade: bool) -> bool:
+    """Whether a map has what lies outside its domain: around units there is always some."""
+    units = panel.frame.units is not None
+    return units or bool((number_colours(panel, fade=fade) == OUTSIDE).any())
+
+
+def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
+    """Return the colours of what cannot be told from none and of water, or of 0, and their names.
+
+    They follow from the grid and the margin, not from counts.
+    """
+    look = page.look
+    theme, words = look.theme, look.words
+    margins = [panel.margin for panel in panels if panel.margin is not None]
+    if not look.fade or len(margins) < len(panels):
+        return [(theme.paper, words.zero)]
+    named = {f"{math.ceil(margin):,}" for margin in margins}
+    text = words.untold_plain if len(named) > 1 else words.untold.format(margin=min(named))
+    if max(margins) <= 1:
+        text = words.zero
+    shown = [(theme.colours[UNTOLD_LAND + QUARTERS - 1], text)]
+    lands = [panel.land for panel in panels if panel.land is not None]
+    if any(((land > 0) & (land < QUARTERS)).any() for land in lands):
+        shown.append((theme.colours[UNTOLD_LAND], words.coast))
+    if any((land == 0).any() for land in lands):
+        shown.append((theme.paper, words.water))
+    return shown
+
+
+def write_foot(
+    page: Page,
+    view: View,
+    panels: list[Panel],
+    more: Sequence[str] = (),
+    told: Sequence[str] | None = None,
+) -> None:
+    """Write what protects, what a margin is, ``more`` sentences, and what was asked for.
+
+    ``told``: of the margin, instead of what is said of the panels' counts.
+    """
     look, words, card = page.look, page.look.words, view.card
     said = words.private.format(variant=words.name(card.guarantee.variant))
-    lines = [said if card.private else words.fixed, *tell_margin(card, panels, words), *more]
+    margins = tell_margin(card, panels, words) if told is None else told
+    lines = [said if card.private else words.fixed, *margins, *more]
     if look.graticule:
         lines.append(words.crs.format(crs=tell_crs(str(panels[0].frame.place.crs))))
     asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))
@@ -341,6 +395,9 @@ def write_foot(page: Page, view: View, panels: list[Panel], more: Sequence[str] 
         if text is not None:
             line = form.format(text=text)
             lines += [line] if find_families(line) is not None else [form.format(text=""), text]
+    place = panels[0].frame.place
+    if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
+        lines.append(words.ground)
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)

@@ -13,6 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import LONG_SIDE, Frame
+from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.map.polygons import UnitFrame, count_units
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
@@ -47,6 +48,8 @@ class Panel:
         Whether a block's count is shown as below that limit; None without one.
     signed : bool
         Whether counts can be below 0.
+    land : uint8[rows, cols] or None
+        How many quarters of a block are land; None where that is not known, or all is.
     """
 
     frame: Frame
@@ -57,6 +60,7 @@ class Panel:
     limit: int | None = None
     few: NDArray[np.bool_] | None = None
     signed: bool = False
+    land: NDArray[np.uint8] | None = None
 
     @classmethod
     def of(
@@ -99,7 +103,8 @@ class Panel:
         limit = view.limit
         few = None if limit is None else is_below(counts, limit)
         signed = not card.mechanism.nonnegative
-        return cls(frame, value, believed, cells, margin, limit, few, signed)
+        land = quarters_of_land(table.grid, place, block)
+        return cls(frame, value, believed, cells, margin, limit, few, signed, land)
 
     @classmethod
     def _of_units(cls, view: View, bounds: Bounds | None, side: int) -> Panel:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from geodp.io.write.map.look import LIGHT
+from geodp.io.write.drawing.sheet import mix, parse_colours
+from geodp.io.write.map.look import LIGHT, UNTOLD
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 
@@ -13,12 +14,19 @@ PAPER, OUTSIDE = (
 )
 """Of squares that hold nobody, and of those outside the domain."""
 
-UNTOLD, COAST, LINE, BORDER = "#ecebf1", "#3c3c46", "#0a3d62", "#b4b4b9"
-"""Of squares of which nothing can be told, of the coastline, of polygons, between units."""
+COAST, LINE, BORDER = "#3c3c46", "#0a3d62", "#b4b4b9"
+"""Of the coastline, of polygons, between units."""
 
 KEPT, FADING = 0.65, 0.8
 """Share of the colour that is kept of what is told of the next larger square, and of what is left
 of it with each further level."""
+
+
+def fade(colour: str, steps: int) -> list[str]:
+    """Return a colour, and what it is of means of larger squares, so many levels up each."""
+    shares = [1 - KEPT * FADING**step for step in range(steps)]
+    pale = mix(parse_colours([colour]), parse_colours([PAPER]), shares) if steps else ()
+    return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
 def state_look() -> dict[str, Any]:

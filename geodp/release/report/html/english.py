@@ -39,11 +39,16 @@ PAGE: Mapping[str, str] = {
     "legend_per_cell": "{what} per cell",
     "legend_none": "none",
     "legend_few": "counts above 0: <{limit:,}",
-    "legend_pale": "paler: mean of a larger square; the larger, the paler",
-    "legend_untold": "nothing can be told",
+    "legend_water": "water; released as 0",
+    "legend_pale": "A square's own count on the left; paler, to the right: means of larger and "
+    "larger squares, over their land.",
+    "legend_untold": "below every margin: cannot be told from none",
+    "legend_shore": "At the shore a square is paler by its share of water. A count above 0 is "
+    "always shown.",
     "legend_outside": "outside the domain",
     "legend_below": "below 0: noise",
-    "legend_coast": "coastline and borders: Natural Earth 1:10m, public domain",
+    "legend_coast": "Land, coastline and borders: Natural Earth 1:10m, public domain; off by a "
+    "kilometre or more in places, and small islands may be missing.",
     "readout": "Under the pointer",
     "heading_areas": "Sums of areas",
     "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The sum of the "
@@ -207,7 +212,8 @@ SCRIPT: Mapping[str, str] = {
     "outside_map": "outside the map",
     "outside_domain": "outside the domain",
     "unknown": "not known",
-    "untold": "nothing can be told here",
+    "untold": "cannot be told from none",
+    "water": "water",
     "per_km2": "{density} per km² – {of}",
     "per_cell": "{density} per cell – {of}",
     "term_position": "place",

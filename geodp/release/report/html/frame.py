@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
-from geodp.release.report.html.colours import OUTSIDE, PAPER, UNTOLD
+from geodp.release.report.html.colours import OUTSIDE, PAPER, fade
 from geodp.release.report.html.markup import Html, element, join
 from geodp.table.card import Card
 
 Page = Mapping[str, str]
+
+SWATCH, PALER = 24, 8
+"""Pixels of a colour in the legend, and of each of the paler ones of larger squares."""
 
 MOST_TIMES, USUAL_TIMES = "3", "1"
 """Margins that can be asked for, and those that are at first."""
@@ -98,18 +102,23 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     known = surface["place"]["kilometres"] is not None
     heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
-    named = [(PAPER, page["legend_none"])]
+    steps = sum(level["nested"] for level in surface["levels"]) - 1
+    named = []
     if card.display_below is not None:
         named.append((FEW, page["legend_few"].format(limit=card.display_below)))
     named.append((DARK_IS_MANY[0], f"< {BEGINS[0]}"))
     named += [*zip(DARK_IS_MANY[1:], [*ends, f"≥ {BEGINS[-1]:,}"], strict=True)]
     if not card.mechanism.nonnegative:
         named.append((BELOW, page["legend_below"]))
-    named += [(UNTOLD, page["legend_untold"])]
+    tints = [(fade(colour, steps), text) for colour, text in named]
+    tints.append(([UNTOLD], page["legend_untold"]))
+    tints.append(([PAPER], page["legend_none" if surface["land"] is None else "legend_water"]))
     if surface["inside"] is not None:
-        named.append((OUTSIDE, page["legend_outside"]))
-    rows = (element("li", _swatch(colour), text) for colour, text in named)
-    lines = [element("p", page["legend_pale"], class_="small")]
+        tints.append(([OUTSIDE], page["legend_outside"]))
+    rows = (element("li", _swatch(colours), text) for colours, text in tints)
+    lines = [element("p", page["legend_pale"], class_="small")] if steps else []
+    if surface["land"] is not None:
+        lines.append(element("p", page["legend_shore"], class_="small"))
     if surface["coast"] is not None:
         lines.append(element("p", page["legend_coast"], class_="small"))
     return element(
@@ -118,9 +127,21 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     )  # fmt: skip
 
 
-def _swatch(colour: str) -> Html:
-    box = element("rect", x="0.5", y="0.5", width="23", height="13", fill=colour, stroke="#6b6b70")
-    return element("svg", box, viewBox="0 0 24 14", width="24", height="14", aria_hidden="true")
+def _swatch(colours: Sequence[str]) -> Html:
+    """Return a box of a colour, with narrower ones of its paler kin beside it."""
+    wide = SWATCH + (len(colours) - 1) * PALER
+    boxes = [element("rect", width=f"{SWATCH}", height="14", fill=colours[0])]
+    boxes += [
+        element("rect", x=f"{SWATCH + i * PALER}", width=f"{PALER}", height="14", fill=colour)
+        for i, colour in enumerate(colours[1:])
+    ]
+    boxes.append(
+        element("rect", x="0.5", y="0.5", width=f"{wide - 1}", height="13", fill="none",
+                stroke="#6b6b70")
+    )  # fmt: skip
+    return element(
+        "svg", *boxes, viewBox=f"0 0 {wide} 14", width=f"{wide}", height="14", aria_hidden="true"
+    )
 
 
 def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:

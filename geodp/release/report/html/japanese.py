@@ -42,11 +42,15 @@ PAGE: Mapping[str, str] = {
     "legend_per_cell": "{what}／セル",
     "legend_none": "なし",
     "legend_few": "数が0を超え{limit:,}未満",
-    "legend_pale": "淡色: より大きい区画の平均（大きいほど淡い）",
-    "legend_untold": "何とも言えない",
+    "legend_water": "水域、または公表値が0",
+    "legend_pale": "左端は区画そのものの値。右へ行くほど、より大きい区画の陸地での"
+    "平均で、淡くなります。",
+    "legend_untold": "どの誤差幅にも届かず、0と区別できない",
+    "legend_shore": "海岸の区画は水域の割合に応じて淡くなります。0を超える値は必ず示します。",
     "legend_outside": "対象地域外",
     "legend_below": "0未満（雑音）",
-    "legend_coast": "海岸線と国境: Natural Earth 1:10m（パブリックドメイン）",
+    "legend_coast": "陸地、海岸線、国境: Natural Earth 1:10m（パブリックドメイン）。"
+    "場所により1 km以上の誤差があり、小さな島は含まれないことがあります。",
     "readout": "ポインターの場所",
     "heading_areas": "地域の合計",
     "areas_help": "地図に多角形を描くか、頂点を入力するか、GeoJSON を読み込んでください。"
@@ -210,7 +214,8 @@ SCRIPT: Mapping[str, str] = {
     "outside_map": "地図の外",
     "outside_domain": "対象地域外",
     "unknown": "不明",
-    "untold": "ここでは何とも言えません",
+    "untold": "0と区別できません",
+    "water": "水域",
     "per_km2": "{density}／km² – {of}",
     "per_cell": "{density}／セル – {of}",
     "term_position": "場所",

@@ -25,7 +25,7 @@ from geodp.table.card import Card
 LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
-    *("unpack", "grid", "normal", "estimate", "totals", "surface", "region"),
+    *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
     *("map", "units", "words", "explore", "areas", "main"),
 )
 """Files of the page's script, in their order."""

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
+from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.write.frame import Frame, cell_size, crs_of
+from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.release.opening import WrittenRelease
@@ -57,6 +59,7 @@ def state_surface(view: View) -> dict[str, Any]:
         "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
         "inside": _pack_inside(grid, base),
+        "land": _pack_land(grid, base),
         "whole": table.count.dtype.kind != "f",
         "below": view.limit,
         "no_cells": no_cells,
@@ -140,6 +143,14 @@ def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
     index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
     index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
     return pack_bits(grid.contains(index))
+
+
+def _pack_land(grid: Grid, base: int) -> dict[str, Any] | None:
+    """Return how many quarters of the finest squares are land; None: all, as far as is known."""
+    land = quarters_of_land(grid, grid.places[0], base)
+    if land is None or land.min() == QUARTERS:
+        return None
+    return pack_whole(land.reshape(-1).astype(np.int64))
 
 
 def _sum_layers(table: ReleasedTable, base: int) -> list[dict[str, Any]]:

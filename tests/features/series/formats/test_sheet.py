@@ -10,7 +10,7 @@ import geodp
 from geodp.features.series.formats import sheet
 from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.sheet import CellRaster, Words
-from geodp.io.write.map.look import FADED, SMALL_COUNT
+from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
 from tests.features.series.test_publish import publish, tables
 
 LONG = tuple(str(np.datetime64("2024-01-01T00", "h") + n) for n in range(130))
@@ -60,7 +60,7 @@ def test_a_large_map_is_drawn_in_blocks_with_their_margin():
     page = composed(publish(given, times=LONG[:2]))
     maps = [item for item in page.items if isinstance(item, CellRaster)]
     assert {item.number.shape for item in maps} == {(150, 150)}
-    assert (maps[0].number < FADED).any()
+    assert (maps[0].number < UNTOLD_LAND).any()
     assert page.width <= sheet.MOST_WIDE + 200
 
 

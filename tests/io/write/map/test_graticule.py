@@ -1,5 +1,7 @@
 """Latitudes and longitudes: where they lie, what is written beside them, and where none can be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pyproj import Transformer
@@ -36,7 +38,8 @@ def test_lines_in_degrees_are_straight_and_south_and_west_are_told():
 
 
 def test_a_map_has_them_where_they_are_asked_for_only():
-    plain, asked = sheet_of(LAEA), sheet_of(LAEA, Look(graticule=True))
+    bare = Look(ground=False)
+    plain, asked = sheet_of(LAEA, bare), sheet_of(LAEA, replace(bare, graticule=True))
     assert not [item for item in plain.items if isinstance(item, Line)]
     assert len([item for item in asked.items if isinstance(item, Line)]) > 5
     added = {*words_of(asked)} - {*words_of(plain)}

@@ -1,5 +1,6 @@
 """The page of a map: every word has its place, whatever its length and the map's size."""
 
+import math
 import warnings
 from dataclasses import replace
 
@@ -8,14 +9,16 @@ import pytest
 
 import geodp
 from geodp.errors import LettersWarning, UsageError
+from geodp.io.read.public.land import cut_to_land
 from geodp.io.write.drawing import fonts
 from geodp.io.write.drawing.lines import measure
-from geodp.io.write.drawing.sheet import Box, CellRaster, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Words
 from geodp.io.write.map import look as looks
 from geodp.io.write.map import page
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.map.panel import Panel
+from geodp.io.write.view import View
 from tests.grids import half, masked
 from tests.io.write.test_writers import KANTO, released
 from tests.refusals import refuses
@@ -124,24 +127,121 @@ def test_colours_do_not_depend_on_the_data():
     assert np.array_equal(numbers[0][same], numbers[1][same])
 
 
-def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
+def test_what_lies_within_its_margin_cannot_be_told_from_none_and_the_legend_says_so():
     release = released(KANTO)
     sheet = sheet_of(KANTO)
     (cells,) = (item for item in sheet.items if isinstance(item, CellRaster))
     panel = page.Panel.of(release.view(), 0)
-    pale = (cells.number >= looks.FADED)[::-1]
-    assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
-    assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
+    untold = (cells.number >= looks.UNTOLD_LAND)[::-1]
+    assert np.array_equal(untold, ~panel.believed & ((panel.land > 0) | (panel.value > 0)))
+    assert 0 < untold.sum() < untold.size
+    margin = math.ceil(panel.margin)
+    assert f"fewer than {margin:,}: cannot be told from none" in words_of(sheet)
     plain = sheet_of(KANTO, Look(fade=False))
     (cells,) = (item for item in plain.items if isinstance(item, CellRaster))
-    assert cells.number.max() < looks.FADED
-    assert not [text for text in words_of(plain) if text.startswith("faded")]
-    # A margin between 30 and 100 per km² fades three classes, or a part of the third.
-    filled = [i for i in sheet.items if isinstance(i, Box) and i.height == 12 and i.width < 50]
-    faded = sum(i.width for i in filled if i.fill in looks.LIGHT.colours[looks.FADED :])
-    density = panel.margin / float(page.area_of(panel.frame.place))
-    number = int(page.classify(np.array([density]))[0])
-    assert number * page.SEGMENT <= faded - 20 <= (number + 1) * page.SEGMENT
+    assert cells.number.max() < looks.UNTOLD_LAND
+    assert not [text for text in words_of(plain) if "cannot be told" in text]
+    # Classes of which all lie within the margin are not in the legend.
+    density = panel.margin / float(panel.frame.areas().max())
+    first = int(page.classify(np.array([density]))[0])
+    filled = {item.fill for item in sheet.items if isinstance(item, Box)}
+    shown = [colour in filled for colour in looks.LIGHT.classes]
+    assert shown == [number >= first for number in range(len(shown))]
+    assert first > 0
+
+
+SEA = geodp.Grid.regular((8, 8), crs="EPSG:4326", transform=(0.1, 0, 139.3, 0, -0.1, 35.7))
+"""Around Tokyo Bay."""
+
+BAY = geodp.Grid.mesh("jis:basic", bounds=(139.25, 34.5, 140.75, 35.75))
+
+
+def at_sea(counts, fade=True, method="laplace", grid=SEA, **look):
+    """The colours of a map's cells, how much of them is land, and its words."""
+    table = geodp.CountTable.from_dense(counts, grid)
+    terms = {"epsilon": 10**4, "key": geodp.NoiseKey(bytes(32)), "method": method}
+    release = geodp.publish(table, contribution=5_000, allow_empty=True, **terms)
+    card = replace(release.card(), name="population")
+    view = View(release.table, card)
+    sheet = compose(view, Look(fade=fade, **look))
+    (cells,) = (item for item in sheet.items if isinstance(item, CellRaster))
+    return cells.number, Panel.of(view, 0), words_of(sheet)
+
+
+def test_water_has_no_tint_and_the_shore_is_in_proportion():
+    number, panel, words = at_sea(np.zeros((8, 8), int))
+    counts = panel.value * panel.frame.areas()
+    quiet = ~panel.believed & (counts <= 0)
+    assert {0, 4} < {*panel.land.ravel().tolist()}
+    assert np.array_equal(number[quiet] == looks.PAPER, panel.land[quiet] == 0)
+    for quarter in range(1, 5):
+        some = quiet & (panel.land == quarter)
+        assert (number[some] == looks.UNTOLD_LAND + quarter - 1).all()
+    assert {"water", "paler at the shore, by the share of land"} <= {*words}
+    assert any(word.startswith("Land, shore and places: Natural Earth") for word in words)
+
+
+def test_a_count_above_0_is_never_hidden_by_water():
+    counts = np.zeros((8, 8), int)
+    _, panel, _ = at_sea(counts)
+    row, col = np.argwhere(panel.land == 0)[0]
+    counts[row, col] = 10**6
+    number, panel, _ = at_sea(counts)
+    assert looks.CLASSES <= number[row, col] < looks.UNTOLD_LAND
+    few = ~panel.believed & (panel.value > 0)
+    assert few.any()
+    assert (number[few & (panel.land == 0)] == looks.SMALL_COUNT - 1).all()
+    assert (number[few] != looks.PAPER).all()
+
+
+def test_an_offices_own_domain_is_land_and_one_of_land_by_name_is_not():
+    own = masked(SEA, np.ones((8, 8), bool) & (np.arange(8) < 7))
+    _, panel, words = at_sea(np.where(own.domain.to_dense(), 9, 0), grid=own)
+    assert panel.land is None
+    assert "water" not in words
+    named = cut_to_land(BAY, "land:japan:20km")
+    _, panel, words = at_sea(np.zeros(BAY.shape, int), grid=named)
+    assert panel.land.min() == 0
+    assert "water" in words
+
+
+def test_the_shore_and_names_lie_on_the_map_and_can_be_left_out():
+    sheet = sheet_of(SEA)
+    (drawn,) = (item for item in sheet.items if isinstance(item, CellRaster))
+    left, top, right, bottom = box_of(drawn)
+    named = [item for item in sheet.items if isinstance(item, Words) and item.halo is not None]
+    lines = [item for item in sheet.items if isinstance(item, Line)]
+    assert named
+    boxes = [box_of(item) for item in named]
+    for number, one in enumerate(boxes):
+        assert left <= one[0] < one[2] <= right
+        assert top <= one[1] < one[3] <= bottom
+        for other in boxes[:number]:
+            assert (
+                one[2] <= other[0]
+                or other[2] <= one[0]
+                or one[3] <= other[1]
+                or (other[3] <= one[1])
+            )
+    assert lines
+    for x, y in (point for line in lines for point in line.points):
+        assert left <= x <= right
+        assert top <= y <= bottom
+    bare = sheet_of(SEA, Look(ground=False))
+    assert not [i for i in bare.items if isinstance(i, Line) or getattr(i, "halo", None)]
+    nowhere = sheet_of(GRIDS["wide"])
+    assert not [i for i in nowhere.items if isinstance(i, Line) or getattr(i, "halo", None)]
+
+
+@pytest.mark.usefixtures("japanese_font")
+def test_names_of_places_are_in_the_maps_language():
+    names = {
+        language: {i.text for i in sheet_of(SEA, Look(language=language)).items
+                   if isinstance(i, Words) and i.halo is not None}
+        for language in ("en", "ja")
+    }  # fmt: skip
+    assert "Tokyo" in names["en"]
+    assert "東京" in names["ja"]
 
 
 def test_zero_is_paper_and_nobody_is_outside():
@@ -202,7 +302,7 @@ def test_words_that_no_font_has_together_stand_apart(monkeypatch):
     assert words[0] == "jobs"
     assert "ε = 1 · pyramid · jis:half · 24 × 32 cells" in words
     assert "counts per km²" in words
-    assert words[-2:] == ["Source:", "jobs here"]
+    assert words[words.index("Source:") + 1] == "jobs here"
 
 
 def small_counts(limit, method="laplace", grid=GRIDS["square"]):

@@ -36,9 +36,11 @@ function describe(view, words, at) {
 function describeDrawn(view, words, [row, col]) {
   const { surface } = view;
   const level = view.shown;
-  const { density, count, told } = view.picture(level);
+  const { density, count, told, cover } = view.picture(level);
   const at = surface.squareOf(level, row, col);
-  if (told[at] < 0) return [["drawn", words.say("untold")]];
+  const own = cover ? cover[row * surface.cols + col] : 0;
+  if (own === WHOLE) return [["drawn", words.say("water")]];
+  if (told[at] < 0 || own === UNSURE) return [["drawn", words.say("untold")]];
   const of = words.level(surface.levels[told[at]], surface.place);
   if (words.isFew(count[at])) {
     return [["drawn", words.say("few_drawn", { few: words.count(count[at]), of })]];

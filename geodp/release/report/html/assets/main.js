@@ -39,7 +39,7 @@ async function start() {
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, UnitView, Areas, describe };
+  const shown = { Words, MapView, UnitView, Areas, describe, coverWater };
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

@@ -104,7 +104,9 @@ class MapView {
     if (!this.pictures.has(name)) {
       if (this.pictures.size > 8) this.pictures.clear();
       const found = this.surface.densities(level, this.times);
-      this.pictures.set(name, { ...found, image: this.paint(level, found) });
+      const cover = coverWater(this.surface, level, this.times, found);
+      const water = paintWater(this.surface, cover, this.look.colours);
+      this.pictures.set(name, { ...found, cover, water, image: this.paint(level, found) });
     }
     return this.pictures.get(name);
   }
@@ -186,9 +188,9 @@ class MapView {
 
   draw() {
     const context = this.canvas.getContext("2d");
-    const { rows, cols, northwards } = this.surface.place;
+    const { rows, cols } = this.surface.place;
     const level = this.shown;
-    const { image } = this.picture(level);
+    const { image, water } = this.picture(level);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = this.look.around;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -198,11 +200,8 @@ class MapView {
     context.beginPath();
     context.rect(left, top, right - left, bottom - top);
     context.clip();
-    const over = image.height * level.side - level.offset[0] - rows;
-    const from = this.toPixels([-level.offset[1], northwards ? -over : -level.offset[0]]);
-    const wide = image.width * level.side * this.surface.place.aspect * this.scale;
-    context.imageSmoothingEnabled = false;
-    context.drawImage(image, ...from, wide, image.height * level.side * this.scale);
+    this.drawSquares(context, image, level);
+    if (water) this.drawSquares(context, water, { side: this.surface.place.base, offset: [0, 0] });
     if (this.outline) this.drawCoast(context, left, top);
     context.restore();
     this.drawMarks(context);
@@ -214,6 +213,16 @@ class MapView {
     this.shapes.forEach((rings) => this.drawRings(context, rings, true));
     if (this.sketch.length) this.drawRings(context, [this.sketch], false);
     if (this.cross) this.drawCross(context);
+  }
+
+  /** Draw a picture of a pixel a square; squares below a pixel of the screen are averaged. */
+  drawSquares(context, image, { side, offset }) {
+    const { rows, aspect, northwards } = this.surface.place;
+    const over = image.height * side - offset[0] - rows;
+    const from = this.toPixels([-offset[1], northwards ? -over : -offset[0]]);
+    const wide = image.width * side * aspect * this.scale;
+    context.imageSmoothingEnabled = side * this.scale < 0.999;
+    context.drawImage(image, ...from, wide, image.height * side * this.scale);
   }
 
   drawCoast(context, left, top) {

@@ -96,11 +96,17 @@ class Surface {
     return down * this.shape(level)[1] + right;
   }
 
-  /** Counts and areas inside the domain of all squares of a level. */
+  /** Area of a finest square that is land. */
+  landArea(row, col) {
+    return (this.area(row, col) * (this.land ? this.land[row * this.cols + col] : WHOLE)) / WHOLE;
+  }
+
+  /** Counts, areas inside the domain and areas of land there of all squares of a level. */
   sumSquares(level) {
     const [rows, cols] = this.shape(level);
     const count = new Float64Array(rows * cols);
     const area = new Float64Array(rows * cols);
+    const land = new Float64Array(rows * cols);
     const { base } = this.place;
     for (let row = 0; row < this.rows; row++) {
       const first = Math.floor((row * base + level.offset[0]) / level.side) * cols;
@@ -108,18 +114,21 @@ class Surface {
         const at = first + Math.floor((col * base + level.offset[1]) / level.side);
         const square = row * this.cols + col;
         count[at] += this.counts[square];
-        if (this.isInside(square) || this.counts[square]) area[at] += this.area(row, col);
+        if (!this.isInside(square) && !this.counts[square]) continue;
+        area[at] += this.area(row, col);
+        land[at] += this.landArea(row, col);
       }
     }
-    return { count, area, rows, cols };
+    return { count, area, land, rows, cols };
   }
 
   /**
    * Densities of the squares of a level: of each on its own, or with `times` margins asked for,
-   * of the smallest square around it that has so many, once what is told below it is taken out.
+   * of the smallest square around it that has so many, once what is told below it is taken out. A
+   * mean is that of the land, where there is any.
    *
-   * @returns density, the count that it is of, and the level that each one is of: UNTOLD and OUTSIDE
-   * where there is none.
+   * @returns density, the count that it is of, the level that each one is of: UNTOLD and OUTSIDE
+   * where there is none; and whether what a mean is of has no land.
    */
   densities(level, times) {
     const chain = this.chain(level);
@@ -128,6 +137,7 @@ class Surface {
     const density = new Float64Array(size);
     const count = new Float64Array(size);
     const told = new Int16Array(size).fill(UNTOLD);
+    const landless = new Uint8Array(size);
     const node = Uint32Array.from({ length: size }, (_, i) => i);
     let left = finest;
     let least = 0;
@@ -139,14 +149,16 @@ class Surface {
         if (told[i] !== UNTOLD || !isTold[node[i]] || finest.area[i] === 0) continue;
         told[i] = each.number;
         count[i] = left.count[node[i]];
-        density[i] = count[i] / left.area[node[i]];
+        landless[i] = number > 0 && left.land[node[i]] === 0 ? 1 : 0;
+        const areas = number === 0 || landless[i] ? left.area : left.land;
+        density[i] = count[i] / areas[node[i]];
       }
       if (times === 0 || number === chain.length - 1) return false;
       left = this.climb(each, chain[number + 1], left, isTold, node);
       return true;
     });
     for (let i = 0; i < size; i++) if (finest.area[i] === 0) told[i] = OUTSIDE;
-    return { density, count, told, rows: finest.rows, cols: finest.cols };
+    return { density, count, told, landless, rows: finest.rows, cols: finest.cols };
   }
 
   /** Sum what is not told yet over the squares of the next level; `node` then numbers these. */
@@ -154,6 +166,7 @@ class Surface {
     const [rows, cols] = this.shape(above);
     const count = new Float64Array(rows * cols);
     const area = new Float64Array(rows * cols);
+    const land = new Float64Array(rows * cols);
     const parent = new Uint32Array(left.count.length);
     const step = above.side / level.side;
     for (let at = 0; at < parent.length; at++) {
@@ -163,9 +176,10 @@ class Surface {
       if (isTold[at]) continue;
       count[parent[at]] += left.count[at];
       area[parent[at]] += left.area[at];
+      land[parent[at]] += left.land[at];
     }
     node.forEach((at, i) => (node[i] = parent[at]));
-    return { count, area, rows, cols };
+    return { count, area, land, rows, cols };
   }
 
   /** Rows and columns of the cells, or of the units, inside rings; null for too many. */

@@ -1,0 +1,73 @@
+"""Names of places to find one's way on a map: Natural Earth, as it is bundled.
+
+``places.csv.xz`` beside this file has them, the most important ones first; ``background.md`` says
+from where.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import lzma
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.lattice import Lattice
+
+
+@dataclass(frozen=True)
+class Place:
+    """A town.
+
+    Attributes
+    ----------
+    x, y : float
+        In the CRS of the map.
+    name : str
+        In Latin letters.
+    japanese : str
+        Empty where the source has none.
+    """
+
+    x: float
+    y: float
+    name: str
+    japanese: str
+
+
+def find_places(lattice: Lattice) -> list[Place]:
+    """Return the places on a lattice with a CRS and a transform, the most important ones first.
+
+    Examples
+    --------
+    >>> tokyo_bay = Lattice(1, 1, crs="EPSG:4326", transform=(0.9, 0, 139.3, 0, -0.6, 36.0))
+    >>> [place.name for place in find_places(tokyo_bay)][:2]
+    ['Tokyo', 'Yokohama']
+    """
+    from pyproj import CRS, Transformer
+
+    x, y, names, japanese = _read_places()
+    if not CRS.from_user_input(lattice.crs).is_geographic:
+        move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
+        x, y = move.transform(x, y)
+    elif lattice.turn is not None:
+        x = lattice.turned(x)
+    west, south, east, north = lattice.bounds
+    inside = (x > west) & (x < east) & (y > south) & (y < north)
+    return [
+        Place(float(x[i]), float(y[i]), names[i], japanese[i])
+        for i in np.flatnonzero(inside).tolist()
+    ]
+
+
+@cache
+def _read_places() -> tuple[NDArray[np.float64], NDArray[np.float64], list[str], list[str]]:
+    """Return longitudes and latitudes in degrees, names, and names in Japanese."""
+    packed = Path(__file__).with_name("places.csv.xz").read_bytes()
+    rows = list(csv.DictReader(io.StringIO(lzma.decompress(packed).decode())))
+    lon, lat = (np.array([float(row[axis]) for row in rows]) for axis in ("longitude", "latitude"))
+    return lon, lat, [row["name"] for row in rows], [row["japanese"] for row in rows]

@@ -1,0 +1,166 @@
+"""The page of flows: lines between origins and destinations, the wider the more."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet
+from geodp.io.write.map.flows import Flows
+from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look
+from geodp.io.write.map.page import (
+    EDGE,
+    LEAST_WIDTH,
+    MEDIUM,
+    SMALL,
+    Page,
+    draw_box,
+    draw_places,
+    draw_scale_bar,
+    draw_shores,
+    find_room,
+    name_counts,
+    write_foot,
+    write_head,
+)
+from geodp.io.write.map.panel import Panel
+from geodp.io.write.scale import BEGINS, classify
+from geodp.io.write.view import View
+
+WIDTHS = (1.0, 1.0, 1.3, 1.7, 2.3, 3.2, 4.4, 6.0)
+"""Pixels of a line by the class of its count: public constants, as the classes are."""
+
+BEND, POINTS, HEAD, MOST_HEAD = 0.16, 24, 7.0, 0.3
+"""Of a line's length, how far it bends to the right of its way; its points; pixels of its head, and
+the most of them as a share of the length."""
+
+
+def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
+    """Lay out the page of the largest flows of a release of origins and destinations."""
+    look.require_fonts()
+    words = look.words
+    bounds = look.bounds if flows.place.transform is None else flows.place.bounds
+    panel = Panel.of(view, 0, bounds, 2 * look.size)
+    room, (wide, high) = find_room(look), panel.frame.size
+    page = Page(look, max(LEAST_WIDTH, room + wide) + 2 * EDGE)
+    write_head(page, view, [panel])
+    page.write_lines(words.flows.format(side=flows.side), MEDIUM, 21)
+    page.y += 24 + 18 * bool(room)
+    left = (page.width - room - wide) / 2 + room
+    _draw_land(page, panel, left)
+    draw_shores(page, panel, left)
+    edges = (left, page.y, wide, high)
+    for number in range(len(flows.count))[::-1]:
+        page.items += _draw_flow(page, flows, number, edges)
+    draw_places(page, panel, left)
+    draw_box(page, panel, left)
+    page.y += high
+    _draw_legend(page, view, flows, panel)
+    said = words.flows_drawn if flows.believed > len(flows.count) else words.flows_all
+    lines = [
+        said.format(
+            drawn=len(flows.count),
+            all=f"{flows.believed:,}",
+            margin=f"±{flows.margin:,.0f}",
+            share=f"{100 * flows.share:.0f}",
+        ),
+        words.flows_left,
+    ]
+    write_foot(page, view, [panel], told=lines)
+    software = str(view.card.software)
+    return Sheet(
+        width=math.ceil(page.width),
+        height=math.ceil(page.y + 24),
+        paper=look.theme.paper,
+        title=look.title or view.name,
+        description=view.table.event.words,
+        software=software,
+        items=(*page.items,),
+    )
+
+
+def _draw_land(page: Page, panel: Panel, left: float) -> None:
+    """Draw land and water."""
+    frame, theme = panel.frame, page.look.theme
+    land = panel.land
+    if land is None:
+        land = np.full(panel.value.shape, QUARTERS, np.uint8)
+    number = np.where(land == 0, PAPER, land + UNTOLD_LAND - 1).astype(np.uint8)
+    up = frame.place.northwards
+    shown = frame.place.rows / frame.block, frame.place.cols / frame.block
+    page.items.append(
+        CellRaster(
+            left, page.y, *frame.size, number[::-1] if up else number, theme.colours, shown,
+            cut_above=up,
+        )
+    )  # fmt: skip
+
+
+def _draw_flow(
+    page: Page, flows: Flows, number: int, edges: tuple[float, float, float, float]
+) -> list[Line]:
+    """Return the line of a flow and the two of its head."""
+    left, top, width, height = edges
+    place = flows.place
+    col, row = flows.ends[number].T
+    down = place.rows - row if place.northwards else row
+    ends = np.stack([left + col / place.cols * width, top + down / place.rows * height], axis=1)
+    kind = int(classify(flows.count[number : number + 1])[0])
+    colour, wide = page.look.theme.classes[kind], WIDTHS[kind]
+    line = _bend(*ends)
+    way = line[-1] - line[-4]
+    length = min(HEAD + wide, MOST_HEAD * float(np.hypot(*(ends[1] - ends[0]))))
+    way = way / max(float(np.hypot(*way)), 1e-9) * length
+    side = np.array([-way[1], way[0]]) / 2
+    heads = [line[-1] - way + side, line[-1] - way - side]
+    drawn = [line, *(np.stack([head, line[-1]]) for head in heads)]
+    low, high = (left + 1, top + 1), (left + width - 2, top + height - 2)
+    return [
+        Line(tuple((float(x), float(y)) for x, y in np.clip(each, low, high)), colour, wide)
+        for each in drawn
+    ]
+
+
+def _bend(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the points of a line that bends to the right: float64[n, 2]."""
+    x, y = end - start
+    middle = (start + end) / 2 + BEND * np.array([-y, x])
+    part = np.linspace(0, 1, POINTS)[:, None]
+    return (1 - part) ** 2 * start + 2 * part * (1 - part) * middle + part**2 * end
+
+
+def _draw_legend(page: Page, view: View, flows: Flows, panel: Panel) -> None:
+    """Draw a line of every class that a flow can have, then land and water."""
+    look = page.look
+    theme, words, top = look.theme, look.words, page.y
+    page.y = top + 27
+    page.write(name_counts(view, look), SMALL + 0.5, theme.ink)
+    draw_scale_bar(page, panel.frame, top, page.room / 3)
+    page.y = top + 52
+    x = float(EDGE)
+    for kind in range(int(classify(np.array([flows.margin]))[0]), len(WIDTHS)):
+        ends = [f"{begin:,}" for begin in BEGINS[max(kind - 1, 0) : kind + 1]]
+        text = f"< {ends[0]}" if kind == 0 else f"≥ {ends[0]}" if len(ends) == 1 else "–".join(ends)
+        width = 40 + measure(text, SMALL)
+        if x > EDGE and x + width > page.width - EDGE:
+            x, page.y = float(EDGE), page.y + 20
+        points = ((x, page.y - 4), (x + 30, page.y - 4))
+        page.items.append(Line(points, theme.classes[kind], WIDTHS[kind]))
+        page.write(text, SMALL, theme.ink, x + 36)
+        x += width + 18
+    if panel.land is None:
+        return
+    page.y, x = page.y + 24, float(EDGE)
+    named = (
+        (theme.untold, words.land),
+        (theme.colours[UNTOLD_LAND], words.coast),
+        (theme.paper, words.water),
+    )
+    for colour, text in named:
+        page.items.append(Box(x, page.y - 10, 20, 12, colour, theme.line))
+        page.write(text, SMALL, theme.ink, x + 28)
+        x += 50 + measure(text, SMALL)

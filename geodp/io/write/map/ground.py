@@ -1,0 +1,137 @@
+"""What a map lies on, from public data alone: land and water, the shore, names of places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.read.public.land import PREFIX
+from geodp.io.read.public.land_shares import share_land, trace_shore
+from geodp.io.read.public.places import Place, find_places
+from geodp.io.write.drawing.fonts import find_families
+from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.sheet import Box, Colour, Line, Words
+
+NAMES, ROOM = 12, 50_000
+"""Places of a map at most, and square pixels of the map for each."""
+
+DOT, APART = 5.0, 4.0
+"""Pixels of a place's dot, and between the dot and its name."""
+
+Edges = tuple[float, float, float, float]
+"""Left, top, width and height of a map in pixels."""
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Colours of names on a map: of their letters, and of what is around these.
+
+    Attributes
+    ----------
+    words, halo : Colour
+    """
+
+    words: Colour
+    halo: Colour
+
+
+def lies_somewhere(place: Lattice) -> bool:
+    """Whether a map lies on the Earth."""
+    return place.crs is not None and place.transform is not None
+
+
+def quarters_of_land(grid: Grid, place: Lattice, side: int) -> NDArray[np.uint8] | None:
+    """Return how many quarters of each square of a map are land: uint8[rows, cols].
+
+    None where that is not known, or known better: of a map that lies nowhere on the Earth, and of a
+    domain that its office cut out, all of which may be lived on.
+
+    Parameters
+    ----------
+    grid : Grid
+    place : Lattice
+        Of the grid, or a part of it.
+    side : int
+        Cells along the side of a square.
+    """
+    is_own = not grid.domain.is_box and PREFIX not in grid.domain.source
+    if is_own or not lies_somewhere(place):
+        return None
+    return share_land(place, side)
+
+
+def draw_shore(place: Lattice, edges: Edges, colour: Colour) -> list[Line]:
+    """Return the shore as lines on a map."""
+    left, top, width, height = edges
+    west, south, east, north = place.bounds
+    steps = round(max(width, height))
+    numbers = trace_shore(place, steps)
+    length = max(east - west, north - south) / steps
+    scale = np.array([length / (east - west) * width, length / (north - south) * height])
+    found, at = [], 0
+    while at < numbers.size:
+        points = int(numbers[at])
+        moves = numbers[at + 1 : at + 1 + 2 * points].reshape(points, 2)
+        line = np.cumsum(moves, axis=0) * scale + (left, top)
+        inside = np.clip(line, (left, top), (left + width - 1, top + height - 1))
+        found.append(Line(tuple((float(x), float(y)) for x, y in inside), colour))
+        at += 1 + 2 * points
+    return found
+
+
+def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: str) -> list[
+    Box | Words
+]:  # fmt: skip
+    """Return a dot and the name of the most important places of a map that have room.
+
+    Names are Japanese on a Japanese map, where they are known, and where a font has their letters.
+    """
+    left, top, width, height = edges
+    west, south, east, north = place.bounds
+    most = min(NAMES, int(width * height / ROOM))
+    taken: list[Edges] = []
+    found: list[Box | Words] = []
+    for one in find_places(place):
+        if len(taken) >= most:
+            break
+        text = _name(one, language)
+        if not text:
+            continue
+        x = left + (one.x - west) / (east - west) * width
+        y = top + (north - one.y) / (north - south) * height
+        wide = measure(text, size)
+        for start in (x + APART, x - APART - wide):
+            box = (start - 2, y - size, wide + 4, 2 * size)
+            if _fits(box, edges, taken):
+                taken.append(box)
+                dot = (x - DOT / 2, y - DOT / 2, DOT, DOT)
+                found.append(Box(*dot, ink.words, ink.halo))
+                found.append(Words(start, y + size / 3, text, size, ink.words, halo=ink.halo))
+                break
+    return found
+
+
+def _name(place: Place, language: str) -> str:
+    """Return a place's name in a language; empty where no font has its letters."""
+    names = [place.name] if language != "ja" else [place.japanese, place.name]
+    return next((name for name in names if name and find_families(name) is not None), "")
+
+
+def _fits(box: Edges, edges: Edges, taken: list[Edges]) -> bool:
+    """Whether a box lies on the map and on no other one."""
+    left, top, width, height = box
+    right, bottom = left + width, top + height
+    on_map = (
+        left >= edges[0]
+        and top >= edges[1]
+        and right <= edges[0] + edges[2]
+        and bottom <= edges[1] + edges[3]
+    )
+    return on_map and all(
+        right <= x or x + wide <= left or bottom <= y or y + high <= top
+        for x, y, wide, high in taken
+    )

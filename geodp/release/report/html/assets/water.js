@@ -1,0 +1,49 @@
+// Water: nobody lives there, whatever the mean of a square around it.
+
+/** All of a square's land in quarters; and how one is covered that cannot be told from none. */
+const WHOLE = 4;
+const UNSURE = 5;
+
+/**
+ * How the finest squares are covered on the map of a level: by so many quarters of paper as are
+ * water, or wholly by what cannot be told from none. A count above 0 is never hidden: the shore may
+ * be off, and an islet missing.
+ */
+function coverWater(surface, level, times, { told, landless }) {
+  const { rows, cols, land, counts } = surface;
+  if (!land) return null;
+  const margin = surface.margin(surface.levels[0]);
+  const least = margin === null ? 0 : times * margin;
+  const found = new Uint8Array(rows * cols);
+  for (let row = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++) {
+      const at = row * cols + col;
+      if (land[at] === WHOLE || (times === 0 && counts[at] !== 0)) continue;
+      const square = surface.squareOf(level, row, col);
+      if (told[square] === OUTSIDE && land[at] > 0) continue;
+      if (counts[at] <= 0) found[at] = WHOLE - land[at];
+      else if (land[at] === 0 && counts[at] < least && !landless[square]) found[at] = UNSURE;
+    }
+  }
+  return found;
+}
+
+/** The cover as a picture of a pixel for each of the finest squares; null without water. */
+function paintWater(surface, cover, { paper, untold }) {
+  if (!cover) return null;
+  const { rows, cols } = surface;
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [cols, rows];
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const { northwards } = surface.place;
+  cover.forEach((each, at) => {
+    const row = Math.floor(at / cols);
+    const to = 4 * ((northwards ? rows - 1 - row : row) * cols + (at % cols));
+    const colour = each === UNSURE ? untold : paper;
+    for (let i = 0; i < 3; i++) image.data[to + i] = colour[i];
+    image.data[to + 3] = (255 * Math.min(each, WHOLE)) / WHOLE;
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

@@ -1,0 +1,159 @@
+"""Water on a page's map: no tint where there is no land, and no count above 0 hidden by it."""
+
+import re
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.read.public.land_shares import share_land
+from geodp.io.write.frame import Frame
+from geodp.io.write.map.look import UNTOLD
+from geodp.io.write.scale import DARK_IS_MANY
+from geodp.release.report.html.colours import FADING, KEPT, PAPER, fade
+from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.html.surface import state_surface
+from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
+
+BAY = geodp.Grid.regular((24, 32), crs="EPSG:4326", transform=(1 / 32, 0, 139.3, 0, -1 / 32, 35.7))
+"""Around Tokyo Bay."""
+
+DRIVER = """
+const surface = new api.Surface(all.surface);
+const level = surface.levels[given.level];
+const found = surface.densities(level, given.times);
+const cover = api.coverWater(surface, level, given.times, found);
+const said = given.cells.map(([row, col]) => {
+  const words = new api.Words("en", all.words, null);
+  const view = { surface, shown: level, projection: { isKnown: false } };
+  view.cellAt = () => [row, col];
+  view.picture = () => ({ ...found, cover });
+  view.toMap = (at) => at;
+  return Object.fromEntries(api.describe(view, words, [col, row])).drawn;
+});
+return {
+  said, cover: cover && Array.from(cover), told: Array.from(found.told),
+  density: Array.from(found.density), landless: Array.from(found.landless),
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def bay(tmp_path_factory):
+    """A release of towns on land, and of a few people at sea."""
+    land = share_land(BAY.places[0], 1)
+    counts = np.where(land > 0, towns(24, 32), 0)
+    assert (counts > 0).sum() > 50
+    folder = tmp_path_factory.mktemp("bay") / "release"
+    release, card = publish(folder, BAY, counts, epsilon="1/10")
+    return release, page_of(release, card), land
+
+
+def ask(page, times, level=0, cells=()):
+    return drive(page, DRIVER, {"times": times, "level": level, "cells": [*cells]})
+
+
+@NODE
+def test_water_is_covered_and_a_count_above_0_never_hidden(bay):
+    release, page, land = bay
+    count = release.table.to_dense().reshape(-1)
+    land = land.reshape(-1)
+    found = ask(page, 1)
+    cover, told, landless = (np.array(found[name]) for name in ("cover", "told", "landless"))
+    quiet = count <= 0
+    assert np.array_equal(cover[quiet], 4 - land[quiet])
+    at_sea = (count > 0) & (land == 0)
+    assert at_sea.any()
+    own = told == 0
+    assert (cover[at_sea & own] == 0).all()
+    assert np.array_equal(cover[at_sea] == 5, ~(own | (landless > 0))[at_sea])
+    assert (cover[(count > 0) & (land > 0)] == 0).all()
+
+
+@NODE
+def test_as_released_only_what_is_none_is_covered(bay):
+    release, page, land = bay
+    count = release.table.to_dense().reshape(-1)
+    cover = np.array(ask(page, 0)["cover"])
+    assert (cover[count != 0] == 0).all()
+    assert np.array_equal(cover[count == 0], 4 - land.reshape(-1)[count == 0])
+
+
+@NODE
+@pytest.mark.parametrize("level", [0, 1])
+def test_means_are_over_land_and_squares_of_their_own_over_all(bay, level):
+    """Of every square that is told: its sum is what its squares hold, none goes missing."""
+    release, page, land = bay
+    side = 2**level
+    found = ask(page, 0.5, level)
+    density, told = np.array(found["density"]), np.array(found["told"])
+    shape = 24 // side, side, 32 // side, side
+    place = BAY.places[0]
+    areas = Frame(place, 1, (1, 1), None).areas()
+    area, ashore = (
+        each.reshape(shape).sum(axis=(1, 3)).ravel() for each in (areas, areas * land / 4)
+    )
+    sums = release.table.to_dense().reshape(shape).sum(axis=(1, 3)).ravel()
+    own, mean = told == level, (told > level) & (np.array(found["landless"]) == 0)
+    assert own.any()
+    assert mean.any()
+    np.testing.assert_allclose(density[own], (sums / area)[own], rtol=1e-9)
+    row, col = np.divmod(np.arange(sums.size), 32 // side)
+    top = told.max()
+    for above in range(level + 1, top + 1):
+        node = (row * side // 2**above) * 32 + col * side // 2**above
+        for one in np.unique(node[told == above]):
+            left = (node == one) & ((told >= above) | (told < 0))
+            if mean[left].all():
+                wanted = sums[left].sum() / ashore[left].sum()
+                assert density[left] == pytest.approx(wanted)
+
+
+@NODE
+def test_the_readout_says_water(bay):
+    release, page, land = bay
+    count = release.table.to_dense()
+    row, col = np.argwhere((land == 0) & (count <= 0))[0].tolist()
+    assert ask(page, 1, cells=[[row, col]])["said"] == ["water"]
+    inland = np.argwhere((land == 4) & (count > 100))[0].tolist()
+    assert "per km²" in ask(page, 1, cells=[inland])["said"][0]
+
+
+def test_land_is_of_the_map_and_not_of_an_offices_own_domain(tmp_path):
+    inside = np.arange(32) < np.full((24, 1), 30)
+    own = BAY.with_mask(mask_of_blocks(BAY, blocks_of_array(inside), "the office's list of land"))
+    release, card = publish(tmp_path / "own", own, np.where(inside, 9, 0))
+    assert state_surface(release.view())["land"] is None
+    for name, place in (("inland", PLACE), ("nowhere", {})):
+        release, card = publish(tmp_path / name, geodp.Grid.regular((21, 30), **place))
+        assert state_surface(release.view())["land"] is None
+        text = page_of(release, card)
+        assert LANGUAGES["en"].PAGE["legend_none"] in text
+        assert LANGUAGES["en"].PAGE["legend_shore"] not in text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_legend_has_every_tint_of_the_map(bay, language):
+    release, _, _ = bay
+    page = page_of(release, release.card(), language)
+    (legend,) = re.findall(r'<div class="legend">(.*?)</ul>', page, re.DOTALL)
+    shown = {*re.findall(r'fill="(#\w{6})"', legend)}
+    surface = state_surface(release.view())
+    steps = sum(level["nested"] for level in surface["levels"]) - 1
+    assert steps > 1
+    words = LANGUAGES[language].PAGE
+    for colour in DARK_IS_MANY:
+        assert {*fade(colour, steps)} <= shown
+    assert {UNTOLD, PAPER} <= shown
+    assert words["legend_untold"] in legend
+    assert words["legend_water"] in legend
+    assert words["legend_shore"] in page
+
+
+def test_pale_colours_are_those_that_the_script_mixes():
+    first, *pale = fade("#000000", 3)
+    assert first == "#000000"
+    shares = [255 * (1 - KEPT * FADING**step) for step in range(3)]
+    assert [int(each[1:3], 16) for each in pale] == [round(share) for share in shares]
+    assert fade("#123456", 0) == ["#123456"]
