@@ -15,16 +15,24 @@ from tests.command import Done
 ROOT = Path(__file__).parents[2]
 
 
-def example(heading):
-    """The one block of Python under a heading of CONTRIBUTING."""
+def example(heading, language="python"):
+    """The one block of a language under a heading of CONTRIBUTING."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.M)
-    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    (block,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return block
 
 
 def copy_with(copy, file, heading):
-    """A copy of the project in an empty folder, with the example's file and no other change.
+    """A copy of the project in an empty folder, with the example's file and no other change."""
+    copy_project(copy)
+    assert not (copy / file).exists()
+    (copy / file).write_text(example(heading), encoding="utf-8")
+    return copy
+
+
+def copy_project(copy):
+    """A copy of the project in an empty folder.
 
     Its kernels are loaded from where they were copied: Numba keeps machine code by a file's place,
     and would compile those of the copy anew.
@@ -41,9 +49,6 @@ def copy_with(copy, file, heading):
             shutil.copytree(ROOT / folder, copy / folder, ignore=leave)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy2(ROOT / name, copy)
-    assert not (copy / file).exists()
-    (copy / file).write_text(example(heading), encoding="utf-8")
-    return copy
 
 
 SERVE = """
