@@ -1,4 +1,4 @@
-"""A new field of the card is one line: CONTRIBUTING's example is shown everywhere."""
+"""A new field of the card is one line: the example of docs/how-to is shown everywhere."""
 
 import json
 from pathlib import Path
