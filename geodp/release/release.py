@@ -19,7 +19,7 @@ from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
-from geodp.io.folder.staged_release import StagedRelease, stage_release
+from geodp.io.folder.staged_release import StagedRelease, write_publication
 from geodp.io.write import frame
 from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
@@ -428,8 +428,9 @@ class Release(InMemory):
         OutputError
             The disk is full or the folder cannot be written; nothing is published there.
         """
-        with stage_release(self.grid, path, name=name, overwrite=overwrite) as place:
-            return self.write_into(place, restricted or {})
+        return write_publication(
+            self.view(), path, name=name, overwrite=overwrite, restricted=restricted or {}
+        )
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""

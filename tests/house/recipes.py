@@ -15,15 +15,24 @@ from tests.command import Done
 ROOT = Path(__file__).parents[2]
 
 
-def example(heading):
-    """The one block of Python of the recipe with this title."""
+def example(heading, language="python"):
+    """The one block of a language of the recipe with this title."""
     page = ROOT / "docs" / "how-to" / f"{heading.lower().replace(' ', '-')}.md"
-    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    (block,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
     return block
 
 
 def copy_with(copy, file, heading):
-    """A copy of the project in an empty folder, with the example's file and no other change.
+    """A copy of the project in an empty folder, with the example's file and no other change."""
+    copy_project(copy)
+    assert not (copy / file).exists()
+    (copy / file).write_text(example(heading), encoding="utf-8")
+    return copy
+
+
+def copy_project(copy):
+    """A copy of the project in an empty folder.
 
     Its kernels are loaded from where they were copied: Numba keeps machine code by a file's place,
     and would compile those of the copy anew.
@@ -41,9 +50,6 @@ def copy_with(copy, file, heading):
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy2(ROOT / name, copy)
     shutil.copytree(ROOT / "docs" / "how-to", copy / "docs" / "how-to")
-    assert not (copy / file).exists()
-    (copy / file).write_text(example(heading), encoding="utf-8")
-    return copy
 
 
 SERVE = """

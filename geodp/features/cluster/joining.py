@@ -8,7 +8,7 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.staged_release import check_publication, write_publication
+from geodp.io.folder.staged_release import write_publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.view import View
@@ -65,7 +65,6 @@ def join(
             "Give the grid of the release, with its mask: without a raster nothing here tells it.",
             code="grid-of-parts-missing",
         )
-    check_publication(table.grid, path, name=card.name, overwrite=overwrite)
     release, name = Release(table, margins=state_margins(card)), card.name
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(

@@ -25,7 +25,6 @@ from geodp.io.folder.publication import (
     write_restricted,
 )
 from geodp.io.folder.staged_release import (
-    check_publication,
     list_cells,
     require_space,
     try_formats,
@@ -131,7 +130,6 @@ def stage_series(
 
     Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
     """
-    check_publication(grid, path, name=name, overwrite=overwrite)
     netcdf.check(grid)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         make_restricted(folder, path, again=resume)

@@ -12,6 +12,7 @@ from geodp.features.series.files import StagedSeries, stage_series
 from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Sharing
 from geodp.features.series.smoothing import Smoothing
+from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.table.charged import StatedCharge
@@ -103,7 +104,9 @@ class Series(list[Release]):
         UsageError, OutputError
             As :meth:`geodp.Release.write`.
         """
-        with stage_series(self[0].grid, path, name=name, overwrite=overwrite) as place:
+        grid = self[0].grid
+        check_publication(grid, path, name=name, overwrite=overwrite)
+        with stage_series(grid, path, name=name, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 
     def write_into(self, place: StagedSeries, restricted: dict[str, Any]) -> dict[str, list[str]]:

@@ -131,9 +131,8 @@ def stage_release(
     """Yield a :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
 
     Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
-    interrupted run. Raises what `stage` and `check_publication` do.
+    interrupted run. Whoever calls it has asked `check_publication`. Raises what `stage` does.
     """
-    check_publication(grid, path, name=name, overwrite=overwrite)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         make_restricted(folder, path, again=resume)
         yield StagedRelease(folder, Path(path), grid, name)
@@ -177,7 +176,9 @@ def write_publication(
     OutputError
         The file system refused; nothing is published.
     """
-    with stage_release(view.table.grid, path, name=name, overwrite=overwrite) as place:
+    grid = view.table.grid
+    check_publication(grid, path, name=name, overwrite=overwrite)
+    with stage_release(grid, path, name=name, overwrite=overwrite) as place:
         return place.write(view, restricted)
 
 
