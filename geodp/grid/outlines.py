@@ -209,9 +209,10 @@ class Outlines:
 
         if not polygon.is_valid:
             polygon = shapely.make_valid(polygon, method="structure", keep_collapsed=False)
-        near = np.flatnonzero(shapely.intersects(self.shapes, polygon))
+        shapely.prepare(polygon)
+        share = np.asarray(shapely.covers(polygon, self.shapes), np.float64)
+        near = np.flatnonzero(shapely.intersects(polygon, self.shapes) & (share == 0))
         shared = shapely.area(shapely.intersection(self.shapes[near], polygon))
-        share = np.zeros(self.shapes.size)
         share[near] = shared / shapely.area(self.shapes[near])
         cut = (share > WHOLE) & (share < 1 - WHOLE)
         return share >= 1 - WHOLE, int(cut.argmax()) if cut.any() else -1

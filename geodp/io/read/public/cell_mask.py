@@ -14,13 +14,10 @@ from geodp.grid.cells.area import CellMask, Outlines
 from geodp.grid.cells.choose import find_cells
 from geodp.io.read.public.land import DATUM, parts_within, read_land, read_lands
 from geodp.io.read.public.mask import read_codes
-from geodp.io.read.public.polygons import ENDINGS, read_outlines
+from geodp.io.read.public.polygons import ENDINGS, JUMPS, jump, read_outlines
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 
 CRS = "EPSG:4326"
-
-HALF = 180.0
-"""Degrees around half of the Earth."""
 
 
 def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
@@ -81,20 +78,7 @@ def mask_of_land(named: str) -> CellMask:
 
 def _read_shapes(path: FilePath) -> NDArray[Any]:
     """Return polygons between -180 and 180 degrees; InputError for one that jumps across them."""
-    import shapely
-
     shapes = read_outlines(path, CRS)[0]
-    points, ring = shapely.get_coordinates(
-        shapely.get_rings(shapely.get_parts(shapes)), return_index=True
-    )
-    ahead = (ring[1:] == ring[:-1]) & (np.abs(np.diff(points[:, 0])) > HALF)
-    beside = np.abs(np.abs(points[:, 0]) - HALF) < 1e-6  # a box around the Earth ends there
-    if (ahead & ~(beside[1:] & beside[:-1])).any():
-        raise InputError(
-            "An outline jumps from one side of 180 degrees to the other, so that nothing tells "
-            "which way around the Earth it goes: cut it in two there, or let its longitudes go on "
-            "beyond 180.",
-            file=os.fspath(path),
-            code="outline-jumps",
-        )
+    if jump(shapes).any():
+        raise InputError(JUMPS, file=os.fspath(path))
     return np.array([part for shape in shapes for part in parts_within(shape)], object)

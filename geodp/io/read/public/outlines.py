@@ -8,10 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 
 from geodp.errors import CodeError, InputError, Rule, UsageError, printable
 from geodp.grid.crs import name_plane
 from geodp.grid.outlines import Outlines
+from geodp.io.read.public.polygons import JUMPS, jump
 from geodp.io.read.rows.columns import InputTable, batches
 from geodp.io.read.rows.forms.geometry import Geometry, find_geometry, plain_columns, read_shapes
 from geodp.io.read.rows.forms.json import CRS84
@@ -35,7 +38,7 @@ NO_POLYGON = Rule(
 def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
     """Return the position of the column of geometries, and what it says; None where there is none.
 
-    Raises InputError for geometries whose CRS the file does not say.
+    Raises InputError for geometries whose CRS the file does not say, or that is unknown.
     """
     try:
         found = find_geometry(table)
@@ -48,6 +51,14 @@ def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
             file=table.name,
             code="outlines-without-crs",
         )
+    try:
+        CRS.from_user_input(found.crs)
+    except CRSError:
+        raise InputError(
+            "The CRS that the file names is unknown; write one such as EPSG:4326 into it.",
+            file=table.name,
+            code="outlines-crs-unknown",
+        ) from None
     return table.columns.index(found.name), found
 
 
@@ -99,8 +110,8 @@ def _tells_apart(parts: list[pa.Array]) -> bool:
     return len(pc.unique(texts)) == len(texts)
 
 
-def read_polygons_of(column: pa.Array) -> NDArray[Any]:
-    """Return the polygons of a column, object[n]; CodeError at the first that is none.
+def read_polygons_of(column: pa.Array, crs: str) -> NDArray[Any]:
+    """Return the polygons of a column in a CRS, object[n]; CodeError at the first that is none.
 
     Rings that cross themselves are made valid, as nothing can be summed or simplified otherwise.
     """
@@ -109,6 +120,8 @@ def read_polygons_of(column: pa.Array) -> NDArray[Any]:
     shapes = read_shapes(column)
     wrong = ~np.isin(shapely.get_type_id(shapes), POLYGONS)
     shapes = np.where(wrong, shapely.Polygon(), shapes)
+    if CRS.from_user_input(crs).is_geographic and (found := jump(shapes)).any():
+        raise CodeError(int(found.argmax()), JUMPS)
     bad = ~shapely.is_valid(shapes)
     if bad.any():
         shapes[bad] = shapely.make_valid(shapes[bad], method="structure", keep_collapsed=False)

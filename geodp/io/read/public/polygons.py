@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
@@ -31,6 +32,15 @@ JSON = (".geojson", ".json")
 
 ENDINGS = (*JSON, ".gpkg", ".shp", ".fgb", ".parquet", ".geoparquet", ".zip")
 """How the names of files of polygons end; of an archive those of a Shapefile, or one of these."""
+
+HALF = 180.0
+"""Degrees around half of the Earth."""
+
+JUMPS = Rule(
+    "outline-jumps",
+    "An outline jumps from one side of 180 degrees to the other, so that nothing tells which way "
+    "around the Earth it goes: cut it in two there, or let its longitudes go on beyond 180.",
+)
 
 SEVERAL = Rule(
     "polygons-in-several-layers",
@@ -184,6 +194,20 @@ def _of_table(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         for values, array in zip(fields.values(), arrays, strict=False):
             values.extend(array.to_pylist())
     return np.concatenate(shapes), fields, geometry.crs
+
+
+def jump(shapes: Any) -> NDArray[np.bool_]:
+    """Return which polygons in degrees have an edge that jumps across 180 degrees: bool[n]."""
+    import shapely
+
+    parts, shape = shapely.get_parts(shapes, return_index=True)
+    rings, part = shapely.get_rings(parts, return_index=True)
+    points, ring = shapely.get_coordinates(rings, return_index=True)
+    ahead = (ring[1:] == ring[:-1]) & (np.abs(np.diff(points[:, 0])) > HALF)
+    beside = np.abs(np.abs(points[:, 0]) - HALF) < 1e-6  # a box around the Earth ends there
+    found = np.zeros(len(shapes), np.bool_)
+    found[shape[part[ring[1:][ahead & ~(beside[1:] & beside[:-1])]]]] = True
+    return found
 
 
 def _move(shapes: Any, given: str, wanted: str) -> Any:

@@ -98,7 +98,7 @@ def read_units(
                 found.append(texts_without_blanks(array, _BLANK))
         if drawn is not None:
             with rows.named():
-                shapes.append(read_polygons_of(arrays[-1]))
+                shapes.append(read_polygons_of(arrays[-1], str(drawn[1].crs)))
     if not sum(part.size for part in texts[0]):
         raise InputError(
             "The table of units has no rows.", file=table.name, code="units-without-rows"

@@ -1,5 +1,7 @@
 """Files of outlines as tables of units: every form and CRS, and what is asked."""
 
+import json
+
 import geopandas
 import pytest
 import shapely
@@ -83,6 +85,22 @@ def test_a_ring_that_crosses_itself_is_made_valid(tmp_path):
     grid = read_units(tracts.write(table, tmp_path / "a.gpkg"), source="made up")
     assert grid.outlines.shapes[0].is_valid
     assert grid.outlines.shapes[0].area == pytest.approx(5e7)
+
+
+def test_an_outline_that_jumps_across_180_degrees_is_refused(tmp_path):
+    table = tracts.frame(4326)
+    ring = [(177, -19), (-178, -19), (-178, -16), (177, -16)]
+    table.loc[3, "geometry"] = shapely.Polygon(ring)
+    refused(table, tmp_path, "outline-jumps", columns=("GEOID",))
+
+
+def test_a_crs_that_nobody_knows_is_refused(tmp_path):
+    path = tmp_path / "a.geojson"
+    named = {"type": "name", "properties": {"name": "nonsense"}}
+    document = json.loads(tracts.frame(4326).to_json()) | {"crs": named}
+    path.write_text(json.dumps(document))
+    with refuses(InputError, "outlines-crs-unknown"):
+        read_units(path, source="made up")
 
 
 def test_the_command_takes_a_shapefile_as_it_is_published(tmp_path):

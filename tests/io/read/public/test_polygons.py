@@ -3,9 +3,18 @@
 import json
 from pathlib import Path
 
-from geodp.errors import UsageError
+import geopandas
+import pytest
+import shapely
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli.commands.estimate import estimate
+from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
+from tests import tracts
 from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
@@ -36,3 +45,59 @@ def test_a_name_is_looked_for_before_an_id_and_asked_fields_before_both(tmp_path
     assert list(read_polygons(path, GRID, name="ward")) == ["x", "y"]
     with refuses(UsageError, "polygon-field-unknown"):
         read_polygons(path, GRID, name="code")
+
+
+HOLE = shapely.box(4.216e6, 3.003e6, 4.224e6, 3.007e6)
+AREAS = {
+    "west": shapely.difference(shapely.box(4.2e6, 3.0e6, 4.24e6, 3.02e6), HOLE),
+    "east": shapely.box(4.24e6, 3.0e6, 4.25e6, 3.03e6),
+}
+"""Two areas in EPSG:3035, one with a hole."""
+
+
+@pytest.mark.parametrize("crs", [3035, 4326, 25832, 2180, 4258])  # some northing first
+@pytest.mark.parametrize("ending", ["gpkg", "shp", "zip", "geojson", "parquet", "fgb"])
+def test_every_form_in_every_crs_is_moved_to_that_of_the_grid(
+    ending: str, crs: int, tmp_path: Path
+) -> None:
+    grid = Grid.regular((30, 60), crs="EPSG:3035", transform=(1e3, 0, 4.19e6, 0, -1e3, 3.03e6))
+    frame = geopandas.GeoDataFrame({"name": [*AREAS]}, geometry=[*AREAS.values()], crs=3035)
+    fine = frame.assign(geometry=frame.segmentize(1e3))  # edges stay where they are
+    found = read_polygons(tracts.write(fine.to_crs(crs), tmp_path / f"areas.{ending}"), grid)
+    assert {*found} == {*AREAS}  # FlatGeobuf has its own order
+    for name, shape in found.items():
+        assert shape.symmetric_difference(AREAS[name]).area < 1e-4 * AREAS[name].area
+        assert Region.of(grid, shape).cells == Region.of(grid, AREAS[name]).cells
+
+
+def test_a_file_of_several_layers_is_refused(tmp_path: Path) -> None:
+    frame = geopandas.GeoDataFrame({"name": ["a"]}, geometry=[shapely.box(139, 35, 139.5, 35.5)])
+    for layer in ("one", "two"):
+        frame.set_crs(4326).to_file(tmp_path / "a.gpkg", layer=layer)
+    with refuses(InputError, "polygons-in-several-layers"):
+        read_polygons(tmp_path / "a.gpkg", GRID)
+
+
+def test_a_table_without_polygons_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,n\na,1\n")
+    with refuses(InputError, "polygons-format-unknown"):
+        read_polygons(tmp_path / "a.csv", GRID)
+
+
+@pytest.mark.parametrize("crs", [3035, 4326, 2180])
+def test_the_command_sums_whole_units_of_regions_in_any_crs(crs: int, tmp_path: Path) -> None:
+    release = tracts.released(tmp_path, crs=25832)
+    counties = tracts.frame().dissolve("county").reset_index()[["county", "geometry"]]
+    path = tracts.write(counties.to_crs(crs), tmp_path / "counties.gpkg")
+    asked = ("--regions", str(path), "--polygon-name", "county", "--json")
+    done = CliRunner().invoke(estimate, [str(release), *asked])
+    assert done.exit_code == 0, done.output
+    by_code = geodp.open(release)
+    for row in json.loads(done.output)["estimates"]:
+        assert row["count"] == by_code.estimate(row["name"]).count
+    cut = counties.assign(geometry=counties.translate(2e3, 2e3))
+    tracts.write(cut, tmp_path / "cut.gpkg")
+    asked = ("--polygons", str(tmp_path / "cut.gpkg"), "--polygon-name", "county")
+    done = CliRunner().invoke(estimate, [str(release), *asked])
+    assert done.exit_code != 0
+    assert "units are summed whole" in str(done.exception)
