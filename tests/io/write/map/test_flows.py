@@ -129,3 +129,12 @@ def test_two_maps_instead_and_every_form_of_file():
     assert draw_map(table, card, form="svg").count(b"<polyline") > 3
     pytest.importorskip("fpdf")
     assert draw_map(table, card, form="pdf").startswith(b"%PDF")
+
+
+def test_large_releases_begin_with_larger_squares(monkeypatch):
+    table, card = trips()
+    before = find_flows(table, card)
+    monkeypatch.setattr(module, "MOST_PAIRS", table.key.size // 4)
+    found = find_flows(table, card)
+    assert before.side == 1 < found.side
+    assert found.count[0] >= before.count[0]
