@@ -54,7 +54,8 @@ def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     drawn = _draw(lattice, read_land(), side / parts, (rows * parts, cols * parts))
     held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
     islands = _draw(lattice, _box_islands(), side, (rows, cols))
-    found = np.maximum(-(-held * QUARTERS // parts**2), islands).astype(np.uint8)
+    quarters = -(-held * QUARTERS // parts**2)
+    found = np.array(np.maximum(quarters, islands), np.uint8)
     found.flags.writeable = False  # the same for every map of a series
     return found
 
