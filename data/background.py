@@ -1,7 +1,7 @@
 """Makes what maps are drawn on, bundled with geodp: land, and names of places.
 
 ``python data/background.py --places PLACES.json --japanese PLACES.csv`` writes ``land-10m.npz`` and
-``places.csv.xz`` into ``geodp/io/read/public``; their sources stand in ``background.md`` there.
+``towns.csv.xz`` into ``geodp/io/read/public``; their sources stand in ``background.md`` there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
     asked = parser.parse_args()
     write_land(FOLDER / "land-10m.npz")
     if asked.places is not None:
-        write_places(asked.places, asked.japanese, FOLDER / "places.csv.xz")
+        write_places(asked.places, asked.japanese, FOLDER / "towns.csv.xz")
 
 
 def write_land(path: Path) -> None:

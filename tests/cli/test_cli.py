@@ -93,6 +93,7 @@ def test_publish_json_verify_and_map(tmp_path):
         assert words in refused.stderr
     assert geodp("map", out, "--output", tmp_path / "again.png", "--overwrite").returncode == 0
     look = ["--title", "People", "--credit", "CC BY", "--dark", "--no-fade", "--size", "300"]
+    look += ["--no-ground", "--no-flows"]
     look += ["--bounds", "139", "35.4", "140", "36"]
     assert geodp("map", out, "--output", tmp_path / "a.svg", *look).returncode == 0
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -101,6 +102,7 @@ def test_publish_json_verify_and_map(tmp_path):
     assert geodp("map", out, "--output", tmp_path / "a.pdf", *look).returncode == 0
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert "cannot be told" not in drawn
+    assert "Natural Earth" not in drawn
     for words, said in (
         (["--output", tmp_path / "b.svg", "--dpi", "200"], "PNG only"),
         (["--output", tmp_path / "b.png", "--bounds", "0", "0", "1", "1"], "no cell"),

@@ -6,7 +6,7 @@ countries, in whole steps of that file; ``background.md`` says how it was made.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ MOST_FINE = 1 << 20
 """Squares of which sixteen parts each are looked at; of more, four parts each."""
 
 
+@lru_cache(maxsize=4)
 def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     """Return how many quarters of every square of cells are land.
 
@@ -53,7 +54,10 @@ def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     drawn = _draw(lattice, read_land(), side / parts, (rows * parts, cols * parts))
     held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
     islands = _draw(lattice, _box_islands(), side, (rows, cols))
-    return np.asarray(np.maximum(-(-held * QUARTERS // parts**2), islands), np.uint8)
+    quarters = -(-held * QUARTERS // parts**2)
+    found = np.array(np.maximum(quarters, islands), np.uint8)
+    found.flags.writeable = False  # the same for every map of a series
+    return found
 
 
 def _draw(
@@ -76,10 +80,13 @@ def _draw(
     return np.asarray(drawn, np.uint8)
 
 
+@lru_cache(maxsize=4)
 def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
     """Return the shore on a lattice, coarsened: as :func:`.coast.trace_coast`, without borders."""
     found = find_near(lattice, read_land(), BEYOND, valid=True)
-    return trace_outlines(lattice, found, steps)
+    lines = trace_outlines(lattice, found, steps)
+    lines.flags.writeable = False
+    return lines
 
 
 @cache

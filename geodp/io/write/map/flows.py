@@ -23,6 +23,9 @@ ENOUGH = 0.5
 AROUND = 0.1
 """Of the extent of the drawn flows, how much is drawn around them."""
 
+MOST_PAIRS, MOST_NUMBER = 1 << 22, 1 << 62
+"""Pairs of cells that are summed one by one; a number that a pair of squares may have."""
+
 FEWEST = 4
 """Squares along the longer side of the map at least."""
 
@@ -71,27 +74,87 @@ def find_flows(view: View, bounds: Bounds | None = None) -> Flows | None:
     whole = grid.places[0]
     place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
     margins = {one.cells: Z * one.standard_error for one in card.expected_error.blocks or ()}
-    sizes = np.array([[whole.rows], [whole.cols]] * 2, np.float64)
-    at, count = _list_pairs(table, first, (place.rows, place.cols))
-    total, best, side = float(table.count.sum()), None, 1
-    while side * FEWEST <= max(whole.rows, whole.cols) and total > 0:
-        index, inverse = np.unique(at // side, axis=1, return_inverse=True)
-        sums = np.bincount(inverse.reshape(-1), count, index.shape[1]).astype(np.float64)
-        margin = margins.get(side**4)
+    squares = _Squares(whole.rows, whole.cols, _first_side(whole, table.key.size))
+    key, count = _sum_pairs(table, squares, first, (place.rows, place.cols))
+    total, best = float(table.count.sum()), None
+    while squares.side * FEWEST <= max(whole.rows, whole.cols) and total > 0:
+        margin = margins.get(squares.side**4)
         if margin is not None and grid.order.follows_map:
-            moves = (index[:2] != index[2:]).any(axis=0) & (sums >= margin)
-            some = np.flatnonzero(moves)[np.argsort(-sums[moves], kind="stable")]
-            share = float(sums[some[:MOST]].sum() / total)
-            if some.size and (best is None or share > best.share):
-                middle = np.minimum((index[:, some[:MOST]] + 0.5) * side, sizes)
-                ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1] - np.array(
-                    first[::-1], np.float64
-                )
-                best = Flows(place, side, margin, ends, sums[some[:MOST]], some.size, share)
-            if float(sums[sums >= margin].sum()) >= ENOUGH * total and some.size:
+            one = _choose(squares, key, count, margin)
+            share = float(one.count.sum() / total)
+            if one.believed and (best is None or share > best.share):
+                ends = one.ends - np.array(first[::-1], np.float64)
+                best = replace(one, place=place, ends=ends, share=share)
+            if one.believed and float(count[count >= margin].sum()) >= ENOUGH * total:
                 break
-        at, count, side = index * side, sums, 2 * side
+        index, squares = squares.decode(key) // 2, replace(squares, side=2 * squares.side)
+        key, count = _sum(squares.encode(index), count)
     return best if best is None or bounds is not None else _zoom(best)
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """Squares of cells of a map, pairs of which have numbers."""
+
+    rows: int
+    cols: int
+    side: int
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        rows, cols = -(-self.rows // self.side), -(-self.cols // self.side)
+        return rows, cols, rows, cols
+
+    def encode(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(np.ravel_multi_index(tuple(index), self.shape), np.int64)
+
+    def decode(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.stack(np.unravel_index(key, self.shape))
+
+
+def _first_side(whole: Lattice, pairs: int) -> int:
+    """Return the side of the smallest squares that are tried: of a large release not cells."""
+    side = 1
+    while (whole.rows * whole.cols // side**2) ** 2 >= MOST_NUMBER or pairs > MOST_PAIRS * side**2:
+        side *= 2
+    return side
+
+
+def _sum_pairs(
+    table: ReleasedTable, squares: _Squares, first: tuple[int, int], size: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of squares with counts of both ends in a part of the map, and their sums."""
+    low = np.array(first * 2)[:, None]
+    high = low + np.array(size * 2)[:, None]
+    parts = [(np.empty(0, np.int64), np.empty(0))]
+    for _, index, count in chunks(table):
+        inside = ((index >= low) & (index < high)).all(axis=0)
+        key = squares.encode(index[:, inside] // squares.side)
+        parts.append(_sum(key, count[inside].astype(np.float64)))
+    keys, counts = zip(*parts, strict=True)
+    return _sum(np.concatenate(keys), np.concatenate(counts))
+
+
+def _sum(
+    key: NDArray[np.int64], count: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return every number once, in order, and the sums of its counts."""
+    found, inverse = np.unique(key, return_inverse=True)
+    return found, np.bincount(inverse, count, found.size).astype(np.float64)
+
+
+def _choose(
+    squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
+) -> Flows:
+    """Return the largest flows between different squares that reach their margin."""
+    index = squares.decode(key)
+    moves = np.flatnonzero((index[:2] != index[2:]).any(axis=0) & (count >= margin))
+    some = moves[np.argsort(-count[moves], kind="stable")][:MOST]
+    sizes = np.array([[squares.rows], [squares.cols]] * 2, np.float64)
+    middle = np.minimum((index[:, some] + 0.5) * squares.side, sizes)
+    ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
+    place = Lattice(squares.rows, squares.cols)
+    return Flows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
 
 
 def _zoom(flows: Flows) -> Flows:
@@ -115,16 +178,3 @@ def _zoom(flows: Flows) -> Flows:
         transform=(a, 0.0, c + a * col, 0.0, e, f + e * row),
     )
     return replace(flows, place=part, ends=flows.ends - first)
-
-
-def _list_pairs(
-    table: ReleasedTable, first: tuple[int, int], size: tuple[int, int]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the pairs of which both ends lie in a part of the map: int64[4, n], float64[n]."""
-    low = np.array(first * 2)[:, None]
-    high = low + np.array(size * 2)[:, None]
-    parts = [(np.empty((4, 0), np.int64), np.empty(0))]
-    for _, index, count in chunks(table):
-        inside = ((index >= low) & (index < high)).all(axis=0)
-        parts.append((index[:, inside], count[inside].astype(np.float64)))
-    return np.concatenate([p[0] for p in parts], axis=1), np.concatenate([p[1] for p in parts])

@@ -11,7 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.land import PREFIX
 from geodp.io.read.public.land_shares import share_land, trace_shore
-from geodp.io.read.public.places import Place, find_places
+from geodp.io.read.public.towns import Town, find_towns
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.lines import measure
 from geodp.io.write.drawing.sheet import Box, Colour, Line, Words
@@ -95,7 +95,7 @@ def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: st
     most = min(NAMES, int(width * height / ROOM))
     taken: list[Edges] = []
     found: list[Box | Words] = []
-    for one in find_places(place):
+    for one in find_towns(place):
         if len(taken) >= most:
             break
         text = _name(one, language)
@@ -115,9 +115,9 @@ def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: st
     return found
 
 
-def _name(place: Place, language: str) -> str:
-    """Return a place's name in a language; empty where no font has its letters."""
-    names = [place.name] if language != "ja" else [place.japanese, place.name]
+def _name(town: Town, language: str) -> str:
+    """Return a town's name in a language; empty where no font has its letters."""
+    names = [town.name] if language != "ja" else [town.japanese, town.name]
     return next((name for name in names if name and find_families(name) is not None), "")
 
 

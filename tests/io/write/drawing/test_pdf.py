@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.io.write.drawing import fonts, pdf
 from geodp.io.write.drawing.pdf import draw_pdf
-from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
 from tests.refusals import refuses
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
@@ -63,3 +63,13 @@ def test_what_a_pdf_cannot_have_is_said(monkeypatch):
     monkeypatch.setattr(pdf, "find_spec", lambda name: None)
     with refuses(UsageError, r"library-missing: geodp\[pdf\]"):
         drawn()
+
+
+def test_words_have_a_rim_and_lines_a_width_where_they_are_asked_for():
+    plain = b"".join(streams(drawn(Words(4, 20, "a", 14, BLACK), Line(((0, 0), (9, 9)), BLUE))))
+    asked = b"".join(
+        streams(drawn(Words(4, 20, "a", 14, BLACK, halo=RED), Line(((0, 0), (9, 9)), BLUE, 5)))
+    )
+    assert b"1 Tr" not in plain
+    assert b"1 Tr" in asked
+    assert b"3.60 w" in asked

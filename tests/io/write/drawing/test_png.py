@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words, mix, parse_colours
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words, mix, parse_colours
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -86,3 +86,31 @@ def test_colours():
     assert parse_colours(["#ff8000", "#000001"]) == ((255, 128, 0), (0, 0, 1))
     assert mix([RED], [WHITE], [1, 0]) == (WHITE, RED)
     assert mix([RED, BLACK], [WHITE], [1]) == (WHITE, WHITE)
+
+
+def test_words_over_colours_have_a_rim():
+    plain, rimmed = (
+        drawn(
+            sheet(Box(0, 0, 90, 30, BLUE), Words(10, 20, "HH", 14, BLACK, halo=halo), size=(90, 30))
+        )[0]
+        for halo in (None, WHITE)
+    )
+    letters = (rimmed == BLACK).all(axis=2)
+    assert letters.any()
+    around = np.zeros_like(letters)
+    around[:, 2:] |= letters[:, :-2]
+    around[:, :-2] |= letters[:, 2:]
+    assert not (rimmed == BLUE).all(axis=2)[around].any()
+    assert (plain == BLUE).all(axis=2)[around].any()
+    assert (rimmed[0] == BLUE).all()
+
+
+@pytest.mark.parametrize("dpi", [100, 300])
+def test_a_line_is_as_wide_as_it_says_and_lies_around_its_points(dpi):
+    lines = Line(((5, 15), (35, 15)), RED, 6), Line(((5, 4), (35, 4)), BLUE)
+    pixels, _ = drawn(sheet(*lines), dpi)
+    column = pixels[:, 20 * dpi // 100]
+    red = np.flatnonzero((column == RED).all(axis=1))
+    assert red.size == 6 * dpi // 100
+    assert red.mean() == pytest.approx(15 * dpi / 100, abs=1.5)
+    assert (column == BLUE).all(axis=1).sum() == dpi // 100

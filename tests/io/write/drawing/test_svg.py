@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from geodp.io.write.drawing.lines import measure
-from geodp.io.write.drawing.sheet import Box, CellRaster, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
 from geodp.io.write.drawing.svg import draw_svg
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
@@ -73,3 +73,14 @@ def test_nothing_is_fetched_and_nothing_runs():
     assert "\u202e" not in text
     assert "<script" not in text
     assert text.count("http") == 2  # names of XML
+
+
+def test_words_have_a_rim_and_lines_a_width_where_they_are_asked_for():
+    root = parsed(
+        Words(4, 20, "a", 14, BLACK), Words(4, 50, "b", 14, BLACK, halo=RED),
+        Line(((0, 0), (9, 9)), BLUE), Line(((0, 0), (9, 9)), BLUE, 3.5),
+    )  # fmt: skip
+    plain, rimmed = root.findall(f"{SVG}text")
+    assert plain.get("stroke") is None
+    assert (rimmed.get("stroke"), rimmed.get("paint-order")) == ("#ff0000", "stroke")
+    assert [line.get("stroke-width") for line in root.findall(f"{SVG}polyline")] == [None, "3.5"]

@@ -128,3 +128,12 @@ def test_two_maps_instead_and_every_form_of_file():
     assert draw_map(view, form="svg").count(b"<polyline") > 3
     pytest.importorskip("fpdf")
     assert draw_map(view, form="pdf").startswith(b"%PDF")
+
+
+def test_large_releases_begin_with_larger_squares(monkeypatch):
+    view = trips()
+    before = find_flows(view)
+    monkeypatch.setattr(module, "MOST_PAIRS", view.table.key.size // 4)
+    found = find_flows(view)
+    assert before.side == 1 < found.side
+    assert found.count[0] >= before.count[0]

@@ -1,6 +1,6 @@
 """Names of places to find one's way on a map: Natural Earth, as it is bundled.
 
-``places.csv.xz`` beside this file has them, the most important ones first; ``background.md`` says
+``towns.csv.xz`` beside this file has them, the most important ones first; ``background.md`` says
 from where.
 """
 
@@ -20,7 +20,7 @@ from geodp.grid.lattice import Lattice
 
 
 @dataclass(frozen=True)
-class Place:
+class Town:
     """A town.
 
     Attributes
@@ -39,18 +39,18 @@ class Place:
     japanese: str
 
 
-def find_places(lattice: Lattice) -> list[Place]:
+def find_towns(lattice: Lattice) -> list[Town]:
     """Return the places on a lattice with a CRS and a transform, the most important ones first.
 
     Examples
     --------
     >>> tokyo_bay = Lattice(1, 1, crs="EPSG:4326", transform=(0.9, 0, 139.3, 0, -0.6, 36.0))
-    >>> [place.name for place in find_places(tokyo_bay)][:2]
+    >>> [place.name for place in find_towns(tokyo_bay)][:2]
     ['Tokyo', 'Yokohama']
     """
     from pyproj import CRS, Transformer
 
-    x, y, names, japanese = _read_places()
+    x, y, names, japanese = _read_towns()
     if not CRS.from_user_input(lattice.crs).is_geographic:
         move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
         x, y = move.transform(x, y)
@@ -59,15 +59,15 @@ def find_places(lattice: Lattice) -> list[Place]:
     west, south, east, north = lattice.bounds
     inside = (x > west) & (x < east) & (y > south) & (y < north)
     return [
-        Place(float(x[i]), float(y[i]), names[i], japanese[i])
+        Town(float(x[i]), float(y[i]), names[i], japanese[i])
         for i in np.flatnonzero(inside).tolist()
     ]
 
 
 @cache
-def _read_places() -> tuple[NDArray[np.float64], NDArray[np.float64], list[str], list[str]]:
+def _read_towns() -> tuple[NDArray[np.float64], NDArray[np.float64], list[str], list[str]]:
     """Return longitudes and latitudes in degrees, names, and names in Japanese."""
-    packed = Path(__file__).with_name("places.csv.xz").read_bytes()
+    packed = Path(__file__).with_name("towns.csv.xz").read_bytes()
     rows = list(csv.DictReader(io.StringIO(lzma.decompress(packed).decode())))
     lon, lat = (np.array([float(row[axis]) for row in rows]) for axis in ("longitude", "latitude"))
     return lon, lat, [row["name"] for row in rows], [row["japanese"] for row in rows]

@@ -3,7 +3,7 @@
 import pytest
 
 from geodp.grid.lattice import Lattice
-from geodp.io.read.public.places import find_places
+from geodp.io.read.public.towns import find_towns
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from geodp.io.read.public.places import find_places
     ],
 )
 def test_places_are_where_they_should_be(place, first, japanese):
-    found = find_places(place)
+    found = find_towns(place)
     assert (found[0].name, found[0].japanese) == (first, japanese)
     west, south, east, north = place.bounds
     assert all(west < one.x < east and south < one.y < north for one in found)
@@ -27,4 +27,4 @@ def test_places_are_where_they_should_be(place, first, japanese):
 
 
 def test_there_is_none_at_sea():
-    assert find_places(Lattice(1, 1, crs="EPSG:4326", transform=(1, 0, -40, 0, -1, 30))) == []
+    assert find_towns(Lattice(1, 1, crs="EPSG:4326", transform=(1, 0, -40, 0, -1, 30))) == []
