@@ -114,7 +114,7 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
             file=os.fspath(path),
             code="polygons-without-crs",
         )
-    return _move(shapes, said, crs), fields
+    return move_polygons(shapes, said, crs), fields
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
@@ -204,8 +204,8 @@ def _require_known(path: Path) -> int | None:
     return None
 
 
-def _move(shapes: Any, given: str, wanted: str) -> Any:
-    """Polygons in the grid's CRS; only GeoJSON's longitude and latitude are moved to it."""
+def move_polygons(shapes: Any, given: str, wanted: str) -> Any:
+    """Return polygons in the grid's CRS; only longitude and latitude are moved to it."""
     import shapely
     from pyproj import CRS, Transformer
     from pyproj.exceptions import CRSError

@@ -9,10 +9,8 @@ from typing import Any
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 from geodp.release.report.html.colours import OUTSIDE, PAPER, UNTOLD
-from geodp.release.report.html.markup import Html, element, join
+from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.table.card import Card
-
-Page = Mapping[str, str]
 
 MOST_TIMES, USUAL_TIMES = "3", "1"
 """Margins that can be asked for, and those that are at first."""
@@ -108,7 +106,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     named += [(UNTOLD, page["legend_untold"])]
     if surface["inside"] is not None:
         named.append((OUTSIDE, page["legend_outside"]))
-    rows = (element("li", _swatch(colour), text) for colour, text in named)
+    rows = (element("li", swatch(colour), text) for colour, text in named)
     lines = [element("p", page["legend_pale"], class_="small")]
     if surface["coast"] is not None:
         lines.append(element("p", page["legend_coast"], class_="small"))
@@ -118,7 +116,8 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     )  # fmt: skip
 
 
-def _swatch(colour: str) -> Html:
+def swatch(colour: str) -> Html:
+    """Return a box of a colour, for a legend."""
     box = element("rect", x="0.5", y="0.5", width="23", height="13", fill=colour, stroke="#6b6b70")
     return element("svg", box, viewBox="0 0 24 14", width="24", height="14", aria_hidden="true")
 

@@ -10,11 +10,19 @@ function readLook(look) {
 
 async function start() {
   const data = await unpackAll(JSON.parse(byId("data").textContent));
-  const words = new Words(document.documentElement.lang, data.words, data.surface.below);
-  const surface = new Surface(data.surface);
+  const { surface, places } = data;
+  const words = new Words(document.documentElement.lang, data.words, surface.below);
+  const view = startMap(surface, readLook(data.look), words);
+  if (places) new Places(places, words, (box) => showBox(view, words, box));
+  globalThis.geodpReport = { surface: view.surface, view };
+  document.documentElement.dataset.ready = "yes";
+}
+
+function startMap(data, look, words) {
+  const surface = new Surface(data);
   byId("map-tools").hidden = false;
   byId("map-wait").hidden = true;
-  const view = new MapView(byId("map"), surface, readLook(data.look));
+  const view = new MapView(byId("map"), surface, look);
   view.projection = new Projection(surface.place, surface.projection);
   startControls(view, words);
   startNotes(view, words);
@@ -32,12 +40,19 @@ async function start() {
   new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
   tell(view, words, [surface.place.cols / 2, surface.place.rows / 2]);
-  globalThis.geodpReport = { surface, view };
-  document.documentElement.dataset.ready = "yes";
+  return view;
+}
+
+/** Show a place on the map, and say what stands in its middle. */
+function showBox(view, words, box) {
+  view.show(box);
+  view.canvas.focus();
+  view.canvas.scrollIntoView({ block: "center" });
+  byId("status").textContent = tell(view, words, view.cross);
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, Areas, describe };
+  const shown = { Words, MapView, Areas, Places, describe };
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {
