@@ -35,9 +35,21 @@ async function look(window, one) {
   view.canvas.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowLeft" }));
   document.getElementById("points").value = one.points;
   document.getElementById("type").requestSubmit();
+  const search = document.getElementById("search");
+  const listed = document.getElementById("places").children;
+  const all = listed.length;
+  search.value = one.search;
+  search.dispatchEvent(new window.Event("input"));
+  const [first] = listed;
+  search.dispatchEvent(new window.Event("change"));
+  const isKept = listed[0] === first;
+  const name = first.querySelector("button").getAttribute("aria-label");
+  first.querySelectorAll("button")[1].click();
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
+    places: [all, listed.length, isKept, name],
+    cross: view.cross,
     corner: Math.min(...view.toPixels([0, 0])),
     bar: wide(document.getElementById("scale-bar")) / wide(view.canvas),
     km: view.canvas.width / view.scale,
@@ -71,6 +83,7 @@ def shown(name, release, card, folder, script=""):
     given = {
         "cells": np.stack([row, col], axis=1)[chosen].tolist(),
         "points": f"{west} {south}\n{east} {north}",
+        "search": "9.76",
     }
     pages = {one: open_to(script, page_of(release, card, one)) for one in LANGUAGES}
     cases = [{"page": page, "width": width} | given for page in pages for width in WIDTHS]
@@ -93,6 +106,12 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         whole = release.estimate(tuple(release.grid.places[0].bounds))
         assert found["row"][:2] == ["630", f"{whole.count:,}"]
         assert found["levels"] == 4
+        every, some, is_kept, name = found["places"]
+        assert every == 10
+        assert 0 < some < every
+        assert is_kept, "a click on a button is not lost when the search loses the focus"
+        assert "9.76" in name
+        assert found["cross"] is not None
         assert -1 < found["corner"] < 2, "the whole map fills what there is of a lower window"
         assert found["bar"] == pytest.approx(
             float(found["said"].split()[0]) / found["km"], rel=0.03

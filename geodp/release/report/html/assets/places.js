@@ -15,7 +15,7 @@ class Places {
       this.most = this.step;
       this.list();
     };
-    ["input", "change"].forEach((each) => byId("search").addEventListener(each, changed));
+    byId("search").addEventListener("input", changed);
     byId("sort").addEventListener("change", changed);
     byId("more").addEventListener("click", () => this.listMore());
     byId("places-tools").hidden = false;
