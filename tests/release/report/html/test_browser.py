@@ -45,11 +45,13 @@ async function look(window, one) {
   const isKept = listed[0] === first;
   const name = first.querySelector("button").getAttribute("aria-label");
   first.querySelectorAll("button")[1].click();
+  const { cross } = view;
+  view.fit();
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
     places: [all, listed.length, isKept, name],
-    cross: view.cross,
+    cross,
     corner: Math.min(...view.toPixels([0, 0])),
     bar: wide(document.getElementById("scale-bar")) / wide(view.canvas),
     km: view.canvas.width / view.scale,
@@ -83,10 +85,14 @@ def shown(name, release, card, folder, script=""):
     given = {
         "cells": np.stack([row, col], axis=1)[chosen].tolist(),
         "points": f"{west} {south}\n{east} {north}",
-        "search": "9.76",
     }
     pages = {one: open_to(script, page_of(release, card, one)) for one in LANGUAGES}
-    cases = [{"page": page, "width": width} | given for page in pages for width in WIDTHS]
+    search = {"en": "52.64° N, 9.76", "ja": "北緯 52.64°、東経 9.76"}
+    cases = [
+        {"page": page, "width": width, "search": search[page]} | given
+        for page in pages
+        for width in WIDTHS
+    ]
     found = ask(name, pages, cases, LOOK, folder)
     number = classify(release.table.count[chosen].astype(float))
     wanted = [[int(DARK_IS_MANY[n][at : at + 2], 16) for at in (1, 3, 5)] for n in number]
