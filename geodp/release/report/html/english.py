@@ -309,8 +309,8 @@ SCRIPT: Mapping[str, str] = {
     "which is within {percent} %).",
     "quote_few": "In {place}, at most {high} {who} were counted (95 % sure), and perhaps none.",
     "quote_exact": "In {place}, {count} {who} were counted; this total is public and has no noise.",
-    "quote_below": "In {place}, few {who} were counted: the publisher shows counts below {below} "
-    "as fewer than {below}.",
+    "quote_below": "In {place}, few {who} were counted: by the publisher's rule of display, the "
+    "number is shown as less than {below}.",
     "places_found": "{shown} of {n} places are shown.",
     "places_none": "No place has this name. Sums of any area can be had below.",
     "copy": "Copy",

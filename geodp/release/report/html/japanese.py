@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 PAGE: Mapping[str, str] = {
     "subtitle": "公開物 {release_id}（{software} で作成）。",
-    "title_squares": "{who}の数: {rows:,} × {cols:,} 区画{km}",
-    "title_pairs": "{rows:,} × {cols:,} 区画{km}の間の{who}の数",
-    "title_areas": "{who}の数: {cells:,} 地域",
+    "title_squares": "{who}数: {rows:,} × {cols:,} 区画{km}",
+    "title_pairs": "{rows:,} × {cols:,} 区画{km}の間の{who}数",
+    "title_areas": "{who}数: {cells:,} 地域",
     "title_side": "（一辺およそ {side}）",
     "who_persons": "人",
     "fact_what": "内容",
@@ -295,14 +295,11 @@ SCRIPT: Mapping[str, str] = {
     "place_square": "区画 {code}（{where}付近）",
     "place_cells": "{row} 行 {col} 列の区画",
     "place_whole": "全域",
-    "quote": "{place}では約 {count} の{who}が数えられました（95%の確かさで {low} から {high} の間"
-    "、誤差は {percent}% 以内）。",
-    "quote_few": "{place}で数えられた{who}は最大 {high} で（95%の確かさ）、まったくいないこともあ"
-    "ります。",
-    "quote_exact": "{place}では {count} の{who}が数えられました。この合計は公開されていて、雑音は"
-    "ありません。",
-    "quote_below": "{place}で数えられた{who}は少数です。公表者は {below} に満たない数を「{below}未"
-    "満」と示します。",
+    "quote": "{place}の{who}数は約 {count} です（95%の確かさで {low} から {high} の間、誤差は "
+    "{percent}% 以内）。",
+    "quote_few": "{place}の{who}数は最大 {high} です（95%の確かさ）。まったくないこともあります。",
+    "quote_exact": "{place}の{who}数は {count} です。この合計は公開されていて、雑音はありません。",
+    "quote_below": "{place}の{who}数は少なく、公表者の表示の規則により「{below}未満」と示します。",
     "places_found": "{n} か所のうち {shown} か所を表示しています。",
     "places_none": "その名前の場所はありません。どの地域の合計も下で求められます。",
     "copy": "コピー",
