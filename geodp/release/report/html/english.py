@@ -305,6 +305,8 @@ SCRIPT: Mapping[str, str] = {
     "place_square": "the square {code}around {where}",
     "place_cells": "the square at row {row}, column {col}",
     "place_whole": "the whole area",
+    "place_origin": "{place} as the origin",
+    "place_destination": "{place} as the destination",
     "quote": "In {place}, about {count} {who} were counted (95 % sure: between {low} and {high}, "
     "which is within {percent} %).",
     "quote_few": "In {place}, at most {high} {who} were counted (95 % sure), and perhaps none.",

@@ -295,6 +295,8 @@ SCRIPT: Mapping[str, str] = {
     "place_square": "区画 {code}（{where}付近）",
     "place_cells": "{row} 行 {col} 列の区画",
     "place_whole": "全域",
+    "place_origin": "出発地としての{place}",
+    "place_destination": "到着地としての{place}",
     "quote": "{place}の{who}数は約 {count} です（95%の確かさで {low} から {high} の間、誤差は "
     "{percent}% 以内）。",
     "quote_few": "{place}の{who}数は最大 {high} です（95%の確かさ）。まったくないこともあります。",

@@ -74,9 +74,10 @@ def write_page(
     title = title_of(release, card, who, page, about)
     surface = state_surface(release, card) if release.grid.places else None
     quotes = quote_places(list_places(release, places), said, card.display_below)
+    listing = quotes if any(not one.is_whole for one in quotes) else []
     shown = _show_map(who, card, page, surface)
     if surface is not None:
-        listed = draw_places(page, said, who, quotes, card.display_below, places is not None)
+        listed = draw_places(page, said, who, listing, card.display_below, places is not None)
         shown.insert(1, ("places", listed))
     shown += _tell_card(card, told, unit, page)
     if record is not None:
@@ -87,8 +88,8 @@ def write_page(
     body = _write_body(shown, header, card, page)
     if surface is None:
         return write_document(title, card, style, body, language)
-    listing = state_quotes(quotes, who) if quotes else None
-    data = {"surface": surface, "places": listing, "words": dict(said), "look": state_look()}
+    rows = state_quotes(listing, who) if listing else None
+    data = {"surface": surface, "places": rows, "words": dict(said), "look": state_look()}
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
 from geodp.grid.region import Region, regions_of_polygons
+from geodp.io.write.map.panel import Panel
 from geodp.release.estimates import estimate_regions
 from geodp.typing import IntArray
 
@@ -103,37 +104,80 @@ def list_places(release: Release, given: Mapping[str, Any] | None = None) -> lis
     Returns
     -------
     list of Place
-        Empty where the method has no closed form of their errors, for pairs of places, and for
-        domains of more than 2**22 cells without a list.
+        Empty where the method has no closed form of errors. The whole alone for domains of more
+        than 2**22 cells without a list. Of pairs the squares of either end, summed over all of the
+        other, where the method does not clamp at 0.
+
+    Raises
+    ------
+    UsageError
+        A list, and cells that are not those of one map.
     """
     grid = release.grid
+    if given is not None and grid.maps.missing:
+        raise UsageError(
+            "--places are of one map, which this release does not have; leave it out.",
+            code="list-needs-one-map",
+        )
+    tree = release.method.tree_variance(grid, release.event)
+    if (tree is None and release.parts is None) or not grid.places:
+        return []
     if grid.maps.missing:
-        return []
-    whole = _list_whole(grid)
-    named = _list_given(grid, given) if given is not None else _list_regions(grid)
-    kept = [*whole, *(one for one in named if one[1].cells)]
-    try:
-        found = estimate_regions(release, [region for _, region, *_ in kept])
-    except UsageError:
-        return []
-    places = [
-        Place(name, level, _box_of(region), middle, estimate)
-        for (name, region, level, middle), estimate in zip(kept, found, strict=True)
-    ]
-    return [
-        *places[: len(whole)],
-        *sorted(places[len(whole) :], key=lambda one: -one.estimate.count),
-    ]
+        found = _list_ends(release)
+    else:
+        named = _list_given(grid, given) if given is not None else _list_regions(grid)
+        kept = [one for one in named if one[1].cells]
+        estimates = estimate_regions(release, [region for _, region, *_ in kept])
+        found = [
+            Place(name, level, _box_of(region), middle, estimate)
+            for (name, region, level, middle), estimate in zip(kept, estimates, strict=True)
+        ]
+    return [*_list_whole(release), *sorted(found, key=lambda one: -one.estimate.count)]
 
 
 _Named = tuple[str, Region, str, tuple[float, float] | None]
 
 
-def _list_whole(grid: Grid) -> list[_Named]:
-    """Return the whole domain as a place, where it is not too large."""
-    if grid.size > MOST_CELLS:
+def _list_whole(release: Release) -> list[Place]:
+    """Return the whole domain as a place, where its error is known."""
+    grid, place = release.grid, release.grid.places[0]
+    box = (0, 0, place.rows, place.cols)
+    if grid.size <= MOST_CELLS and not grid.maps.missing:
+        (estimate,) = estimate_regions(release, [Region(grid, _keys_of(grid))])
+        return [Place(WHOLE, "", box, None, estimate)]
+    root = release.block_errors[0] if release.block_errors else None
+    if root is None or root.cells != grid.size or release.totals is not None:
         return []
-    return [(WHOLE, Region(grid, _keys_of(grid)), "", None)]
+    return [Place(WHOLE, "", box, None, _around(release.table.count.sum(), root.standard_error))]
+
+
+def _around(count: Any, error: float) -> Estimate:
+    """Return an estimate whose interval is that of the noise, on both sides."""
+    margin, middle = LAPLACE_Z * error, count.item()
+    return Estimate(middle, error, middle - margin, middle + margin, clamped=False)
+
+
+def _list_ends(release: Release) -> list[Place]:
+    """Return squares of either end of pairs, summed over all of the other end.
+
+    None where a method clamps at 0: it moves more than their margin, as most pairs are of few.
+    """
+    grid, card, found = release.grid, release.card(), list[Place]()
+    if release.method.nonnegative:
+        return found
+    for number, (end, place) in enumerate(zip(grid.maps.ends, grid.places, strict=True)):
+        panel = Panel.of(release.table, number, card)
+        side, counts = panel.frame.block, panel.value * panel.frame.areas()
+        if panel.margin is None:
+            continue
+        best = np.argsort(-counts, axis=None, kind="stable")[: MOST_SQUARES // 2]
+        squares = np.array(np.unravel_index(best, counts.shape))
+        middles = _middles(place, squares, side, False)
+        for row, col, middle in zip(*squares.tolist(), middles, strict=True):
+            box = (row * side, col * side, (row + 1) * side, (col + 1) * side)
+            estimate = _around(np.rint(counts[row, col]), panel.margin / Z)
+            found.append(Place("", end, box, middle, estimate))
+    return found
 
 
 def _keys_of(grid: Grid) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from geodp.grid.pairs import ENDS
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.places import WHOLE, Place, Rounded
 from geodp.table.display import is_below
@@ -82,6 +83,11 @@ def _quote(place: Place, words: Page, below: int | None) -> Quote:
 
 def _name(place: Place, words: Page) -> str:
     """Return a place's name; of a square its code, if it has one, and where it lies."""
+    name = _name_plainly(place, words)
+    return words[f"place_{place.level}"].format(place=name) if place.level in ENDS else name
+
+
+def _name_plainly(place: Place, words: Page) -> str:
     if place.name == WHOLE:
         return words["place_whole"]
     if place.middle is None:

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
+from geodp.grid.pairs import ENDS
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -205,6 +206,7 @@ def test_every_word_is_used_and_none_is_missing():
     said = {*re.findall(r'say(?:Part)?\("(\w+)"', scripts)} | {*re.findall(r'"(\w+)"', scripts)}
     terms = {f"term_{name}" for name in re.findall(r'\["(\w+)", ', scripts)}
     quoted = {*re.findall(r'"(\w+)"', Path(quotes.__file__).read_text(encoding="utf-8"))}
+    quoted |= {f"place_{end}" for end in ENDS}
     assert {*english.SCRIPT} <= said | terms | quoted
     assert {*re.findall(r'say\("(\w+)"', scripts)} <= {*english.SCRIPT}
 

@@ -189,6 +189,37 @@ def test_a_page_lists_ten_places_without_a_script(mesh):
     assert english.PAGE["places_squares"] not in named
 
 
+def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
+    grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
+    counts = np.random.default_rng(2).integers(0, 50, grid.shape)
+    release, card = publish(tmp_path / "release", grid, counts, method="laplace", epsilon=5)
+    whole, *found = places.list_places(release)
+    assert whole.name == places.WHOLE
+    assert whole.estimate.count == release.table.count.sum()
+    sums = np.zeros((2, 6, 5))
+    index = release.grid.decode(release.table.key)
+    for end in (0, 1):
+        np.add.at(sums[end], tuple(index[2 * end : 2 * end + 2]), release.table.count)
+    assert len(found) == 60
+    near = 0
+    for one in found:
+        end = ("origin", "destination").index(one.level)
+        top, left, _, _ = one.box
+        assert abs(one.estimate.count - sums[end, top, left]) <= 0.5
+        near += one.estimate.low <= counts.sum(axis=(2, 3) if end == 0 else (0, 1))[top, left]
+    assert near > 50
+    assert "as the origin, about " in page_of(release, card)
+
+
+def test_sums_of_ends_of_pairs_that_a_clamp_moves_are_not_quoted(tmp_path):
+    grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
+    release, card = publish(tmp_path / "release", grid, np.ones(grid.shape, np.int64))
+    assert {one.name for one in places.list_places(release)} <= {places.WHOLE}
+    assert english.PAGE["places_missing"] in page_of(release, card)
+    with refuses(UsageError, "list-needs-one-map"):
+        places.list_places(release, {"A": ["1"]})
+
+
 def test_a_release_without_errors_of_areas_has_no_list(tmp_path):
     release, card = publish(tmp_path / "release", epsilon=1, method="agrid")
     assert places.list_places(release) == []
