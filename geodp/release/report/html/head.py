@@ -12,6 +12,7 @@ from geodp.io.write.map.captions import Language
 from geodp.io.write.tables import name_of_counts
 from geodp.release.report.html.markup import Html, Page, element, pairs
 from geodp.table.card import Card
+from geodp.table.stated.domain import StatedPlace
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -95,7 +96,7 @@ def _facts(
     return facts
 
 
-def write_bounds(place: Lattice, page: Page) -> str | None:
+def write_bounds(place: Lattice | StatedPlace, page: Page) -> str | None:
     """Return the edges of a map in degrees; None where it does not lie on the Earth."""
     from pyproj import Transformer
 

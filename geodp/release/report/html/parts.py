@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from geodp.release.report.html.chart import draw_errors
+from geodp.release.report.html.head import write_bounds
 from geodp.release.report.html.markup import (
     Html,
     Page,
@@ -171,6 +172,7 @@ def tell_domain(page: Page, card: Card) -> Html:
         rows += [
             ("grid", place.code or "–"),
             ("crs", place.crs or "–"),
+            ("degrees", write_bounds(place, page) or "–"),
             ("bounds", ", ".join(f"{edge:.10g}" for edge in place.bounds)),
         ]
     rows.append(("mask", domain.source or page["no_mask"]))

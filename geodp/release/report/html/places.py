@@ -189,21 +189,19 @@ def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
     """Return the places of a list; those outside the domain have no cells."""
     shapes = {name: one for name, one in given.items() if hasattr(one, "geom_type")}
     regions = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()]), strict=True))
-    for name, one in given.items():
-        regions.setdefault(name, _region_of_codes(grid, one))
+    regions |= {name: _of_codes(grid, given[name]) for name in given if name not in shapes}
     return [(name, regions[name], "", None) for name in given]
 
 
-def _region_of_codes(grid: Grid, codes: Any) -> Region:
+def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
     """Return the cells of areas by their codes, as far as they lie in the domain."""
-    keys = [np.empty(0, np.uint64)]
-    for code in codes if not hasattr(codes, "geom_type") else ():
-        try:
-            keys.append(Region.of_areas(grid, [code]).key)
-        except (CodeError, UsageError) as error:
-            if error.code not in ("area-outside-domain", "region-without-cell"):
-                raise
-    return Region(grid, np.unique(np.concatenate(keys)))
+    try:
+        return Region.of_areas(grid, codes)
+    except (CodeError, UsageError) as error:
+        if error.code not in ("area-outside-domain", "region-without-cell"):
+            raise
+    each = [_of_codes(grid, [code]).key for code in codes if len(codes) > 1]
+    return Region(grid, np.unique(np.concatenate([np.empty(0, np.uint64), *each])))
 
 
 def _list_regions(grid: Grid) -> list[_Named]:

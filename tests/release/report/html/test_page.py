@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from html import escape, unescape
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from string import Formatter
 
@@ -327,6 +328,52 @@ def test_the_page_has_the_words_of_the_office(folder, tmp_path):
     assert LANGUAGES["en"].PAGE["office_none"] in Elements(page_of(*read(folder))).text
 
 
+def test_a_page_begins_with_what_where_and_when(tmp_path):
+    said = {
+        "title": "Workplaces",
+        "description": "Jobs by square.",
+        "publisher": "The Office",
+        "reference_date": "2020-10-01/2021-03-31",
+        "language": "en",
+    }
+    release, card = publish(tmp_path / "release", metadata=said, name="jobs")
+    header, rest = page_of(release, card).split("</header>")
+    assert '<h1 lang="en">Workplaces</h1>' in header
+    for text in ("Jobs by square.", "1 October 2020 to 31 March 2021", "The Office", "° N to "):
+        assert text in header
+    assert " jobs were counted (95 % sure: between " in header
+    assert card.release_id not in header
+    assert card.release_id in rest.split("<footer")[1]
+    header, _ = page_of(release, card, "ja").split("</header>")
+    assert "2020年10月1日から2021年3月31日" in header
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "title"),
+    [
+        ("population", "person", "People, counted in 21 × 30 squares of about 1 km"),
+        ("population", "household", "Households, counted in"),
+        ("sales", "person", "Sales, counted in"),
+    ],
+)
+def test_without_a_title_a_page_is_called_by_what_is_counted(name, unit, title, tmp_path):
+    release, card = publish(tmp_path / "release", name=name, unit=unit)
+    assert f"<h1>{title}" in page_of(release, card)
+
+
+def test_the_error_of_larger_areas_is_told_once_with_its_figures(folder):
+    _, card = read(folder)
+    first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
+    told = parts.tell_errors(english.PAGE, card)
+    assert f"is off by {first.standard_error:,.3g} as a rule, {last.cells:,} cells" in told
+    dips = [
+        (less, more)
+        for less, more in pairwise(card.expected_error.blocks)
+        if more.standard_error < less.standard_error
+    ]
+    assert ("can even be off by less" in told) == bool(dips)
+
+
 def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, tmp_path):
     def report(*options):
         return CliRunner().invoke(command_line, ["report", str(folder), *map(str, options)])
@@ -339,6 +386,8 @@ def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, 
     )
     record = json.loads(report("--format", "registry", "--about", about).output)
     page = report("--format", "html", "--about", about).output
+    assert "<h1>People</h1>" in page
+    assert all(f"<dd>{said}</dd>" in page for said in ("Here", "2 January 2026"))
     found = Elements(page)
     assert found.open == []
     assert json.loads(next(text for text in found.text if text.startswith("{\n"))) == record
