@@ -305,6 +305,7 @@ SCRIPT: Mapping[str, str] = {
     "too_many_cells": "too many cells for this page; use geodp estimate",
     "place_square": "the square {code}around {where}",
     "place_cells": "the square at row {row}, column {col}",
+    "place_region": "{level} {name}",
     "place_whole": "the whole area",
     "place_origin": "{place} as the origin",
     "place_destination": "{place} as the destination",

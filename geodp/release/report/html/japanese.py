@@ -295,6 +295,7 @@ SCRIPT: Mapping[str, str] = {
     "too_many_cells": "このページにはセルが多すぎます。geodp estimate を使ってください",
     "place_square": "区画 {code}（{where}付近）",
     "place_cells": "{row} 行 {col} 列の区画",
+    "place_region": "{level} {name}",
     "place_whole": "全域",
     "place_origin": "出発地としての{place}",
     "place_destination": "到着地としての{place}",

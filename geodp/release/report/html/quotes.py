@@ -28,7 +28,6 @@ class Quote:
     ----------
     place : str
         Its name, as a sentence has it.
-    level : str
     sentence : str
         Name of the sentence among the words of the page's script.
     rounded : Rounded
@@ -40,7 +39,6 @@ class Quote:
     """
 
     place: str
-    level: str
     sentence: str
     rounded: Rounded
     within: float | None
@@ -78,7 +76,7 @@ def _quote(place: Place, words: Page, below: int | None) -> Quote:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
     name = _name(place, words)
-    return Quote(name, place.level, sentence, rounded, within, place.box, place.name == WHOLE)
+    return Quote(name, sentence, rounded, within, place.box, place.name == WHOLE)
 
 
 def _name(place: Place, words: Page) -> str:
@@ -92,6 +90,8 @@ def _name_plainly(place: Place, words: Page) -> str:
         return words["place_whole"]
     if place.middle is None:
         top, left, *_ = place.box
+        if place.name and place.level:
+            return words["place_region"].format(level=place.level, name=place.name)
         return place.name or words["place_cells"].format(row=top, col=left)
     lon, lat = place.middle
     where = words["at_degrees"].format(
@@ -122,12 +122,10 @@ def write_count(count: float) -> str:
 
 def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
     """Return what the page's script lists, as plain values."""
-    levels = [*dict.fromkeys(one.level for one in quotes)]
     sentences = [*dict.fromkeys(one.sentence for one in quotes)]
     rows = [
         [
             one.place,
-            levels.index(one.level),
             sentences.index(one.sentence),
             *(one.rounded.count, one.rounded.low, one.rounded.high),
             one.within,
@@ -135,7 +133,7 @@ def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
         ]
         for one in quotes
     ]
-    return {"who": who, "levels": levels, "sentences": sentences, "rows": rows}
+    return {"who": who, "sentences": sentences, "rows": rows}
 
 
 def draw_places(

@@ -75,6 +75,8 @@ def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
     levels = [(one.level, one.name) for one in places.list_places(release)[1:]]
     assert len(levels) == 6
     assert ("city", "11") in levels
+    said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
+    assert "city 11" in said
     for one in places.list_places(release)[1:]:
         if one.name in ("10", "11"):  # codes of one level alone
             assert one.estimate == release.estimate(one.name)
@@ -152,7 +154,7 @@ LIST = """
 const words = new api.Words("en", all.words, all.surface.below);
 const list = Object.create(api.Places.prototype);
 Object.assign(list, { words, who: all.places.who, all: all.places.rows.map(
-  ([place, level, sentence, count, low, high, within, ...box]) => ({
+  ([place, sentence, count, low, high, within, ...box]) => ({
     place, count, low, high, within, box, sentence: all.places.sentences[sentence] })) });
 return list.find(given.search, given.sort).map((one) => [one.place, list.quote(one)]);
 """

@@ -2,13 +2,12 @@
 
 /** The list of places; `show` moves the map to a box of rows and columns. */
 class Places {
-  constructor({ who, levels, sentences, rows }, words, show) {
+  constructor({ who, sentences, rows }, words, show) {
     Object.assign(this, { who, words, show });
     this.step = byId("places").children.length;
     this.most = this.step;
-    this.all = rows.map(([place, level, sentence, count, low, high, within, ...box]) => ({
+    this.all = rows.map(([place, sentence, count, low, high, within, ...box]) => ({
       ...{ place, count, low, high, within, box },
-      level: levels[level],
       sentence: sentences[sentence],
     }));
     const changed = () => {
