@@ -62,12 +62,13 @@ catalogues: $(INSTALLED)
 	$(BIN)/python -m tests.catalogues
 
 # The same sources make the same bytes: the time that files say is that of the last commit.
-wheels: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
+COMMITTED = $$(git log -1 --format=%ct)
+
 wheels: $(INSTALLED)
 	@echo "Building the source distribution, from it the wheel, and the list of what it needs; trying the wheel ..."
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
-	GEODP_TARGETS=all $(BIN)/python -m build --outdir dist .
+	SOURCE_DATE_EPOCH=$(COMMITTED) GEODP_TARGETS=all $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(PYTHON) -m venv build/wheel

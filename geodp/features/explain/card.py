@@ -63,6 +63,15 @@ def explain(card: PublicCard, language: str = "en") -> Explanation:
     return write_explanation(page, title, card.private, partial(_tell_release, page, card))
 
 
+def explain_people(card: Card, language: str = "en") -> tuple[Section, ...]:
+    """Return the part of :func:`explain` that is about those who were counted: no errors of sums.
+
+    A page that shows errors and hazards itself has these sections.
+    """
+    page = Writer(language)
+    return write_explanation(page, "", card.private, partial(_tell_people, page, card)).sections
+
+
 def write_explanation(
     page: Writer, title: str, private: bool, tell: Callable[[], tuple[Section, ...]]
 ) -> Explanation:
@@ -81,6 +90,16 @@ def write_explanation(
 
 def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
     """Return the page of a release of counts."""
+    unit = page.unit(card.guarantee.unit)
+    return (
+        *_tell_people(page, card),
+        _tell_errors(page, card.expected_error),
+        tell_open(page, card.guarantee.not_protected, card.budget, unit),
+    )
+
+
+def _tell_people(page: Writer, card: Card) -> tuple[Section, ...]:
+    """Return what a release of counts means for those who were counted."""
     said = card.guarantee
     reach_of, unit = _reach_of(said), page.unit(said.unit)
     alone = reach_of(1)
@@ -94,8 +113,6 @@ def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
             page, reach_of, "households_epsilon" if said.rho is None else "households_rho"
         ),
         _tell_subtraction(page, card, unit),
-        _tell_errors(page, card.expected_error),
-        tell_open(page, said.not_protected, card.budget, unit),
     )
 
 

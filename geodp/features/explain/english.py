@@ -58,32 +58,35 @@ SENTENCES: Mapping[str, str] = {
     "counts; the layout of the official table says so: {layout}.",
     "trust_local": "Every {unit} makes its own noise, so nobody else needs to be trusted.",
     "period_local": "It holds for one report; a {unit} sends at most {contribution:n} in a period.",
-    "heading_beliefs": "What somebody may believe",
-    "beliefs_add": "Somebody gives it a chance that one {unit} was counted, and then reads the "
-    "release.",
-    "beliefs_any": "Somebody gives a statement about one {unit} a chance, and then reads the "
-    "release.",
-    "beliefs_where": "Who knows that one {unit} was counted and asks where may learn more: as much "
-    "as the row of two people below says.",
-    "beliefs_table": "The table has how far any release can move that chance.",
+    "heading_beliefs": "What somebody can find out",
+    "beliefs_add": "Somebody suspects that one {unit} was counted, and then reads all that was "
+    "published here.",
+    "beliefs_any": "Somebody suspects something about one {unit}, and then reads all that was "
+    "published here.",
+    "beliefs_half": "Whoever found it as likely as not before, {half:p}, finds it between "
+    "{least:p} and {most:p} likely afterwards.",
+    "beliefs_where": "Somebody who knows that one {unit} was counted, and wonders where, may learn "
+    "more: as the row of two people below says.",
+    "beliefs_table": "The table says the same of other suspicions: how likely it was to somebody "
+    "before, and at least and at most afterwards.",
     "beliefs_but": "In one of {one_in:n} cases it may move further.",
     "beliefs_independent": "This holds if people are independent of one another.",
     "rounded": "Numbers on this page are rounded.",
-    "column_before": "chance before",
-    "column_least": "at least after",
-    "column_most": "at most after",
-    "heading_guess": "The best guess",
-    "guess_add": "Somebody guesses whether one {unit} was counted, and both are equally likely.",
-    "guess_replace": "Somebody guesses which of two was counted, and both are equally likely.",
-    "guess_local": "Somebody guesses at which of two places one {unit} was, and both are equally "
+    "column_before": "likely before",
+    "column_least": "at least afterwards",
+    "column_most": "at most afterwards",
+    "heading_guess": "The best bet",
+    "guess_add": "Somebody bets on whether one {unit} was counted, and both are equally likely.",
+    "guess_replace": "Somebody bets on which of two was counted, and both are equally likely.",
+    "guess_local": "Somebody bets on which of two places one {unit} was at, and both are equally "
     "likely.",
-    "guess_right": "The best guess is right in at most {right:p} of all cases; without the "
-    "release, in {half:p}.",
-    "guess_advantage": "So its advantage, right less wrong, is at most {advantage:p}.",
+    "guess_right": "The best bet is won in at most {right:p} of all cases; a coin that is tossed "
+    "wins {half:p}.",
+    "guess_advantage": "So its advantage, cases won less cases lost, is at most {advantage:p}.",
     "heading_households": "Households",
     "households": "In a household, people often share what is true of them.",
-    "households_epsilon": "If one statement is true of all or of none, their epsilons add up: f "
-    "people move a chance f times as far.",
+    "households_epsilon": "If one statement is true of all or of none, what can be found out adds "
+    "up: f people move a chance f times as far.",
     "households_rho": "If one statement is true of all or of none, rho grows with the square of "
     "their number.",
     "column_people": "people",

@@ -11,8 +11,8 @@ SENTENCES: Mapping[str, str] = {
     "class_target": "成績は秘密です。誰かが最高の成績の人数を聞き、音楽部のただ一人の女子である "
     "{name} の成績を知ろうとします。",
     "heading_questions": "七つの問い",
-    "questions_table": "次の表は、正確な答えと、雑音を加えた答えです。"
-    "それぞれの後に、{name} が最高の成績である確率を示します。",
+    "questions_table": "次の表は、正確な答えと、雑音を加えた答えです。それぞれの後に、{name} が最"
+    "高の成績である確率を示します。",
     "column_question": "最高の成績の人数",
     "column_exact": "正確な答え",
     "column_ways": "残る場合の数",
@@ -27,10 +27,10 @@ SENTENCES: Mapping[str, str] = {
     "ask_not_chess": "チェス部の外",
     "ask_not_chess_not_target": "チェス部の外（{name} を除く）",
     "heading_subtracted": "引き算から分かること",
-    "subtracted_exact": "最後の二つの正確な答えは {sixth} と {seventh} です。"
-    "一人についての問いは無いのに、{name} が最高の成績だと分かります。",
-    "subtracted_noisy": "雑音を加えた二つの答えは {sixth} と {seventh} で、"
-    "差からはほとんど分かりません。",
+    "subtracted_exact": "最後の二つの正確な答えは {sixth} と {seventh} です。一人についての問いは"
+    "無いのに、{name} が最高の成績だと分かります。",
+    "subtracted_noisy": "雑音を加えた二つの答えは {sixth} と {seventh} で、差からはほとんど分かり"
+    "ません。",
     "subtracted_bound": "すべての答えを合わせたイプシロンは {epsilon:n} です。何を引いても、"
     "{prior:p} の確率は最大でも {most:p} にしかなりません。",
     "title": "公開物 {release_id}（{name}）から何が分かるか",
@@ -46,45 +46,49 @@ SENTENCES: Mapping[str, str] = {
     "named_epsilon": "この近さをイプシロンで測ります。ここでは {epsilon} です。",
     "named_rho": "この近さをローで測ります。ここでは {rho} です。",
     "named_delta": "公表者はイプシロンとデルタで {epsilon} と {delta} と述べています。",
-    "bound_enforced": "{unit}が全体の合計に加える数は最大 {contribution:n} で、geodp "
-    "が確かめました。",
-    "bound_vouched": "{unit}が全体の合計に加える数が最大 {contribution:n} "
-    "なら成り立ちます。これは公表者が保証します。",
-    "bound_layout": "{unit}が全体の合計に加える数が最大 {contribution:n} "
-    "なら成り立ちます。公的な表の形式がそう定めています（{layout}）。",
+    "bound_enforced": "{unit}が全体の合計に加える数は最大 {contribution:n} で、geodp が確かめまし"
+    "た。",
+    "bound_vouched": "{unit}が全体の合計に加える数が最大 {contribution:n} なら成り立ちます。これは"
+    "公表者が保証します。",
+    "bound_layout": "{unit}が全体の合計に加える数が最大 {contribution:n} なら成り立ちます。公的な"
+    "表の形式がそう定めています（{layout}）。",
     "trust_local": "{unit}ごとに自分で雑音を加えるので、他の誰も信用する必要はありません。",
-    "period_local": "これは一つの報告について成り立ちます。{unit}は期間ごとに最大 "
-    "{contribution:n} 回送ります。",
-    "heading_beliefs": "推測はどこまで変わるか",
-    "beliefs_add": "誰かが{unit}が数えられたかどうかを推測し、その後で公開物を読むとします。",
-    "beliefs_any": "誰かが{unit}について何かを推測し、その後で公開物を読むとします。",
-    "beliefs_where": "数えられたと知っている人が場所を推測するときは、"
-    "下の表の二人の行まで動くことがあります。",
-    "beliefs_table": "次の表は、推測の確率が最大でどこまで動くかを示します。",
+    "period_local": "これは一つの報告について成り立ちます。{unit}は期間ごとに最大 {contribution:n} "
+    "回送ります。",
+    "heading_beliefs": "何を突き止められるか",
+    "beliefs_add": "誰かが、{unit}が数えられたのではと思い、その後でここに公表されたすべてを読むと"
+    "します。",
+    "beliefs_any": "誰かが{unit}について何かを思い、その後でここに公表されたすべてを読むとします。",
+    "beliefs_half": "前に {half:p} の確率と思っていた人は、読んだ後も {least:p} から {most:p} の間"
+    "の確率と思うだけです。",
+    "beliefs_where": "数えられたと知っている人が場所を知ろうとするときは、下の表の二人の行まで動く"
+    "ことがあります。",
+    "beliefs_table": "次の表は、ほかの場合に、前の確率が読んだ後に最小と最大でいくつになるかを示し"
+    "ます。",
     "beliefs_but": "{one_in:n} 回に一回は、それ以上動くことがあります。",
     "beliefs_independent": "これは人々が互いに独立な場合に成り立ちます。",
     "rounded": "この説明の数は丸めてあります。",
     "column_before": "前の確率",
     "column_least": "後の最小",
     "column_most": "後の最大",
-    "heading_guess": "最も良い当て方",
-    "guess_add": "{unit}が数えられたかどうかを当てます。どちらも同じ確率とします。",
-    "guess_replace": "二つのうちどちらが数えられたかを当てます。どちらも同じ確率とします。",
-    "guess_local": "{unit}が二つの場所のどちらにいたかを当てます。どちらも同じ確率とします。",
-    "guess_right": "最も良い当て方でも当たるのは最大 {right:p} です。公開物がなければ {half:p} "
+    "heading_guess": "最も良い賭け",
+    "guess_add": "{unit}が数えられたかどうかに賭けます。どちらも同じ確率とします。",
+    "guess_replace": "二つのうちどちらが数えられたかに賭けます。どちらも同じ確率とします。",
+    "guess_local": "{unit}が二つの場所のどちらにいたかに賭けます。どちらも同じ確率とします。",
+    "guess_right": "最も良い賭けでも、当たるのは最大 {right:p} です。硬貨を投げて決めれば {half:p} "
     "です。",
     "guess_advantage": "当たりと外れの差は最大 {advantage:p} です。",
     "heading_households": "世帯",
     "households": "世帯の人々には、同じことが当てはまることがよくあります。",
-    "households_epsilon": "全員に当てはまるか誰にも当てはまらないとき、f 人なら確率は f "
-    "倍遠くまで動きます。",
+    "households_epsilon": "全員に当てはまるか誰にも当てはまらないとき、分かることは足され、f 人な"
+    "ら確率は f 倍遠くまで動きます。",
     "households_rho": "全員に当てはまるか誰にも当てはまらないとき、ローは人数の二乗で増えます。",
     "column_people": "人数",
     "heading_subtract": "合計の引き算をすると",
     "subtract_exact": "正確な表なら、{unit}だけ違う二つの合計から、その違いが分かります。",
     "subtract_noise": "ここではすべての合計に雑音があり、何を計算しても残ります。",
-    "subtract_cell": "一つのセルの標準誤差は {error:n} で、{unit}が変えるのは最大 "
-    "{contribution:n} です。",
+    "subtract_cell": "一つのセルの標準誤差は {error:n} で、{unit}が変えるのは最大 {contribution:n} "
+    "です。",
     "subtract_width": "一つの測定の雑音の幅は少なくとも {error:n} で、{unit}が変えるのは最大 "
     "{contribution:n} です。",
     "subtract_ratio": "{unit}の変化は、その {ratio:n} 倍の雑音に隠れます。",
@@ -98,8 +102,8 @@ SENTENCES: Mapping[str, str] = {
     "lone_cell": "空いた地域に人の多いセルが一つだけあると、平均で {bias:n} 少なくなります。",
     "lone_error": "その典型的な誤差は {rmse:n} です。",
     "lone_block": "空いた地域にある {cells:n} セルの集落は、平均で {bias:n} 少なくなります。",
-    "limit": "全体で {people:n} 人なら、{cells:n} "
-    "セルより小さいブロックの数値は、零と同じ程度しか役に立ちません。",
+    "limit": "全体で {people:n} 人なら、{cells:n} セルより小さいブロックの数値は、零と同じ程度しか"
+    "役に立ちません。",
     "limit_cell": "全体で {people:n} 人なら、一つのセルの数値でも零より役に立ちます。",
     "limit_none": "全体で {people:n} 人なら、地図全体の合計も零と同じ程度しか役に立ちません。",
     "limit_unknown": "全体の人数の見込みがないので、役に立つ最小のブロックは書かれていません。",
@@ -110,15 +114,15 @@ SENTENCES: Mapping[str, str] = {
     "open_releases": "同じ人々についての別の公開物の分は、これに加わります。",
     "open_groups": "人々の集まりの保護は弱くなります。世帯の項を見てください。",
     "open_key": "保管した鍵と入力が同じ二つの公開物は同一になり、それは誰にでも分かります。",
-    "open_row": "どのファイルも少なくとも一行が数えられたことは分かります。一人も加えないファイルは"
-    "断られます。",
+    "open_row": "どのファイルも少なくとも一行が数えられたことは分かります。一人も加えないファイル"
+    "は断られます。",
     "open_sums": "他の区分の合計である区分が、加える数の上限に収まることは分かります。",
     "open_part": "参加したことと報告の数は公開です。",
     "open_reports": "同じ端末の次の報告の分は、これに加わります。",
     "open_network": "報告の通信の住所と時刻は保護されません。",
     "open_quoted": "カードの原文：{quoted}",
-    "spent": "同じ人々についての以前の公開物 {earlier:n} 件と合わせて {spent} "
-    "を使いました。上限は {cap} です。",
+    "spent": "同じ人々についての以前の公開物 {earlier:n} 件と合わせて {spent} を使いました。上限は "
+    "{cap} です。",
     "spent_unknown": "この公開物はどの台帳にも記録されていないので、合計は誰にも分かりません。",
     "loss_epsilon": "イプシロン {epsilon}",
     "loss_rho": "ロー {rho}",
@@ -132,28 +136,28 @@ SENTENCES: Mapping[str, str] = {
     "asked_median-centre": "両側の人数が同じになる行と列を尋ねました。",
     "selection_named": "{candidates:n} の候補から {chosen:n} を選びました。数は公開していません。",
     "selection_lot": "くじで選びました。良い候補ほど選ばれやすくなります。",
-    "near_top": "どの回でも、残る最も良い場所より人が {behind:n} 少ない場所は、"
-    "確率が半分以下です。",
+    "near_top": "どの回でも、残る最も良い場所より人が {behind:n} 少ない場所は、確率が半分以下です"
+    "。",
     "near_level": "最も良い段階より誤差が {behind:n} 大きい段階は、選ばれる確率が半分以下です。",
     "near_quantile": "最も良い場所より {behind:n} 人ずれた場所は、選ばれる確率が半分以下です。",
-    "near_median-centre": "最も良い行や列より {behind:n} "
-    "人ずれた所は、選ばれる確率が半分以下です。",
+    "near_median-centre": "最も良い行や列より {behind:n} 人ずれた所は、選ばれる確率が半分以下です"
+    "。",
     "selection_empty": "人が {below:n} より少ない所では、誰もいない場所が選ばれることもあります。",
     "selection_all": "選ばれた順に次の表に示します。",
     "selection_some": "選ばれた順に初めの分を次の表に示します。すべてはカードにあります。",
     "open_counts": "選ばれた場所の人数は公開していません。公開すればその分が加わります。",
     "audit_title": "小さい数を除いた標本の表から何が分かるか",
-    "audit_rate": "どの記録も確率 {rate:p} "
-    "で選ばれ、どれが選ばれたかを誰も知らなければ成り立ちます。",
-    "audit_threshold": "{threshold:n} より小さい数は除かれ、"
-    "セルはデータを見る前に決められている必要があります。",
-    "audit_measure": "この近さをイプシロンとデルタで測ります。"
-    "ここでは {epsilon:n} と {delta:n} です。",
+    "audit_rate": "どの記録も確率 {rate:p} で選ばれ、どれが選ばれたかを誰も知らなければ成り立ちま"
+    "す。",
+    "audit_threshold": "{threshold:n} より小さい数は除かれ、セルはデータを見る前に決められている必"
+    "要があります。",
+    "audit_measure": "この近さをイプシロンとデルタで測ります。ここでは {epsilon:n} と {delta:n} で"
+    "す。",
     "audit_exact": "数に雑音はありません。標本の正確な数です。",
     "audit_drawn": "{unit}が選ばれたことを誰かが知れば、何も成り立ちません。",
     "audit_again": "同じ標本から作った別の表があると、雑音があっても成り立ちません。",
-    "households_delta": "全員に当てはまるか誰にも当てはまらないとき、"
-    "イプシロンは足され、デルタはさらに増えます。",
+    "households_delta": "全員に当てはまるか誰にも当てはまらないとき、イプシロンは足され、デルタは"
+    "さらに増えます。",
     "heading_words": "言葉",
     "word": "{term}：{meaning}。",
 }

@@ -80,8 +80,10 @@ def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Sect
     place of one that was counted is one removed and one added, so that a belief about it moves as
     that about two who are alike.
     """
+    undecided = shift_belief(HALF, reach.shift)
     sentences = [
         page.say("beliefs_add" if kind == "add" else "beliefs_any", unit=unit),
+        page.say("beliefs_half", half=HALF, least=undecided.least, most=undecided.most),
         page.say("beliefs_table"),
     ]
     if reach.chance:

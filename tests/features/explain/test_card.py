@@ -316,11 +316,13 @@ def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
 
 def test_the_table_of_beliefs_is_that_of_the_bounds():
     page = explain(cards()["pyramid"])
-    (section,) = [part for part in page.sections if part.heading == "What somebody may believe"]
+    (section,) = [part for part in page.sections if part.heading == "What somebody can find out"]
     found = geodp.explain.beliefs(1, PRIORS)
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
     assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in found]
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
+    half = "Whoever found it as likely as not before, 50 %, finds it between 26.9 % and 73.1 %"
+    assert section.sentences[1].startswith(half)
 
 
 @every_page
@@ -335,9 +337,9 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
     )
     neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
     more_or_less = neighbours == "add-remove-one"
-    assert ("gives it a chance that one" in text) == more_or_less
-    assert ("was counted and asks where" in text) == more_or_less
-    assert ("gives a statement about one" in text) != more_or_less
+    assert ("suspects that one" in text) == more_or_less
+    assert ("was counted, and wonders where" in text) == more_or_less
+    assert ("suspects something about one" in text) != more_or_less
 
 
 @every_page
@@ -371,7 +373,7 @@ def test_a_household_counts_together():
 def test_a_local_release_needs_no_trust_and_hides_places():
     text = explain(cards()["local"]).to_text()
     assert "Every device makes its own noise, so nobody else needs to be trusted." in text
-    assert "Somebody guesses at which of two places one device was" in text
+    assert "Somebody bets on which of two places one device was at" in text
     assert "Further reports of the same device add to this one." in text
     assert "the office answers" not in text
     error = replace(cards()["local"].expected_error, blocks=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,33 +43,40 @@ if TYPE_CHECKING:
     "shows, too: name, curator, curator_type, region, intended_use, "
     "description, publication_date, authors, slug; sector if not Government.",
 )
+@click.option(
+    "--places",
+    type=click.Path(path_type=Path),
+    help="Public list of places for the page's search (--format html): polygons with names, as of "
+    "estimate --polygons; or a table with the columns name and code, or name, longitude, latitude "
+    "and km.",
+)
+@click.option("--place-name", help="Field or column that names the places; default: name.")
+@click.option(
+    "--embed",
+    is_flag=True,
+    help="A map of at most 100 kB for somebody else's page, without a script (--format html).",
+)
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
-def report(
-    release: Path, form: str, language: Language | None, about: Path | None, output: Path | None
-) -> None:
+def report(release: Path, output: Path | None, **options: Any) -> None:
     """Explain a written RELEASE from its public card; as HTML from its whole public folder.
 
     \b
     geodp report release --format html --output release.html
+    geodp report release --format html --places municipalities.geojson --output release.html
+    geodp report release --format html --embed --output map.html
     """
     from geodp.io.verify.card import public_folder, read_table_card
     from geodp.release.report.markdown import markdown
     from geodp.release.report.registry import registry_record
 
-    if form == "registry" and about is None:
-        raise UsageError("--format registry needs --about FILE.toml.", code="registry-needs-about")
-    if about is not None and form not in ("html", "registry"):
-        raise UsageError(
-            "--about is for --format html and registry only.", code="about-needs-html-or-registry"
-        )
-    if language is not None and form != "html":
-        raise UsageError("--language is for --format html only.", code="language-needs-html")
+    form, about = options["form"], options["about"]
+    _require_fitting(options)
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
         with tell_steps():
             progress.begin("Writing the page", public=True)
-            text = _page(release, language or "en", about)
+            text = _page(release, options)
     elif form == "md":
         text = markdown(card)
     else:
@@ -85,21 +92,59 @@ def report(
 
 COMMAND = report
 
+FOR_PAGES = {
+    "language": "--language",
+    "places": "--places",
+    "place_name": "--place-name",
+    "embed": "--embed",
+}
+"""Options of pages, and what they are called."""
 
-def _page(path: Path, language: Language, about: Path | None) -> str:
+
+def _require_fitting(options: dict[str, Any]) -> None:
+    """Raise UsageError for options that do not go together."""
+    form, about = options["form"], options["about"]
+    if form == "registry" and about is None:
+        raise UsageError("--format registry needs --about FILE.toml.", code="registry-needs-about")
+    if about is not None and form not in ("html", "registry"):
+        raise UsageError(
+            "--about is for --format html and registry only.", code="about-needs-html-or-registry"
+        )
+    for name, flag in FOR_PAGES.items():
+        if options[name] and form != "html":
+            raise UsageError(f"{flag} is for --format html only.", code="option-needs-html")
+    if options["place_name"] and not options["places"]:
+        raise UsageError("--place-name goes with --places only.", code="place-name-needs-places")
+    if options["embed"] and about is not None:
+        raise UsageError(
+            "--about is of the page, and --embed has no room for the registry's record; leave one "
+            "out.",
+            code="embed-without-about",
+        )
+
+
+def _page(path: Path, options: dict[str, Any]) -> str:
     """Return a release as one HTML page, with its record where the office says the rest."""
-    from geodp.features.explain.card import explain
+    from geodp.features.explain.card import explain_people
     from geodp.features.explain.page import Writer
+    from geodp.io.read.public.places import read_places
     from geodp.release.opening import open_view
+    from geodp.release.report.html.embedded import write_embed
     from geodp.release.report.html.page import write_page
     from geodp.release.report.registry import registry_record
 
-    said = None if about is None else _about(about)
+    language: Language = options["language"] or "en"
+    said = None if options["about"] is None else _about(options["about"])
     view = open_view(path)
     card = view.card
+    unit, places = Writer(language).unit(card.guarantee.unit), None
+    if options["places"] is not None:
+        places = read_places(options["places"], view.table.grid, name=options["place_name"])
+    if options["embed"]:
+        return write_embed(view, unit, language, places)
     record = None if said is None else registry_record(card, said)
-    unit = Writer(language).unit(card.guarantee.unit)
-    return write_page(view, explain(card, language).sections, unit, language, record)
+    told = explain_people(card, language)
+    return write_page(view, told, unit, language, record, places)
 
 
 def _about(path: Path) -> ReleaseMetadata:

@@ -142,7 +142,7 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
             file=os.fspath(path),
             code="polygons-without-crs",
         )
-    return _move(shapes, said, crs), fields
+    return move_polygons(shapes, said, crs), fields
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
@@ -210,8 +210,8 @@ def jump(shapes: Any) -> NDArray[np.bool_]:
     return found
 
 
-def _move(shapes: Any, given: str, wanted: str) -> Any:
-    """Polygons in the grid's CRS, by PROJ's best way that is installed."""
+def move_polygons(shapes: Any, given: str, wanted: str) -> Any:
+    """Return polygons in the grid's CRS, by PROJ's best way that is installed."""
     import shapely
     from pyproj import CRS, Transformer
     from pyproj.exceptions import CRSError, ProjError

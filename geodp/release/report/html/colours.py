@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from geodp.io.write.drawing.sheet import mix, parse_colours
+from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.map.look import LIGHT, UNTOLD
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 
-PAPER, OUTSIDE = (
-    "#" + "".join(f"{part:02x}" for part in colour) for colour in (LIGHT.paper, LIGHT.outside)
-)
+
+def write_colour(colour: Colour) -> str:
+    """Return a colour as pages name it.
+
+    Examples
+    --------
+    >>> write_colour((255, 0, 16))
+    '#ff0010'
+    """
+    return "#" + "".join(f"{part:02x}" for part in colour)
+
+
+PAPER, OUTSIDE = (write_colour(colour) for colour in (LIGHT.paper, LIGHT.outside))
 """Of squares that hold nobody, and of those outside the domain."""
 
 COAST, LINE, BORDER = "#3c3c46", "#0a3d62", "#b4b4b9"

@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PAGE: Mapping[str, str] = {
-    "title": "{name}: a differentially private release",
-    "subtitle": "Release {release_id}, made by {software}",
+    "subtitle": "Release {release_id}, made by {software}.",
+    "title_squares": "{who}, counted in {rows:,} × {cols:,} squares{km}",
+    "title_pairs": "{who} between {rows:,} × {cols:,} squares{km}",
+    "title_areas": "{who} in {cells:,} areas",
+    "title_side": " of about {side}",
+    "who_persons": "people",
+    "fact_what": "What",
+    "fact_where": "Where",
+    "fact_all": "In all",
+    "fact_when": "Date of the counts",
+    "fact_published": "Published",
+    "fact_publisher": "Publisher",
+    "fact_no_date": "not stated by the publisher",
+    "bounds": "{south} to {north}, {west} to {east}",
+    "degrees_north": "{value}° N",
+    "degrees_south": "{value}° S",
+    "degrees_east": "{value}° E",
+    "degrees_west": "{value}° W",
+    "months": "January February March April May June July August September October November "
+    "December",
+    "date": "{day} {month} {year}",
+    "period": " to ",
     "not_private": "NOT PRIVATE: the noise was made with a fixed key, for tests only. Anybody can "
     "take it off.",
-    "intro": "Counts on this page have noise, so that nobody can tell whether any one {unit} was "
-    "counted. Small counts are mostly noise. The map begins with what can be believed.",
+    "intro": "Chance was added to the numbers on this page before anybody saw them, which limits "
+    "what anybody can find out about any one {unit}. Sums of many squares are sure, single squares "
+    "often are not. The map begins with what can be believed.",
     "skip": "To the map",
     "contents": "On this page",
     "heading_map": "The map",
@@ -49,20 +70,34 @@ PAGE: Mapping[str, str] = {
     "legend_below": "below 0: noise",
     "legend_coast": "Land, coastline and borders: Natural Earth 1:10m, public domain; off by a "
     "kilometre or more in places, and small islands may be missing.",
+    "heading_places": "Places and their sums",
+    "places_help": "Search for a place, or sort the list. Every sentence may be quoted as it "
+    "stands: of 20 such sentences, about 19 are true.",
+    "places_squares": "The places are squares of the map, as the publisher gave no list of names "
+    "to this page.",
+    "places_missing": "There is no list of places here: this release has none whose sums and "
+    "errors can be told in closed form.",
+    "search": "Find a place",
+    "sort": "Order",
+    "sort_sum": "largest sum first",
+    "sort_sure": "surest first",
+    "sort_name": "by name",
+    "more": "Show more places",
     "readout": "Under the pointer",
-    "heading_areas": "Sums of areas",
-    "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The sum of the "
-    "released counts of all cells whose centre lies inside is worked out in this page, with its "
-    "standard error and a 95 % interval in closed form: the same as geodp estimate and "
-    "Release.estimate give. Nothing leaves your browser.",
+    "heading_areas": "Sums of areas of your own",
+    "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The page adds up "
+    "the released counts of all squares whose middle lies inside, and says how far the sum may be "
+    "off: its standard error and a 95 % interval in closed form, as geodp estimate gives them. "
+    "Nothing leaves your browser.",
     "draw": "Draw a polygon",
     "clear": "Remove all",
-    "points": "Corners, one a line: x and y in {crs}; two lines are a rectangle; or GeoJSON",
+    "points": "Corners, one a line: longitude and latitude in degrees; two lines are a rectangle; "
+    "or GeoJSON",
     "points_cells": "Corners, one a line: column and row; two lines are a rectangle",
     "estimate": "Estimate",
     "file": "GeoJSON file (longitude and latitude)",
-    "projection_off": "Longitude and latitude are moved to {crs} by a table in this page, at most "
-    "about {off} m off.",
+    "projection_off": "Degrees are moved to the map's own coordinates ({crs}) by a table in this "
+    "page, at most about {off} m off.",
     "estimates": "Estimates in closed form",
     "column_area": "area",
     "column_cells": "cells",
@@ -77,7 +112,7 @@ PAGE: Mapping[str, str] = {
     "no_room": "the release is too large for it. Use geodp estimate.",
     "no_closed_form": "the method has no closed form of the error of an area.",
     "drops": "the method drops small counts, and what that takes is not worked out here.",
-    "heading_read": "How to read it, and how not to",
+    "heading_read": "How to read it",
     "read_1": "Read larger areas first: their errors are small beside their counts.",
     "read_2": "Read every number with its interval: about 19 of 20 intervals hold the true number.",
     "read_3": "A count of 0 means few or none, not nobody.",
@@ -89,23 +124,34 @@ PAGE: Mapping[str, str] = {
     "not_4": "Do not look for one {unit} in it: what any one changes is hidden.",
     "read_yes": "Do",
     "read_no": "Do not",
-    "heading_guarantee": "What it means for people",
-    "heading_error": "Expected error by area",
+    "heading_guarantee": "What this means for people",
+    "heading_error": "How far numbers are off",
+    "error_why": "The same noise is added whether many people live in a place or few. A larger "
+    "area has more people, while its error grows less: so its share of error is smaller. One cell "
+    "is off by {first} as a rule, {cells:,} cells together by {last}: {times:,} times as many "
+    "cells, but only {more} times the error.",
+    "error_dip": "A larger area can even be off by less: {more:,} cells together by {less_error}, "
+    "{fewer:,} cells by {error}. Noise was added to sums of some sizes directly, and to some less "
+    "than to others; sums of sizes in between gather the noise of their parts.",
+    "error_lone": "A single cell with many people in an empty region comes out too low, by {bias} "
+    "on average; its typical error is {rmse}.",
     "error_chart": "Standard error and 95 % margin by the number of cells",
     "error_chart_text": "From {first} cells with a standard error of {first_error} to {last} cells "
     "with {last_error}; the table below has every figure.",
     "error_unknown": "The error depends on the people themselves; there is no closed form.",
-    "error_table": "Errors of square blocks of cells, in counts",
+    "error_table": "Errors of squares by their size, in counts: 19 of 20 sums are off by less than "
+    "the 95 % margin",
     "error_levels": "Errors of the areas of each level, in counts",
     "column_level": "level",
     "column_margin": "95 % margin",
     "column_largest": "largest error at the edges",
     "axis_cells": "cells",
     "axis_error": "counts",
-    "heading_budget": "The budget's account",
-    "budget_none": "This release was charged to no ledger, so nobody adds up what others spend.",
-    "budget_entry": "This release's own entry in the ledger. The ledger's other entries are not "
-    "part of a release.",
+    "heading_budget": "What was given away",
+    "budget_none": "This release was entered into no ledger: nobody keeps account of what others "
+    "publish about the same people.",
+    "budget_entry": "This release's entry in the ledger, which keeps account of all that is "
+    "published about the same people. Other entries are not part of a release.",
     "term_spends": "spent by this release",
     "term_dataset": "data set",
     "term_spent": "spent with it",
@@ -119,47 +165,56 @@ PAGE: Mapping[str, str] = {
     "term_axes": "axes",
     "term_grid": "code system",
     "term_crs": "coordinate reference system",
-    "term_bounds": "west, south, east, north",
+    "term_degrees": "edges of the map",
+    "term_bounds": "west, south, east and north in this system",
     "term_mask": "source of the domain",
     "no_mask": "every cell of the extent",
     "term_reading": "input",
     "term_unit": "unit of privacy",
     "term_neighbours": "neighbouring data sets",
     "term_attributes": "attributes",
-    "heading_hazards": "Hazards, and who answers for them",
-    "hazards_table": "Questions and answers",
-    "hazard_key": "Could somebody know the noise?",
-    "hazard_bound": "Could one {unit} count for more?",
-    "hazard_budget": "Could releases add up to too much?",
-    "hazard_domain": "Could the list of cells tell something?",
-    "hazard_float": "Could rounding of real numbers tell something?",
-    "hazard_time": "Could the running time tell something?",
-    "hazard_clamp": "Is there a bias?",
-    "hazard_others": "Could tables of others tell something?",
+    "heading_hazards": "What could go wrong",
+    "hazards_table": "Questions that a careful reader asks",
+    "hazard_key": "Could somebody find out the random numbers and take them off again?",
+    "hazard_bound": "Could one {unit} have been counted more often than allowed?",
+    "hazard_budget": "Could many publications together give away too much?",
+    "hazard_domain": "Does the choice of the places on the map give something away?",
+    "hazard_float": "Could the computer's rounding give something away?",
+    "hazard_time": "Could somebody learn something from how long the computer took?",
+    "hazard_clamp": "Are some numbers too high or too low on average?",
+    "hazard_others": "Do other tables about the same people give something away?",
     "column_hazard": "question",
     "column_answer": "answer",
-    "column_who": "who answers for it",
+    "column_who": "who stands for it",
     "by_tool": "geodp",
-    "by_office": "the office",
+    "by_office": "the publisher",
     "by_nobody": "not known",
     "answer_key": "No: {key}.",
     "answer_key_not": "Yes: {key}.",
-    "answer_enforced": "No: geodp kept the bound of {bound}.",
-    "answer_vouched": "Not if the bound of {bound} holds in the records.",
-    "answer_layout": "Not if the bound of {bound} holds, as the layout of the table says: "
-    "{layout}.",
-    "answer_local": "Each device makes its own noise, and sends at most {bound} reports in a "
-    "period.",
-    "answer_budget": "The ledger refuses what goes beyond the cap.",
-    "answer_budget_none": "Charged to no ledger.",
-    "answer_box": "No: it is the whole extent.",
-    "answer_mask": "Not if its source is public: {source}",
-    "answer_whole": "No: integers and exact rationals up to the noise.",
-    "answer_time": "Only to who sees the run itself; a reader of the files does not.",
-    "answer_clamp": "Yes: where people are few, negative counts were set to 0 or shared out, so "
-    "isolated places read too low.",
-    "answer_signed": "No: negative values are noise, and belong in sums over areas.",
-    "answer_others": "Tables without noise about the same people are not covered.",
+    "answer_enforced": "No: geodp made sure that each counts {bound} at most in the sum of all "
+    "counts.",
+    "answer_vouched": "Not if each counts {bound} at most in the sum of all counts; the publisher "
+    "vouches for that.",
+    "answer_layout": "Not if each counts {bound} at most in the sum of all counts, as the official "
+    "form of the table says: {layout}.",
+    "answer_local": "No: each device blurs its own reports before it sends them, {bound} at most "
+    "in a period.",
+    "answer_budget": "A ledger keeps account of all of them, and refuses one that would give away "
+    "too much.",
+    "answer_budget_none": "Nobody keeps account of them: other publications about the same people "
+    "add to what this one gives away.",
+    "answer_box": "No: they are all the squares of a rectangle, inhabited or not.",
+    "answer_mask": "Not if it was public before and made without these data. It comes from: "
+    "{source}",
+    "answer_whole": "No: until the noise is added, everything is worked out in whole numbers and "
+    "exact fractions.",
+    "answer_time": "Only to somebody who watches the computer at work; readers of these files "
+    "cannot.",
+    "answer_clamp": "Yes: counts below 0 were set to 0 or shared out among neighbours. So lonely "
+    "places come out too low.",
+    "answer_signed": "No. Some counts are below 0: that is noise, and belongs into the sums of "
+    "areas.",
+    "answer_others": "They may, where they have no noise: this protection does not cover them.",
     "not_protected": "In the card's own words, not protected:",
     "heading_office": "From the publisher",
     "office_own": "In the publisher's own words, which geodp does not check:",
@@ -185,6 +240,17 @@ PAGE: Mapping[str, str] = {
     "post_processing": "What was done to the noisy values:",
     "made": "This page was made by geodp report from the public folder of the release alone. It "
     "loads nothing from any network.",
+    "embed_map": "{title}{end}: a map of released counts. The list after it has the largest "
+    "places.",
+    "embed_origins": ", by origin",
+    "embed_destinations": ", by destination",
+    "embed_believe": "What may be believed: a full colour, as its count is larger than the noise; "
+    "in pale squares noise may be as large as the count (95 % margin: {margin}). Sums of larger "
+    "areas are surer. The noise limits what anybody can find out about any one {unit}.",
+    "embed_unknown": "What may be believed: sums of many squares more than single squares, whose "
+    "error is not known here. The noise limits what anybody can find out about any one {unit}.",
+    "embed_largest": "The largest places",
+    "embed_source": "Coastline and borders: Natural Earth.",
 }
 
 SCRIPT: Mapping[str, str] = {
@@ -233,6 +299,26 @@ SCRIPT: Mapping[str, str] = {
     "estimated": "{n} estimated; see the table.",
     "no_cells_inside": "no cell of the domain has its centre inside",
     "too_many_cells": "too many cells for this page; use geodp estimate",
+    "place_square": "the square {code}around {where}",
+    "place_cells": "the square at row {row}, column {col}",
+    "place_region": "{level} {name}",
+    "place_whole": "the whole area",
+    "place_origin": "{place} as the origin",
+    "place_destination": "{place} as the destination",
+    "quote": "In {place}, about {count} {who} were counted (95 % sure: between {low} and {high}, "
+    "which is within {percent} %).",
+    "quote_few": "In {place}, at most {high} {who} were counted (95 % sure), and perhaps none.",
+    "quote_exact": "In {place}, {count} {who} were counted; this total is public and has no noise.",
+    "quote_below": "In {place}, few {who} were counted: by the publisher's rule of display, the "
+    "number is shown as less than {below}.",
+    "places_found": "{shown} of {n} places are shown.",
+    "places_none": "No place has this name. Sums of any area can be had below.",
+    "copy": "Copy",
+    "copy_of": "Copy: the sentence of {place}",
+    "show": "Show on the map",
+    "show_of": "Show on the map: {place}",
+    "copied": "Copied: {text}",
+    "copy_by_hand": "The sentence is marked; copy it with Ctrl+C.",
 }
 
 PAGE_OF_UNITS: Mapping[str, str] = {

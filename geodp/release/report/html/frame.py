@@ -10,10 +10,8 @@ from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 from geodp.release.report.html.colours import OUTSIDE, PAPER, fade
-from geodp.release.report.html.markup import Html, element, join
+from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.table.card import Card
-
-Page = Mapping[str, str]
 
 SWATCH, PALER = 24, 8
 """Pixels of a colour in the legend, and of each of the paler ones of larger squares."""
@@ -115,7 +113,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     tints.append(([PAPER], page["legend_none" if surface["land"] is None else "legend_water"]))
     if surface["inside"] is not None:
         tints.append(([OUTSIDE], page["legend_outside"]))
-    rows = (element("li", _swatch(colours), text) for colours, text in tints)
+    rows = (element("li", swatch(colours), text) for colours, text in tints)
     lines = [element("p", page["legend_pale"], class_="small")] if steps else []
     if surface["land"] is not None:
         lines.append(element("p", page["legend_shore"], class_="small"))
@@ -127,7 +125,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     )  # fmt: skip
 
 
-def _swatch(colours: Sequence[str]) -> Html:
+def swatch(colours: Sequence[str]) -> Html:
     """Return a box of a colour, with narrower ones of its paler kin beside it."""
     wide = SWATCH + (len(colours) - 1) * PALER
     boxes = [element("rect", width=f"{SWATCH}", height="14", fill=colours[0])]

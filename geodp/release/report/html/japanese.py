@@ -5,22 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PAGE: Mapping[str, str] = {
-    "title": "{name}: 差分プライバシーによる公開物",
-    "subtitle": "公開物 {release_id}（{software} で作成）",
+    "subtitle": "公開物 {release_id}（{software} で作成）。",
+    "title_squares": "{who}数: {rows:,} × {cols:,} 区画{km}",
+    "title_pairs": "{rows:,} × {cols:,} 区画{km}の間の{who}数",
+    "title_areas": "{who}数: {cells:,} 地域",
+    "title_side": "（一辺およそ {side}）",
+    "who_persons": "人",
+    "fact_what": "内容",
+    "fact_where": "場所",
+    "fact_all": "全体",
+    "fact_when": "数の時点",
+    "fact_published": "公表日",
+    "fact_publisher": "公表者",
+    "fact_no_date": "公表者の記載がありません",
+    "bounds": "{south}～{north}、{west}～{east}",
+    "degrees_north": "北緯{value}°",
+    "degrees_south": "南緯{value}°",
+    "degrees_east": "東経{value}°",
+    "degrees_west": "西経{value}°",
+    "months": "1 2 3 4 5 6 7 8 9 10 11 12",
+    "date": "{year}年{month}月{day}日",
+    "period": "から",
     "not_private": "保護されていません。雑音は試験用の固定鍵で作られ、誰でも取り除けます。",
-    "intro": "このページの数には雑音が加えてあり、{unit}が数えられたかどうかは誰にも分かりません。"
-    "小さな数はほとんど"
-    "雑音です。地図はまず、信じてよいものだけを示します。",
+    "intro": "このページの数には、誰かが見る前に偶然の数を加えてあり、{unit}について分かることは限"
+    "られています。多くの区画の合計は確かですが、一つ一つの区画は確かでないことがよくあります。地"
+    "図はまず、信じてよいものだけを示します。",
     "skip": "地図へ",
     "contents": "このページの内容",
     "heading_map": "地図",
-    "map_label": "公開された数の地図。矢印キーで十字を動かすとその場所の値を読み上げ、"
-    "プラスとマイナスで拡大と縮小、"
-    "0 で全体を示します。",
-    "map_help": "ドラッグで移動します。拡大と縮小はボタン、二本の指、または"
-    "地図を選んでから（あるいは Ctrl を押しながら）"
-    "ホイールで行います。矢印キーで十字が動き、その場所の値が示されます。多角形を描く間は"
-    " Enter と Space も使えます。",
+    "map_label": "公開された数の地図。矢印キーで十字を動かすとその場所の値を読み上げ、プラスとマイ"
+    "ナスで拡大と縮小、0 で全体を示します。",
+    "map_help": "ドラッグで移動します。拡大と縮小はボタン、二本の指、または地図を選んでから（ある"
+    "いは Ctrl を押しながら）ホイールで行います。矢印キーで十字が動き、その場所の値が示されます。"
+    "多角形を描く間は Enter と Space も使えます。",
     "map_wait": "地図を展開しています。",
     "map_failed": "このブラウザーでは地図を展開できません。公開物のファイルにすべてがあります。",
     "map_script": "地図には JavaScript が必要です。ほかの部分はなくても読めます。",
@@ -28,12 +45,11 @@ PAGE: Mapping[str, str] = {
     "level": "区画の大きさ",
     "layer": "表示",
     "belief": "信じてよいものだけを示す",
-    "belief_help": "数が95%誤差幅のこの倍数以上ある区画だけを示します。届かないところは、"
-    "残りの数がその誤差幅に届く"
-    "いちばん小さな、より大きい区画を淡色で示します。0 ではすべての区画を公開されたまま示します。",
-    "belief_unknown": "この公開物の誤差は人々のデータそのものに依存するため、"
-    "何を信じてよいかをこのページでは判断できず、"
-    "すべての区画を示します。",
+    "belief_help": "数が95%誤差幅のこの倍数以上ある区画だけを示します。届かないところは、残りの数"
+    "がその誤差幅に届くいちばん小さな、より大きい区画を淡色で示します。0 ではすべての区画を公開さ"
+    "れたまま示します。",
+    "belief_unknown": "この公開物の誤差は人々のデータそのものに依存するため、何を信じてよいかをこ"
+    "のページでは判断できず、すべての区画を示します。",
     "zoom_in": "拡大",
     "zoom_out": "縮小",
     "zoom_all": "全体",
@@ -51,21 +67,31 @@ PAGE: Mapping[str, str] = {
     "legend_below": "0未満（雑音）",
     "legend_coast": "陸地、海岸線、国境: Natural Earth 1:10m（パブリックドメイン）。"
     "場所により1 km以上の誤差があり、小さな島は含まれないことがあります。",
+    "heading_places": "場所とその合計",
+    "places_help": "場所を検索するか、一覧を並べ替えてください。どの文もそのまま引用できます。この"
+    "ような文20のうち、およそ19が正しい文です。",
+    "places_squares": "公表者がこのページに地名の一覧を与えていないため、場所は地図の区画です。",
+    "places_missing": "ここに場所の一覧はありません。合計と誤差を閉じた式で言える場所が、この公開"
+    "物にはないためです。",
+    "search": "場所を探す",
+    "sort": "並べ方",
+    "sort_sum": "合計の大きい順",
+    "sort_sure": "確かな順",
+    "sort_name": "名前の順",
+    "more": "さらに表示",
     "readout": "ポインターの場所",
-    "heading_areas": "地域の合計",
-    "areas_help": "地図に多角形を描くか、頂点を入力するか、GeoJSON を読み込んでください。"
-    "中心が中にあるすべてのセルの"
-    "公開値の合計を、標準誤差と95%区間（閉じた式）とともにこのページで計算します。"
-    "geodp estimate や "
-    "Release.estimate と同じ値です。データはブラウザーの外に出ません。",
+    "heading_areas": "自分で選んだ地域の合計",
+    "areas_help": "地図に多角形を描くか、頂点を入力するか、GeoJSON を読み込んでください。中心が中"
+    "にあるすべての区画の公開値を足し、合計がどれほどずれうるかを標準誤差と95%区間（閉じた式）で示"
+    "します。geodp estimate と同じ値です。データはブラウザーの外に出ません。",
     "draw": "多角形を描く",
     "clear": "すべて消す",
-    "points": "頂点（一行に一つ、{crs} の x と y。二行なら長方形）または GeoJSON",
+    "points": "頂点（一行に一つ、度で表した経度と緯度。二行なら長方形）または GeoJSON",
     "points_cells": "頂点（一行に一つ、列と行。二行なら長方形）",
     "estimate": "推定する",
     "file": "GeoJSON ファイル（経度と緯度）",
-    "projection_off": "経度と緯度はこのページの表で {crs} に変換します。ずれは"
-    "最大およそ {off} m です。",
+    "projection_off": "度はこのページの表で地図の座標（{crs}）に変換します。ずれは最大およそ {off} "
+    "m です。",
     "estimates": "閉じた式による推定",
     "column_area": "地域",
     "column_cells": "セル",
@@ -73,41 +99,53 @@ PAGE: Mapping[str, str] = {
     "column_error": "標準誤差",
     "column_interval": "95%区間",
     "no_areas": "地域の合計とその誤差は、このページでは計算しません。{why}",
-    "no_pairs": "出発地と到着地の公開物のためです。地図はそれぞれの、他方すべてにわたる合計を"
-    "示します。Python の Release.estimate は両方のセルを扱えます。",
-    "no_regions": "セルが公表者の地域表の順に並んでいて、誤差の式に表の全体が要るためです。"
-    "geodp estimate を使ってください。",
+    "no_pairs": "出発地と到着地の公開物のためです。地図はそれぞれの、他方すべてにわたる合計を示し"
+    "ます。Python の Release.estimate は両方のセルを扱えます。",
+    "no_regions": "セルが公表者の地域表の順に並んでいて、誤差の式に表の全体が要るためです。geodp "
+    "estimate を使ってください。",
     "no_room": "公開物が大きすぎるためです。geodp estimate を使ってください。",
     "no_closed_form": "この手法には地域の誤差の閉じた式がないためです。",
     "drops": "この手法は小さな数を落とし、それで失われる分をこのページでは計算しないためです。",
-    "heading_read": "読み方と、してはいけない読み方",
+    "heading_read": "読み方",
     "read_1": "まず大きな地域を読んでください。数に比べて誤差が小さいからです。",
     "read_2": "どの数も区間とともに読んでください。区間20個のうちおよそ19個が真の数を含みます。",
     "read_3": "0 は「少ないかいない」という意味で、「誰もいない」ではありません。",
     "read_4": "二つの場所の違いは、区間が重ならないときに意味があります。",
-    "not_1": "誤差幅に届かない一つのセルを読まないでください。人のいるセルが 0 に、"
-    "いないセルが正の数になることがあります。",
+    "not_1": "誤差幅に届かない一つのセルを読まないでください。人のいるセルが 0 に、いないセルが正"
+    "の数になることがあります。",
     "not_2": "大きく見えるものだけを選んで足さないでください。選んだセルの合計は偏ります。",
     "not_3": "雑音を間違いと思わないでください。人々を守るためのもので、大きさは分かっています。",
     "not_4": "{unit}を探さないでください。一つの違いは隠れています。",
     "read_yes": "すること",
     "read_no": "しないこと",
     "heading_guarantee": "人々にとっての意味",
-    "heading_error": "面積ごとの誤差の見込み",
+    "heading_error": "数はどれほどずれるか",
+    "error_why": "加える雑音は、人の多い場所でも少ない場所でも同じです。広い地域ほど人は多く、誤差"
+    "はそれほど増えません。そのため誤差の割合は小さくなります。一つのセルは普通 {first} ほど、"
+    "{cells:,} セルの合計は {last} ほどずれます。セルの数は {times:,} 倍でも、誤差は {more} 倍にす"
+    "ぎません。",
+    "error_dip": "広い地域のほうが、ずれが小さいことさえあります。{more:,} セルの合計は "
+    "{less_error}、{fewer:,} セルの合計は {error} です。雑音は決まった大きさの合計に直接加えられ、"
+    "その量は大きさごとに違います。間の大きさの合計には、部分の雑音が集まります。",
+    "error_lone": "空いた地域に人の多いセルが一つだけあると、平均で {bias} 少なくなります。その典"
+    "型的な誤差は {rmse} です。",
     "error_chart": "セルの数ごとの標準誤差と95%誤差幅",
-    "error_chart_text": "{first}セルで標準誤差 {first_error}、{last}セルで {last_error}。"
-    "すべての値は下の表にあります。",
+    "error_chart_text": "{first}セルで標準誤差 {first_error}、{last}セルで {last_error}。すべての"
+    "値は下の表にあります。",
     "error_unknown": "誤差は人々のデータそのものに依存し、閉じた式はありません。",
-    "error_table": "正方形の区画の誤差（単位は数）",
+    "error_table": "大きさごとの区画の誤差（単位は数）。合計20のうち19は、ずれが95%誤差幅より小さ"
+    "い",
     "error_levels": "各段階の地域の誤差（単位は数）",
     "column_level": "段階",
     "column_margin": "95%誤差幅",
     "column_largest": "端での最大の誤差",
     "axis_cells": "セルの数",
     "axis_error": "数",
-    "heading_budget": "予算の記録",
-    "budget_none": "この公開物は台帳に記録されていません。ほかの公開物の分を合計する人はいません。",
-    "budget_entry": "台帳にあるこの公開物自身の記録です。台帳のほかの記録は公開物に含まれません。",
+    "heading_budget": "明かした分",
+    "budget_none": "この公開物は台帳に記録されていません。同じ人々についてほかに公表された分を合計"
+    "する人はいません。",
+    "budget_entry": "台帳にあるこの公開物の記録です。台帳は、同じ人々について公表されたすべてを合"
+    "計します。ほかの記録は公開物に含まれません。",
     "term_spends": "この公開物が使った分",
     "term_dataset": "データ",
     "term_spent": "これを含めた合計",
@@ -121,46 +159,52 @@ PAGE: Mapping[str, str] = {
     "term_axes": "軸",
     "term_grid": "コード体系",
     "term_crs": "座標参照系",
-    "term_bounds": "西、南、東、北",
+    "term_degrees": "地図の端",
+    "term_bounds": "この参照系での西、南、東、北",
     "term_mask": "対象地域の出典",
     "no_mask": "範囲内のすべてのセル",
     "term_reading": "入力の読み方",
     "term_unit": "保護の単位",
     "term_neighbours": "隣り合うデータ",
     "term_attributes": "属性",
-    "heading_hazards": "危険と、それに答える者",
-    "hazards_table": "問いと答え",
-    "hazard_key": "雑音を知ることができるか",
-    "hazard_bound": "{unit}が決まりより多く数えられることはあるか",
-    "hazard_budget": "公開物が重なって使いすぎになることはあるか",
-    "hazard_domain": "セルの一覧から何か分かるか",
-    "hazard_float": "実数の丸めから何か分かるか",
-    "hazard_time": "計算時間から何か分かるか",
-    "hazard_clamp": "偏りはあるか",
-    "hazard_others": "ほかの表から何か分かるか",
+    "heading_hazards": "起こりうる問題",
+    "hazards_table": "注意深い読者の問い",
+    "hazard_key": "雑音の乱数を突き止めて、取り除くことができるか",
+    "hazard_bound": "{unit}が決まりより多く数えられたことはあるか",
+    "hazard_budget": "多くの公表物を合わせると、明かしすぎになることはあるか",
+    "hazard_domain": "地図の場所の選び方から何か分かるか",
+    "hazard_float": "コンピューターの丸めから何か分かるか",
+    "hazard_time": "計算にかかった時間から何か分かるか",
+    "hazard_clamp": "平均して大きすぎる、または小さすぎる数はあるか",
+    "hazard_others": "同じ人々についてのほかの表から何か分かるか",
     "column_hazard": "問い",
     "column_answer": "答え",
-    "column_who": "誰が答えるか",
+    "column_who": "責任をもつ者",
     "by_tool": "geodp",
     "by_office": "公表者",
     "by_nobody": "不明",
     "answer_key": "いいえ（{key}）。",
     "answer_key_not": "はい（{key}）。",
-    "answer_enforced": "いいえ。上限 {bound} を geodp が守らせました。",
-    "answer_vouched": "記録で上限 {bound} が守られていればありません。",
-    "answer_layout": "上限 {bound} が守られていればありません。"
-    "表の形式がそう定めています（{layout}）。",
-    "answer_local": "端末が自分で雑音を作り、期間ごとに最大 {bound} 回送ります。",
-    "answer_budget": "上限を超えるものは台帳が拒みます。",
-    "answer_budget_none": "台帳に記録されていません。",
-    "answer_box": "いいえ。範囲の全体です。",
-    "answer_mask": "出典が公開のものなら分かりません: {source}",
-    "answer_whole": "いいえ。雑音までは整数と正確な有理数だけです。",
-    "answer_time": "計算そのものを見る者にだけ分かります。ファイルの読者には分かりません。",
-    "answer_clamp": "はい。人の少ないところでは負の数を 0 にしたり分け合ったりしたので、"
-    "孤立した場所は少なく出ます。",
-    "answer_signed": "いいえ。負の値は雑音で、地域の合計には含めます。",
-    "answer_others": "同じ人々についての、雑音のない表は対象外です。",
+    "answer_enforced": "いいえ。すべての数の合計に加わるのはそれぞれ最大 {bound} です。geodp が守"
+    "らせました。",
+    "answer_vouched": "すべての数の合計に加わるのがそれぞれ最大 {bound} なら、ありません。これは公"
+    "表者が保証します。",
+    "answer_layout": "すべての数の合計に加わるのがそれぞれ最大 {bound} なら、ありません。公的な表"
+    "の形式がそう定めています（{layout}）。",
+    "answer_local": "いいえ。端末が自分の報告を送る前にぼかします。送るのは期間ごとに最大 {bound} "
+    "回です。",
+    "answer_budget": "台帳がすべてを合計し、明かしすぎになるものを拒みます。",
+    "answer_budget_none": "合計する人はいません。同じ人々についてのほかの公表物の分は、この公開物"
+    "の分に加わります。",
+    "answer_box": "いいえ。人がいてもいなくても、長方形の中のすべての区画です。",
+    "answer_mask": "前から公開されていて、このデータを使わずに作られたものなら分かりません。出典: "
+    "{source}",
+    "answer_whole": "いいえ。雑音を加えるまで、すべて整数と正確な分数で計算します。",
+    "answer_time": "計算そのものを見ている者にだけ分かります。ファイルの読者には分かりません。",
+    "answer_clamp": "はい。0 を下回る数は 0 にするか周りと分け合ったので、孤立した場所は少なく出ま"
+    "す。",
+    "answer_signed": "いいえ。0 を下回る数は雑音で、地域の合計に含めます。",
+    "answer_others": "雑音のない表なら、分かることがあります。この保護はそれには及びません。",
     "not_protected": "カードにある、保護されないもの:",
     "heading_office": "公表者から",
     "office_own": "公表者自身の言葉です。geodp は内容を確かめません。",
@@ -169,9 +213,8 @@ PAGE: Mapping[str, str] = {
     "地域の合計も含めて「{limit:,}未満」と示し、区間は示しません。この規則は保護ではなく、"
     "保護するのは雑音です。公開値はファイルとこのページのソースにあります。",
     "heading_registry": "導入事例登録簿への記録",
-    "registry": "Differential Privacy Deployments Registry 用の記録です。"
-    "カードの事実と公表者の記載からなります。"
-    "JSON ですが YAML としても読めます。",
+    "registry": "Differential Privacy Deployments Registry 用の記録です。カードの事実と公表者の記"
+    "載からなります。JSON ですが YAML としても読めます。",
     "heading_files": "ファイル",
     "files_table": "公開物のファイルとチェックサム",
     "column_file": "ファイル",
@@ -185,8 +228,18 @@ PAGE: Mapping[str, str] = {
     "term_software": "ソフトウェア",
     "term_schema": "カードの形式",
     "post_processing": "雑音を加えた値に行ったこと:",
-    "made": "このページは geodp report が公開フォルダーだけから作りました。ネットワークからは"
-    "何も読み込みません。",
+    "made": "このページは geodp report が公開フォルダーだけから作りました。ネットワークからは何も"
+    "読み込みません。",
+    "embed_map": "{title}{end}: 公開された数の地図。最も大きな場所の一覧が後にあります。",
+    "embed_origins": "、出発地別",
+    "embed_destinations": "、到着地別",
+    "embed_believe": "信じてよいのは、数が雑音より大きい濃い色の区画です。淡い色の区画では、雑音が"
+    "数と同じほど大きいことがあります（95%誤差幅: {margin}）。広い地域の合計ほど確かです。{unit}に"
+    "ついて分かることは、雑音により限られています。",
+    "embed_unknown": "信じてよいのは、一つ一つの区画よりも、多くの区画の合計です。区画の誤差はここ"
+    "では分かりません。{unit}について分かることは、雑音により限られています。",
+    "embed_largest": "最も大きな場所",
+    "embed_source": "海岸線と国境: Natural Earth。",
 }
 
 SCRIPT: Mapping[str, str] = {
@@ -227,8 +280,7 @@ SCRIPT: Mapping[str, str] = {
     "draw_begin": "多角形を描く",
     "draw_finish": "多角形を閉じる",
     "draw_help": "地図で頂点をクリックするか、矢印キーで十字を動かして Space を押してください。"
-    "Enter で閉じ、"
-    "Escape でやめます。",
+    "Enter で閉じ、Escape でやめます。",
     "corners": "頂点 {n} 個",
     "few_corners": "多角形には三つ以上の頂点が要ります。",
     "drawn_name": "多角形 {n}",
@@ -236,6 +288,25 @@ SCRIPT: Mapping[str, str] = {
     "estimated": "{n} 個を推定しました。表をご覧ください。",
     "no_cells_inside": "対象のセルの中心が中にありません",
     "too_many_cells": "このページにはセルが多すぎます。geodp estimate を使ってください",
+    "place_square": "区画 {code}（{where}付近）",
+    "place_cells": "{row} 行 {col} 列の区画",
+    "place_region": "{level} {name}",
+    "place_whole": "全域",
+    "place_origin": "出発地としての{place}",
+    "place_destination": "到着地としての{place}",
+    "quote": "{place}の{who}数は約 {count} です（95%の確かさで {low} から {high} の間、誤差は "
+    "{percent}% 以内）。",
+    "quote_few": "{place}の{who}数は最大 {high} です（95%の確かさ）。まったくないこともあります。",
+    "quote_exact": "{place}の{who}数は {count} です。この合計は公開されていて、雑音はありません。",
+    "quote_below": "{place}の{who}数は少なく、公表者の表示の規則により「{below}未満」と示します。",
+    "places_found": "{n} か所のうち {shown} か所を表示しています。",
+    "places_none": "その名前の場所はありません。どの地域の合計も下で求められます。",
+    "copy": "コピー",
+    "copy_of": "コピー: {place}の文",
+    "show": "地図で見る",
+    "show_of": "地図で見る: {place}",
+    "copied": "コピーしました: {text}",
+    "copy_by_hand": "文を選択しました。Ctrl+C でコピーしてください。",
 }
 
 _TABLES = {

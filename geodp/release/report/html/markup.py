@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+Page = Mapping[str, str]
+"""The words of a page in its language, by name; fields stand in braces."""
 
 VOID = frozenset({"meta", "input", "br"})
 """Elements without content."""

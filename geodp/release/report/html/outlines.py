@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
@@ -47,6 +48,18 @@ def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str,
         "middles": pack_whole(np.rint(16 * middle).astype(np.int64).reshape(-1)),
         "rings": pack_whole(np.concatenate([*map(_list_rings, shapes, middle)])),
     }
+
+
+def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int]:
+    """Return the first row and column of steps that hold units, and those after their last.
+
+    ``unit``: numbers of units, int64[n].
+    """
+    west, south, east, north = shapely.total_bounds(outlines.shapes[unit])
+    ground = lay_ground(outlines)
+    corners = to_cells(np.array([[west, north], [east, south]]), ground)
+    (left, top), (right, bottom) = np.floor(corners[0]), np.ceil(corners[1])
+    return int(top), int(left), int(bottom), int(right)
 
 
 def _list_rings(shape: Any, middle: FloatArray) -> IntArray:

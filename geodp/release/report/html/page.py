@@ -11,14 +11,16 @@ from types import ModuleType
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import english, japanese, parts
 from geodp.release.report.html.colours import state_look
 from geodp.release.report.html.frame import draw_areas, draw_map
-from geodp.release.report.html.markup import Html, element, join
+from geodp.release.report.html.head import name_who, title_of, write_header, write_release
+from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.parts import Told
+from geodp.release.report.html.places import list_places
+from geodp.release.report.html.quotes import draw_places, quote_places, state_quotes
 from geodp.release.report.html.surface import state_surface
 from geodp.table.card import Card
 
@@ -26,9 +28,12 @@ LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
-    *("map", "units", "words", "explore", "areas", "main"),
+    *("map", "units", "words", "explore", "areas", "places", "main"),
 )
 """Files of the page's script, in their order."""
+
+STYLES = ("style", "print")
+"""Files of how the page looks, in their order."""
 
 
 def write_page(
@@ -37,6 +42,7 @@ def write_page(
     unit: str,
     language: Language = "en",
     record: Mapping[str, Any] | None = None,
+    places: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a release as one HTML page: the same release and words, the same bytes.
 
@@ -51,64 +57,103 @@ def write_page(
     language : {"en", "ja"}
     record : mapping, optional
         For a registry of deployments; see :func:`geodp.release.report.registry.registry_record`.
+    places : mapping of str to polygon or list of codes, optional
+        A public list; see :func:`geodp.release.report.html.places.list_places`.
 
     Raises
     ------
     UsageError
         Another language.
     """
+    known, card, grid = words_of(language), view.card, view.table.grid
+    page, said = {**known.PAGE, **known.CARD}, dict(known.SCRIPT)
+    if grid.outlines is not None:
+        page, said = page | known.PAGE_OF_UNITS, said | known.SCRIPT_OF_UNITS
+    who = name_who(view, page, language)
+    about = {} if record is None else record["deployment"]["basic"]
+    title = title_of(view, who, page, about)
+    surface = state_surface(view) if grid.places else None
+    quotes = quote_places(list_places(view, places), said, view.limit)
+    listing = quotes if any(not one.is_whole for one in quotes) else []
+    shown = _show_map(view, who, page, surface)
+    if surface is not None:
+        listed = draw_places(page, said, who, listing, view.limit, places is not None)
+        shown.insert(1, ("places", listed))
+    shown += _tell_card(card, told, unit, page, language)
+    if record is not None:
+        shown.append(("registry", parts.tell_registry(page, record)))
+    whole = next((one.say(said, who, view.limit) for one in quotes if one.is_whole), None)
+    style = "".join(read_asset(f"{name}.css") for name in STYLES)
+    header = write_header(view, unit, page, about, title, whole)
+    body = _write_body(shown, header, card, page)
+    if surface is None:
+        return write_document(title, card, style, body, language)
+    rows = state_quotes(listing, who) if listing else None
+    data = {"surface": surface, "places": rows, "words": said, "look": state_look()}
+    body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
+    return write_document(title, card, style, body, language, _join_scripts())
+
+
+def _write_body(
+    shown: Sequence[tuple[str, Html]], header: Html, card: Card, page: Page
+) -> list[Html]:
+    """Return what stands on a page, but for its script."""
+    sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
+    return [
+        element("a", page["skip"], href="#content", class_="skip"),
+        header,
+        _contents(sections, page),
+        element("main", *(_section(*one) for one in sections), id="content"),
+        element(
+            "footer", element("p", write_release(card, page)), element("p", page["made"]),
+            class_="small",
+        ),
+    ]  # fmt: skip
+
+
+def words_of(language: Language) -> ModuleType:
+    """Return the words of a language; UsageError for one that has none."""
     if language not in LANGUAGES:
         raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
-    known = LANGUAGES[language]
-    page, said = {**known.PAGE, **known.CARD}, dict(known.SCRIPT)
-    if view.table.grid.outlines is not None:
-        page, said = page | known.PAGE_OF_UNITS, said | known.SCRIPT_OF_UNITS
-    card = view.card
-    surface = state_surface(view) if view.table.grid.places else None
-    words = _tell_card(card, told, unit, page, language)
-    if record is not None:
-        words.append(("registry", parts.tell_registry(page, record)))
-    shown = [*_show_map(view, language, page, surface), *words]
-    sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
-    style, script = _asset("style.css"), _join_scripts()
+    return LANGUAGES[language]
+
+
+def write_document(
+    title: str,
+    card: Card,
+    style: str,
+    body: Sequence[Html],
+    language: Language,
+    script: str | None = None,
+) -> str:
+    """Return a whole HTML file that may run a script of its own, and load and send nothing."""
     head = [
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("meta", name="generator", content=f"geodp {card.software.version}"),
-        element("title", page["title"].format(name=card.name)),
+        element("title", title),
         Html(f"<style>{style}</style>"),
     ]
-    body = [
-        element("a", page["skip"], href="#content", class_="skip"),
-        _header(card, unit, page),
-        _contents(sections, page),
-        element("main", *(_section(*one) for one in sections), id="content"),
-        element("footer", element("p", page["made"])),
-    ]
-    if surface is not None:
-        data = {"surface": surface, "words": said, "look": state_look()}
-        body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
-        body.append(Html(f"<script>{script}</script>"))
+    runs = [] if script is None else [Html(f"<script>{script}</script>")]
     document = element(
-        "html", element("head", join(head)), element("body", join(body)), lang=language
+        "html", element("head", join(head)), element("body", join([*body, *runs])), lang=language
     )
     return f"<!DOCTYPE html>\n{document}\n"
 
 
 def _show_map(
-    view: View, language: Language, page: Mapping[str, str], surface: Mapping[str, Any] | None
+    view: View, who: str, page: Page, surface: Mapping[str, Any] | None
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that the page's script draws."""
     if surface is None:
         return [("map", element("p", page["no_map"]))]
-    what = CAPTIONS[language].name(view.counted)
-    return [("map", draw_map(what, view.card, page, surface)), ("areas", draw_areas(page, surface))]
+    return [("map", draw_map(who, view.card, page, surface)), ("areas", draw_areas(page, surface))]
 
 
 def _tell_card(
-    card: Card, told: Sequence[Told], unit: str, page: Mapping[str, str], language: Language
+    card: Card, told: Sequence[Told], unit: str, page: Page, language: Language
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that are words."""
     return [
@@ -134,19 +179,7 @@ def _section(name: str, heading: str, content: Html) -> Html:
     )
 
 
-def _header(card: Card, unit: str, page: Mapping[str, str]) -> Html:
-    software = str(card.software)
-    flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
-    return element(
-        "header",
-        element("h1", page["title"].format(name=card.name)),
-        element("p", page["subtitle"].format(release_id=card.release_id, software=software)),
-        *flag,
-        element("p", page["intro"].format(unit=unit), class_="intro"),
-    )
-
-
-def _contents(sections: Sequence[tuple[str, str, Html]], page: Mapping[str, str]) -> Html:
+def _contents(sections: Sequence[tuple[str, str, Html]], page: Page) -> Html:
     links = (
         element("li", element("a", heading, href=f"#part-{name}")) for name, heading, _ in sections
     )
@@ -161,20 +194,22 @@ def _json(data: Any) -> str:
     return text
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return a file of scripts or styles."""
     return files("geodp.release.report.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _join_scripts() -> str:
     """Return the page's script, with no name of its own left outside."""
-    scripts = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    scripts = "\n".join(read_asset(f"{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{scripts}}})();\n'
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, script: str | None) -> str:
     """Return a policy that lets nothing run, load or be sent but what the page itself has."""
+    runs = "img-src data:" if script is None else f"script-src '{_digest(script)}'"
     return (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"default-src 'none'; {runs}; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
 

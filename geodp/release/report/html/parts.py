@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.chart import draw_errors
+from geodp.release.report.html.head import write_bounds
 from geodp.release.report.html.markup import (
     Html,
+    Page,
     bullets,
     element,
     english,
@@ -21,8 +24,7 @@ from geodp.release.report.html.markup import (
 from geodp.release.report.sentences import loss
 from geodp.table.caption import list_captioned
 from geodp.table.card import Card
-
-Page = Mapping[str, str]
+from geodp.table.stated.error import StatedBlock, StatedError
 
 
 class Told(Protocol):
@@ -81,7 +83,8 @@ def tell_errors(page: Page, card: Card) -> Html:
         for b in error.blocks
     ]
     found = [
-        element("p", quote(page, f"{error.meaning[:1].upper()}{error.meaning[1:]}.")),
+        *(element("p", line) for line in _say_why(page, error.blocks)),
+        *(element("p", line) for line in _say_lone(page, error)),
         element(
             "div",
             draw_errors(error.blocks, page),
@@ -91,6 +94,9 @@ def tell_errors(page: Page, card: Card) -> Html:
             aria_label=page["error_chart"],
         ),
         table(page["error_table"], head, rows),
+        element(
+            "p", quote(page, f"{error.meaning[:1].upper()}{error.meaning[1:]}."), class_="small"
+        ),
     ]
     if error.areas:
         levels = [
@@ -100,6 +106,38 @@ def tell_errors(page: Page, card: Card) -> Html:
         ]  # fmt: skip
         found.append(table(page["error_levels"], [page["column_level"], *head], levels))
     return join(found)
+
+
+def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
+    """Yield why larger areas can be surer, by the errors of blocks of cells, the smallest first."""
+    first, last = blocks[0], blocks[-1]
+    if last.standard_error * first.cells < first.standard_error * last.cells:
+        yield page["error_why"].format(
+            first=_write_error(first),
+            cells=last.cells,
+            last=_write_error(last),
+            times=last.cells // first.cells,
+            more=f"{last.standard_error / first.standard_error:,.2g}",
+        )
+    for less, more in pairwise(blocks):
+        if more.standard_error < less.standard_error:
+            yield page["error_dip"].format(
+                more=more.cells,
+                less_error=_write_error(more),
+                fewer=less.cells,
+                error=_write_error(less),
+            )
+            return
+
+
+def _say_lone(page: Page, error: StatedError) -> Iterator[str]:
+    """Yield what a method that clamps takes from lone cells, where the card says it."""
+    if (lone := error.isolated_cell) is not None:
+        yield page["error_lone"].format(bias=f"{abs(lone.bias):,.3g}", rmse=f"{lone.rmse:,.3g}")
+
+
+def _write_error(block: StatedBlock) -> str:
+    return f"{block.standard_error:,.3g}"
 
 
 def tell_budget(page: Page, card: Card) -> Html:
@@ -132,6 +170,7 @@ def tell_domain(page: Page, card: Card, language: Language) -> Html:
         rows += [
             ("grid", place.code or "–"),
             ("crs", place.crs or "–"),
+            ("degrees", write_bounds(place, page) or "–"),
             ("bounds", ", ".join(f"{edge:.10g}" for edge in place.bounds)),
         ]
     rows.append(("mask", domain.source or page["no_mask"]))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.explain.card import explain
+from geodp.features.explain.card import explain_people
 from geodp.release.report.html.page import write_page
 from tests.keys import keep
 
@@ -53,10 +53,10 @@ def read(path):
     return release, release.card()
 
 
-def page_of(release, card, language="en", record=None):
+def page_of(release, card, language="en", record=None, places=None):
     """Return the page of a release."""
-    told = explain(card, language).sections
-    return write_page(release.view(), told, card.guarantee.unit, language, record)
+    told = explain_people(card, language)
+    return write_page(release.view(), told, card.guarantee.unit, language, record, places)
 
 
 def data_of(page):

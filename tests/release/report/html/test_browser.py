@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from pyproj import Transformer
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
 from geodp.release.report.html.page import LANGUAGES
@@ -34,9 +35,23 @@ async function look(window, one) {
   view.canvas.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowLeft" }));
   document.getElementById("points").value = one.points;
   document.getElementById("type").requestSubmit();
+  const search = document.getElementById("search");
+  const listed = document.getElementById("places").children;
+  const all = listed.length;
+  search.value = one.search;
+  search.dispatchEvent(new window.Event("input"));
+  const [first] = listed;
+  search.dispatchEvent(new window.Event("change"));
+  const isKept = listed[0] === first;
+  const name = first.querySelector("button").getAttribute("aria-label");
+  first.querySelectorAll("button")[1].click();
+  const { cross } = view;
+  view.fit();
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
+    places: [all, listed.length, isKept, name],
+    cross,
     corner: Math.min(...view.toPixels([0, 0])),
     bar: wide(document.getElementById("scale-bar")) / wide(view.canvas),
     km: view.canvas.width / view.scale,
@@ -64,13 +79,20 @@ def shown(name, release, card, folder, script=""):
     """What a browser shows of a release, with three of its cells, by language and width."""
     row, col = release.grid.decode(release.table.key)
     chosen = np.argsort(release.table.count)[[0, len(row) // 2, -1]]
-    west, south, east, north = release.grid.places[0].bounds
+    place = release.grid.places[0]
+    move = Transformer.from_crs(place.crs, "OGC:CRS84", always_xy=True)
+    west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=41)
     given = {
         "cells": np.stack([row, col], axis=1)[chosen].tolist(),
         "points": f"{west} {south}\n{east} {north}",
     }
     pages = {one: open_to(script, page_of(release, card, one)) for one in LANGUAGES}
-    cases = [{"page": page, "width": width} | given for page in pages for width in WIDTHS]
+    search = {"en": "52.64° N, 9.76", "ja": "北緯 52.64°、東経 9.76"}
+    cases = [
+        {"page": page, "width": width, "search": search[page]} | given
+        for page in pages
+        for width in WIDTHS
+    ]
     found = ask(name, pages, cases, LOOK, folder)
     number = classify(release.table.count[chosen].astype(float))
     wanted = [[int(DARK_IS_MANY[n][at : at + 2], 16) for at in (1, 3, 5)] for n in number]
@@ -85,12 +107,17 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
     looks, wanted = shown(name, release, card, tmp_path)
     assert len(looks) == 6
     for case, found in looks:
-        words = LANGUAGES[case["page"]].PAGE
         assert found["pixels"] == wanted, case
-        assert found["heading"] == words["title"].format(name=card.name)
+        assert found["heading"].count("21 × 30") == 1
         whole = release.estimate(tuple(release.grid.places[0].bounds))
         assert found["row"][:2] == ["630", f"{whole.count:,}"]
         assert found["levels"] == 4
+        every, some, is_kept, name = found["places"]
+        assert every == 10
+        assert 0 < some < every
+        assert is_kept, "a click on a button is not lost when the search loses the focus"
+        assert "9.76" in name
+        assert found["cross"] is not None
         assert -1 < found["corner"] < 2, "the whole map fills what there is of a lower window"
         assert found["bar"] == pytest.approx(
             float(found["said"].split()[0]) / found["km"], rel=0.03

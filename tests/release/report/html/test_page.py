@@ -7,8 +7,9 @@ import re
 import shutil
 from dataclasses import replace
 from html import escape, unescape
-from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
 from string import Formatter
 
 import numpy as np
@@ -18,43 +19,29 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
+from geodp.grid.pairs import ENDS
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.release.report.html import chart, colours, english, frame, japanese, markup, parts
-from geodp.release.report.html.page import LANGUAGES, SCRIPTS
+from geodp.release.report.html import (
+    chart,
+    colours,
+    english,
+    frame,
+    japanese,
+    markup,
+    parts,
+    quotes,
+)
+from geodp.release.report.html.page import LANGUAGES, SCRIPTS, STYLES
 from geodp.release.report.html.surface import state_surface
 from geodp.table.card import LeftOut
 from tests.refusals import refuses
 from tests.release.report.html.pages import PLACE, data_of, page_of, publish, read, script_of
+from tests.release.report.html.structure import Elements, find_faults
 
 ASSETS = files("geodp.release.report.html") / "assets"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028'\"&"
-
-
-class Elements(HTMLParser):
-    """Elements with their attributes, text, and whether all are closed in order."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.open, self.text = [], [], []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        if tag not in markup.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if not self.open or self.open[-1] not in ("script", "style"):
-            self.text.append(data)
-
-    def ids(self):
-        return [attributes["id"] for _, attributes in self.found if "id" in attributes]
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +71,33 @@ def test_a_page_is_well_formed_and_points_to_what_is_there(page):
         if attributes.get("href", "#").startswith("#") and "href" in attributes:
             assert attributes["href"][1:] in ids
     assert [tag for tag, _ in found.found if tag == "h1"] == ["h1"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_whoever_does_not_see_a_page_misses_nothing(folder, language):
+    page = page_of(*read(folder), language)
+    assert find_faults(page) == []
+    found = Elements(page)
+    (link,) = [a["href"] for _, a in found.found if a.get("class") == "skip"]
+    assert link == "#content"
+    assert [tag for tag, _ in found.found if tag in ("header", "nav", "main", "footer")] == [
+        *("header", "nav", "main", "footer")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "fault"),
+    [
+        ('<label for="search">', "<label>", "input"),
+        ("<h3>Do</h3>", "<h4>Do</h4>", "h4 after h2"),
+        ('id="map" tabindex="0"', 'id="map" tabindex="3"', "out of the order"),
+        ('id="search"', 'id="sort"', "two elements are sort"),
+        ('aria-label="On this page"', "", "nav {} has no name"),
+    ],
+)
+def test_what_is_missing_is_noticed(page, text, other, fault):
+    assert text in page
+    assert any(fault in one for one in find_faults(page.replace(text, other, 1)))
 
 
 def test_a_page_loads_and_runs_nothing_but_its_own(page):
@@ -192,7 +206,9 @@ def test_every_word_is_used_and_none_is_missing():
     scripts = "".join((ASSETS / f"{name}.js").read_text() for name in SCRIPTS)
     said = {*re.findall(r'say(?:Part)?\("(\w+)"', scripts)} | {*re.findall(r'"(\w+)"', scripts)}
     terms = {f"term_{name}" for name in re.findall(r'\["(\w+)", ', scripts)}
-    assert {*english.SCRIPT} <= said | terms
+    quoted = {*re.findall(r'"(\w+)"', Path(quotes.__file__).read_text(encoding="utf-8"))}
+    quoted |= {f"place_{end}" for end in ENDS}
+    assert {*english.SCRIPT} <= said | terms | quoted
     assert {*re.findall(r'say\("(\w+)"', scripts)} <= {*english.SCRIPT}
 
 
@@ -262,7 +278,10 @@ def contrast(one, other):
 
 
 def test_words_and_lines_are_seen():
-    style = (ASSETS / "style.css").read_text()
+    style = (ASSETS / "style.css").read_text(encoding="utf-8")
+    own = (ASSETS / "embed.css").read_text(encoding="utf-8")
+    for colour in re.findall(r"\bcolor: (#\w{6})", own):
+        assert max(contrast(colour, ground) for ground in ("#ffffff", "#a40e26")) >= 4.5
     named = dict(re.findall(r"--(\w+): (#\w{6})", style))
     for name in ("ink", "soft", "mark"):
         assert contrast(named[name], "#ffffff") >= 4.5
@@ -284,7 +303,8 @@ def test_scripts_and_styles_are_short_files():
         lines = file.read_text(encoding="utf-8").splitlines()
         assert len(lines) < 400, file.name
         assert max(map(len, lines)) <= 110, file.name
-    assert {file.name for file in ASSETS.iterdir()} == {"style.css", *(f"{n}.js" for n in SCRIPTS)}
+    styles = {f"{name}.css" for name in (*STYLES, "embed")}
+    assert {file.name for file in ASSETS.iterdir()} == {*styles, *(f"{n}.js" for n in SCRIPTS)}
     assert {*LANGUAGES} == {"en", "ja"}
 
 
@@ -308,6 +328,52 @@ def test_the_page_has_the_words_of_the_office(folder, tmp_path):
     assert LANGUAGES["en"].PAGE["office_none"] in Elements(page_of(*read(folder))).text
 
 
+def test_a_page_begins_with_what_where_and_when(tmp_path):
+    said = {
+        "title": "Workplaces",
+        "description": "Jobs by square.",
+        "publisher": "The Office",
+        "reference_date": "2020-10-01/2021-03-31",
+        "language": "en",
+    }
+    release, card = publish(tmp_path / "release", metadata=said, name="jobs")
+    header, rest = page_of(release, card).split("</header>")
+    assert '<h1 lang="en">Workplaces</h1>' in header
+    for text in ("Jobs by square.", "1 October 2020 to 31 March 2021", "The Office", "° N to "):
+        assert text in header
+    assert " jobs were counted (95 % sure: between " in header
+    assert card.release_id not in header
+    assert card.release_id in rest.split("<footer")[1]
+    header, _ = page_of(release, card, "ja").split("</header>")
+    assert "2020年10月1日から2021年3月31日" in header
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "title"),
+    [
+        ("population", "person", "People, counted in 21 × 30 squares of about 1 km"),
+        ("population", "household", "Households, counted in"),
+        ("sales", "person", "Sales, counted in"),
+    ],
+)
+def test_without_a_title_a_page_is_called_by_what_is_counted(name, unit, title, tmp_path):
+    release, card = publish(tmp_path / "release", name=name, unit=unit)
+    assert f"<h1>{title}" in page_of(release, card)
+
+
+def test_the_error_of_larger_areas_is_told_once_with_its_figures(folder):
+    _, card = read(folder)
+    first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
+    told = parts.tell_errors(english.PAGE, card)
+    assert f"is off by {first.standard_error:,.3g} as a rule, {last.cells:,} cells" in told
+    dips = [
+        (less, more)
+        for less, more in pairwise(card.expected_error.blocks)
+        if more.standard_error < less.standard_error
+    ]
+    assert ("can even be off by less" in told) == bool(dips)
+
+
 def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, tmp_path):
     def report(*options):
         return CliRunner().invoke(command_line, ["report", str(folder), *map(str, options)])
@@ -320,6 +386,8 @@ def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, 
     )
     record = json.loads(report("--format", "registry", "--about", about).output)
     page = report("--format", "html", "--about", about).output
+    assert "<h1>People</h1>" in page
+    assert all(f"<dd>{said}</dd>" in page for said in ("Here", "2 January 2026"))
     found = Elements(page)
     assert found.open == []
     assert json.loads(next(text for text in found.text if text.startswith("{\n"))) == record

@@ -66,12 +66,12 @@ class Areas {
     return byId("estimates").tBodies[0].rows.length;
   }
 
-  /** Polygons of a text: GeoJSON, or two numbers a line in the map's coordinates. */
+  /** Polygons of a text: GeoJSON, or two numbers a line, in degrees where these are known. */
   readTyped(text) {
     if (text.trim().startsWith("{")) return this.moveAll(readGeoJSON(text));
-    return [
-      { name: this.words.say("drawn_name", { n: this.number + 1 }), rings: [readPoints(text)] },
-    ];
+    const name = this.words.say("drawn_name", { n: this.number + 1 });
+    const typed = [{ name, rings: [readPoints(text)] }];
+    return this.view.projection.isKnown ? this.moveAll(typed) : typed;
   }
 
   moveAll(polygons) {

@@ -10,12 +10,20 @@ function readLook(look) {
 
 async function start() {
   const data = await unpackAll(JSON.parse(byId("data").textContent));
-  const words = new Words(document.documentElement.lang, data.words, data.surface.below);
-  const surface = new Surface(data.surface);
+  const { surface, places } = data;
+  const words = new Words(document.documentElement.lang, data.words, surface.below);
+  const view = startMap(surface, readLook(data.look), words);
+  if (places) new Places(places, words, (box) => showBox(view, words, box));
+  globalThis.geodpReport = { surface: view.surface, view };
+  document.documentElement.dataset.ready = "yes";
+}
+
+function startMap(data, look, words) {
+  const surface = new Surface(data);
   byId("map-tools").hidden = false;
   byId("map-wait").hidden = true;
   const View = surface.units ? UnitView : MapView;
-  const view = new View(byId("map"), surface, readLook(data.look));
+  const view = new View(byId("map"), surface, look);
   view.projection = new Projection(surface.place, surface.projection);
   startControls(view, words);
   startNotes(view, words);
@@ -34,12 +42,19 @@ async function start() {
   view.fit();
   const [rows, cols] = view.extent;
   tell(view, words, [cols / 2, rows / 2]);
-  globalThis.geodpReport = { surface, view };
-  document.documentElement.dataset.ready = "yes";
+  return view;
+}
+
+/** Show a place on the map, and say what stands in its middle. */
+function showBox(view, words, box) {
+  view.show(box);
+  view.canvas.focus();
+  view.canvas.scrollIntoView({ block: "center" });
+  byId("status").textContent = tell(view, words, view.cross);
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, UnitView, Areas, describe, coverWater };
+  const shown = { Words, MapView, UnitView, Areas, Places, describe, coverWater };
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

@@ -288,6 +288,18 @@ class MapView {
     this.move(0, 0);
   }
 
+  /** Put a box of rows and columns into the middle, with as much again around it, and the cross. */
+  show([top, left, bottom, right]) {
+    const { aspect, rows, northwards } = this.surface.place;
+    const down = (top + bottom) / 2;
+    this.cross = [(left + right) / 2, northwards ? rows - down : down];
+    const wide = this.canvas.width / ((right - left) * aspect);
+    const most = Math.max(this.least, Math.min(wide, this.canvas.height / (bottom - top)) / 2);
+    this.scale = Math.min(most, 64 * this.ratio);
+    [this.x, this.y] = [this.cross[0] * aspect, this.cross[1]];
+    this.draw();
+  }
+
   /** Move what is seen by so many pixels; some of the map stays in sight. */
   move(x, y) {
     this.x = Math.min(Math.max(this.x + x / this.scale, 0), this.size[0]);

@@ -5,7 +5,7 @@ class Words {
     Object.assign(this, { sentences, below });
     this.number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
     this.few = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
-    this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 5 });
+    this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 4 });
   }
 
   say(name, values = {}) {
@@ -45,14 +45,11 @@ class Words {
       return this.say("at_map", { x: this.exact.format(x), y: this.exact.format(y) });
     }
     const [lon, lat] = projection.toDegrees([x, y]);
-    const text = this.say("at_degrees", {
+    return this.say("at_degrees", {
       lat: this.exact.format(Math.abs(lat)),
       lon: this.exact.format(Math.abs(lon)),
       north: this.sentences[lat < 0 ? "south" : "north"],
       east: this.sentences[lon < 0 ? "west" : "east"],
     });
-    if (view.surface.place.geographic) return text;
-    const metres = { x: this.number.format(x), y: this.number.format(y) };
-    return `${text} (${this.say("at_map", metres)})`;
   }
 }

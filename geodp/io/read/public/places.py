@@ -1,0 +1,138 @@
+"""A public list of places by name: polygons, codes of areas, or points with a distance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.public.hierarchy import texts_without_blanks
+from geodp.io.read.public.polygons import ENDINGS, NO_EARTH, move_polygons, read_polygons
+from geodp.io.read.public.tables import open_public
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.columns import InputTable, batches, find_column
+from geodp.io.read.rows.forms.json import CRS84
+from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.names import fold
+
+NAME, CODE = "name", "code"
+RANGES = {"longitude": (-179.0, 179.0), "latitude": (-85.0, 85.0), "km": (0.01, 100.0)}
+"""Columns of a point and of how far around it is summed, and what they may be."""
+
+CORNERS = 72
+"""Of a polygon that stands for a circle."""
+
+
+def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
+    """Read a public list of places, each a polygon or codes of areas.
+
+    Parameters
+    ----------
+    path : path
+        Polygons as :func:`geodp.io.read.public.polygons.read_polygons` takes them; or a table with
+        a header: ``name`` and ``code``, of an area of the grid's codes or of a region, one row or
+        more a place; or ``name``, ``longitude``, ``latitude`` and ``km``, a circle each.
+    grid : Grid
+        Of one map.
+    name : str, optional
+        Field or column of the names. Default: of polygons name, id or code; of tables name.
+
+    Returns
+    -------
+    dict of str to shapely geometry or list of str
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out.
+    InputError
+        A file that cannot be read, or a table without these columns.
+    """
+    if Path(path).suffix.lower() in ENDINGS:
+        return read_polygons(path, grid, name=name)
+    table = open_public(path, "places")
+    there = {fold(column) for column in table.columns}
+    if CODE in there:
+        return _read_codes(table, name or NAME)
+    if {*RANGES} <= there:
+        return _read_circles(table, grid, name or NAME)
+    raise InputError(
+        f"A table of places has the columns {name or NAME} and {CODE}, or {name or NAME}, "
+        f"{', '.join(RANGES)}.",
+        file=table.name,
+        row=1,
+        code="places-columns",
+    )
+
+
+def _read_codes(table: InputTable, name: str) -> dict[str, Any]:
+    """Return codes by place, in the order of the table."""
+    found: dict[str, Any] = {}
+    chosen = [find_column(table, one, [NAME, CODE]) for one in (name, CODE)]
+    for rows, columns in batches(table, chosen):
+        texts = []
+        for column, array in zip((name, CODE), columns, strict=True):
+            with rows.named(column):
+                texts.append(texts_without_blanks(array, _BLANK).tolist())
+        for place, code in zip(*texts, strict=True):
+            found.setdefault(place, []).append(code)
+    return found
+
+
+def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
+    """Return circles on the Earth around points, as polygons in the grid's CRS."""
+    import shapely
+
+    crs = grid.require_map(NO_EARTH).crs
+    if crs is None:
+        raise UsageError(NO_EARTH)
+    found: dict[str, Any] = {}
+    chosen = [find_column(table, one, [NAME, *RANGES]) for one in (name, *RANGES)]
+    for rows, (names, *columns) in batches(table, chosen):
+        with rows.named(name):
+            texts = texts_without_blanks(names, _BLANK).tolist()
+        numbers = []
+        for column, array in zip(RANGES, columns, strict=True):
+            with rows.named(column):
+                numbers.append(_read_numbers(array, column).tolist())
+        for position, (place, *circle) in enumerate(zip(texts, *numbers, strict=True)):
+            if place in found:
+                raise rows.error(position, _REPEATED)
+            found[place] = shapely.Polygon(_trace_circle(*circle))
+    shapes = move_polygons(np.array([*found.values()], object), CRS84, crs)
+    return dict(zip(found, shapes, strict=True))
+
+
+def _read_numbers(column: pa.Array, name: str) -> NDArray[np.float64]:
+    """Return a column of a circle as numbers; CodeError at the first that cannot be."""
+    low, high = RANGES[name]
+    numbers = fields.coordinates(column)
+    bad = ~((numbers >= low) & (numbers <= high))
+    if bad.any():
+        raise CodeError(
+            int(bad.argmax()),
+            f"the {name} of a place is a number from {low:g} to {high:g}.",
+            code="place-number",
+        )
+    return numbers
+
+
+def _trace_circle(lon: float, lat: float, km: float) -> NDArray[np.float64]:
+    """Return corners of a circle on the Earth in degrees: float64[n, 2]."""
+    from pyproj import Geod
+
+    turn = np.linspace(0, 360, CORNERS, endpoint=False)
+    far = np.full(CORNERS, 1000 * km)
+    east, north, _ = Geod(ellps="WGS84").fwd(
+        np.full(CORNERS, lon), np.full(CORNERS, lat), turn, far
+    )
+    return np.stack([east, north], axis=1)
+
+
+_BLANK = Rule("place-blank", "the name or the code is blank: every row names a place.")
+_REPEATED = Rule("place-repeated", "the place is in the table already; a place is one circle.")

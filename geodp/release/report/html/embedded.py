@@ -1,0 +1,198 @@
+"""A release as a small map for somebody else's page: one HTML file of at most 100 kB, no script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.grid.lattice import Lattice
+from geodp.io.read.public.coast import trace_coast
+from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.sheet import CellRaster
+from geodp.io.write.frame import cell_size
+from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import LIGHT, UNTOLD_LAND
+from geodp.io.write.map.page import number_colours
+from geodp.io.write.map.panel import Panel
+from geodp.io.write.scale import BEGINS
+from geodp.release.report.html.colours import write_colour
+from geodp.release.report.html.frame import swatch
+from geodp.release.report.html.head import name_who, title_of, write_release
+from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.page import read_asset, words_of, write_document
+from geodp.release.report.html.places import list_places
+from geodp.release.report.html.quotes import quote_places
+
+if TYPE_CHECKING:
+    from geodp.io.write.view import View
+
+MOST_BYTES = 100_000
+"""Of the whole file."""
+
+BLOCKS = (512, 256, 128, 64)
+"""Blocks along a side, the most that fit."""
+
+STEPS = 700
+"""Of the coastline, along the longer side of the map."""
+
+MOST_NAMED = 11
+"""Places that are named: the whole, and ten."""
+
+
+def write_embed(
+    view: View,
+    unit: str,
+    language: Language = "en",
+    places: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a release's map with what may be believed of it, as one small HTML file.
+
+    Parameters
+    ----------
+    view : View
+        Of a written release (:func:`geodp.release.opening.open_view`): nothing else is shown.
+    unit : str
+        How one unit of privacy is said in the language.
+    language : {"en", "ja"}
+    places : mapping of str to polygon or list of codes, optional
+        A public list, of which the largest are named; see
+        :func:`geodp.release.report.html.places.list_places`.
+
+    Returns
+    -------
+    str
+        Of at most 100,000 bytes: cells are summed over squares until it is.
+
+    Raises
+    ------
+    UsageError
+        Another language, or a release without a map.
+    """
+    known = words_of(language)
+    page, grid = known.PAGE, view.table.grid
+    if not grid.places or view.card.domain.has_units:
+        raise UsageError(
+            "--embed is a map, and the cells of this release lie on none.", code="embed-needs-map"
+        )
+    who = name_who(view, page, language)
+    quotes = quote_places(list_places(view, places), known.SCRIPT, view.limit)
+    said = [element("p", one.say(known.SCRIPT, who, view.limit)) for one in quotes[:MOST_NAMED]]
+    text = ""
+    for most in BLOCKS:
+        panels = [Panel.of(view, number, most=most) for number, _ in enumerate(grid.places)]
+        text = _write(view, panels, who, unit, said, language)
+        if len(text.encode()) <= MOST_BYTES:
+            break
+    return text
+
+
+def _write(
+    view: View,
+    panels: Sequence[Panel],
+    who: str,
+    unit: str,
+    said: Sequence[Html],
+    language: Language,
+) -> str:
+    """Return the file; ``said``: sentences on the largest places, the whole first."""
+    page, card = words_of(language).PAGE, view.card
+    title = title_of(view, who, page, {})
+    ends = ("",) if len(panels) == 1 else (page["embed_origins"], page["embed_destinations"])
+    maps = [
+        _draw(panel, page["embed_map"].format(title=title, end=end))
+        for panel, end in zip(panels, ends, strict=True)
+    ]
+    flag = [] if card.private else [element("p", page["not_private"], class_="alarm")]
+    places = [
+        element("h2", page["embed_largest"], class_="unseen"),
+        element("ul", *(element("li", one) for one in said[1:]), class_="unseen"),
+    ]
+    body = element(
+        "main",
+        element("h1", title),
+        *flag,
+        *said[:1],
+        element("div", *maps, class_="maps"),
+        _legend(panels, who, page),
+        element("p", _believe(panels[0], unit, page)),
+        *(places if said[1:] else ()),
+        element("p", page["embed_source"], class_="small"),
+        element("p", write_release(card, page), class_="small"),
+    )
+    return write_document(title, card, read_asset("embed.css"), [body], language)
+
+
+def _draw(panel: Panel, words: str) -> Html:
+    """Return a map as SVG: its blocks as an embedded picture, and the coastline over them."""
+    place, block = panel.frame.place, panel.frame.block
+    (rows, cols), number = panel.frame.blocks, number_colours(panel, fade=True)
+    number = number[::-1] if place.northwards else number
+    colours = LIGHT.colours if panel.few is None else (*LIGHT.colours, LIGHT.few)
+    raster = CellRaster(0, 0, cols, rows, number, colours, (rows, cols))
+    data = base64.b64encode(draw_cells(raster)).decode("ascii")
+    width, height = (float(each) for each in cell_size(place))
+    aspect = f"{width / height:.6g}"
+    picture = element(
+        "image", href=f"data:image/png;base64,{data}", x="0",
+        y=str(place.rows - rows * block if place.northwards else 0),
+        width=str(cols * block), height=str(rows * block), preserveAspectRatio="none",
+    )  # fmt: skip
+    coast = [] if panel.frame.kilometres is None else [_trace(place)]
+    return element(
+        "svg", element("g", picture, *coast, transform=f"scale({aspect} 1)"),
+        viewBox=f"0 0 {place.cols * float(aspect):.6g} {place.rows}", role="img", aria_label=words,
+    )  # fmt: skip
+
+
+def _trace(place: Lattice) -> Html:
+    """Return the coastline as a path whose units are columns and rows of cells."""
+    (a, _, _, _, e, _), (west, south, east, north) = place.transform or (1,) * 6, place.bounds
+    step = max(east - west, north - south) / STEPS
+    lines, path, at = trace_coast(place, STEPS).tolist(), list[str](), 0
+    while at < len(lines):
+        points = lines[at]
+        moves = lines[at + 1 : at + 1 + 2 * points]
+        pairs = [f"{x} {y}" for x, y in zip(moves[::2], moves[1::2], strict=True)]
+        path.append(f"M{pairs[0]}l{' '.join(pairs[1:])}")
+        at += 1 + 2 * points
+    scale = f"scale({step / abs(a):.6g} {step / abs(e):.6g})"
+    return element("path", d="".join(path), transform=scale, vector_effect="non-scaling-stroke")
+
+
+def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
+    """Return what the colours mean."""
+    panel = panels[0]
+    known = panel.frame.kilometres is not None
+    heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=who)
+    ends = [f"{low:,} – {high:,}" for low, high in pairwise(BEGINS)]
+    texts = [f"< {BEGINS[0]}", *ends, f"≥ {BEGINS[-1]:,}"]
+    named = [*zip(LIGHT.classes, texts, strict=True)]
+    wet = any(each.land is not None and (each.land == 0).any() for each in panels)
+    if panel.believed is None:
+        named.append((LIGHT.paper, page["legend_none"]))
+    else:
+        named.append((LIGHT.colours[UNTOLD_LAND + QUARTERS - 1], page["legend_untold"]))
+        if wet:
+            named.append((LIGHT.paper, page["legend_water"]))
+    values = [each.value for each in panels]
+    if any((value < 0).any() for value in values):
+        named.append((LIGHT.below, page["legend_below"]))
+    if any(np.isnan(value).any() for value in values):
+        named.append((LIGHT.outside, page["legend_outside"]))
+    if panel.limit is not None:
+        named.append((LIGHT.few, page["legend_few"].format(limit=panel.limit)))
+    rows = (element("li", swatch([write_colour(colour)]), text) for colour, text in named)
+    return join([element("p", heading, class_="small"), element("ul", *rows, class_="legend")])
+
+
+def _believe(panel: Panel, unit: str, page: Page) -> str:
+    """Return the sentence of what may be believed."""
+    if panel.margin is None:
+        return page["embed_unknown"].format(unit=unit)
+    return page["embed_believe"].format(unit=unit, margin=f"±{panel.margin:,.3g}")

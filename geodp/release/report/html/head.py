@@ -1,0 +1,126 @@
+"""What a release is about, in plain words: its title, who is counted, where and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from geodp.grid.lattice import Lattice
+from geodp.io.write.frame import cell_size
+from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
+from geodp.io.write.map.captions import Language
+from geodp.io.write.view import View
+from geodp.release.report.html.markup import Html, Page, element, pairs
+from geodp.table.card import Card
+from geodp.table.stated.domain import StatedPlace
+
+About = Mapping[str, Any]
+"""What the publisher says for a registry, by the registry's names; empty where it says nothing."""
+
+
+def name_who(view: View, page: Page, language: Language) -> str:
+    """Return who or what is counted, in the plural: people, trips, or the name of the count."""
+    return page.get(f"who_{view.counted}") or CAPTIONS[language].name(view.counted)
+
+
+def title_of(view: View, who: str, page: Page, about: About) -> str:
+    """Return the publisher's title; else who is counted, and in what."""
+    said, grid = view.card.metadata, view.table.grid
+    if said is not None and said.title is not None:
+        return said.title
+    if about:
+        return str(about["name"])
+    subject = f"{who[:1].upper()}{who[1:]}"
+    places = grid.places
+    if not places or view.card.domain.has_units:
+        return page["title_areas"].format(who=subject, cells=grid.size)
+    name = "title_pairs" if len(places) > 1 else "title_squares"
+    size = {"rows": places[0].rows, "cols": places[0].cols}
+    return page[name].format(who=subject, km=_write_side(places[0], page), **size)
+
+
+def _write_side(place: Lattice, page: Page) -> str:
+    """Return how large a cell is, where it lies on the Earth."""
+    if place.crs is None or place.transform is None:
+        return ""
+    width, height = (float(each) for each in cell_size(place))
+    side = (width * height) ** 0.5
+    if side < 1:
+        return page["title_side"].format(side=f"{1000 * side:.3g} m")
+    return page["title_side"].format(side=f"{side:.3g} km")
+
+
+def write_header(
+    view: View, unit: str, page: Page, about: About, title: str, total: str | None
+) -> Html:
+    """Return the page's beginning."""
+    card = view.card
+    flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
+    said = card.metadata
+    language = said.language if said is not None and title == said.title else None
+    return element(
+        "header",
+        element("h1", title, lang=language),
+        *flag,
+        element("p", page["intro"].format(unit=unit), class_="intro"),
+        pairs((page[f"fact_{name}"], what) for name, what in _facts(view, page, about, total)),
+    )
+
+
+def _facts(view: View, page: Page, about: About, total: str | None) -> list[tuple[str, str]]:
+    """Return where, when and by whom, as far as the release says so."""
+    said, facts = view.card.metadata, list[tuple[str, str]]()
+    if said is not None and said.description is not None:
+        facts.append(("what", element("span", said.description, lang=said.language)))
+    if about:
+        facts.append(("where", about["data_product_region"]))
+    for place in view.table.grid.places[:1]:
+        if (where := write_bounds(place, page)) is not None:
+            facts.append(("where", where))
+    if total is not None:
+        facts.append(("all", total))
+    day = None if said is None else said.reference_date
+    facts.append(("when", page["fact_no_date"] if day is None else write_days(day, page)))
+    if about:
+        facts.append(("published", write_days(about["publication_date"], page)))
+    if said is not None and said.publisher is not None:
+        facts.append(("publisher", element("span", said.publisher, lang=said.language)))
+    return facts
+
+
+def write_bounds(place: Lattice | StatedPlace, page: Page) -> str | None:
+    """Return the edges of a map in degrees; None where it does not lie on the Earth."""
+    from pyproj import Transformer
+
+    if place.crs is None or place.transform is None:
+        return None
+    move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
+    west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=21)
+    edges = {"west": west, "east": east, "south": south, "north": north}
+    return page["bounds"].format(
+        **{
+            name: write_degrees(edge, name in ("west", "east"), page)
+            for name, edge in edges.items()
+        }
+    )
+
+
+def write_degrees(value: float, is_longitude: bool, page: Page) -> str:
+    """Return a longitude or a latitude to hundredths of a degree."""
+    sides = ("degrees_east", "degrees_west") if is_longitude else ("degrees_north", "degrees_south")
+    return page[sides[value < 0]].format(value=f"{abs(round(value, 2)):g}")
+
+
+def write_days(text: str, page: Page) -> str:
+    """Return a date or a period, written YYYY-MM-DD or with a slash between two, in words."""
+    days = []
+    for one in text.split("/"):
+        year, month, day = (int(part) for part in one.split("-"))
+        name = page["months"].split()[month - 1]
+        days.append(page["date"].format(year=year, month=name, day=day))
+    return page["period"].join(days)
+
+
+def write_release(card: Card, page: Page) -> str:
+    """Return which release it is, for the small print."""
+    return page["subtitle"].format(release_id=card.release_id, software=str(card.software))

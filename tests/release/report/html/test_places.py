@@ -1,0 +1,257 @@
+"""Places by name on a page: their sums, the sentence to quote, the search, and who they are of."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from shapely import box
+
+import geodp
+from geodp.accuracy.interval import Estimate
+from geodp.cli import geodp as command_line
+from geodp.errors import CodeError, UsageError
+from geodp.release.report.html import english, japanese, places, quotes
+from tests.refusals import refuses
+from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns
+
+MESH = geodp.Grid.mesh("inspire:1km", bounds=(4300000, 3275000, 4330000, 3296000))
+
+
+@pytest.fixture(scope="module")
+def mesh(tmp_path_factory):
+    counts = towns(21, 30)
+    return publish(tmp_path_factory.mktemp("mesh") / "release", MESH, counts)
+
+
+def by_name(release, given=None):
+    return {one.name: one for one in places.list_places(release.view(), given)}
+
+
+def test_squares_of_the_code_system_have_the_estimates_of_their_codes(mesh):
+    release, _ = mesh
+    found = by_name(release)
+    whole = found.pop(places.WHOLE)
+    assert whole.estimate == release.estimate(tuple(release.grid.places[0].bounds))
+    assert whole.box == (0, 0, 21, 30)
+    assert len(found) > 4
+    for code, place in found.items():
+        assert place.estimate == release.estimate(code), code
+        assert place.level == "inspire:10km"
+        assert 9.4 < place.middle[0] < 10.2, "longitude first"
+        assert 52.4 < place.middle[1] < 52.8
+    order = [one.estimate.count for one in places.list_places(release.view())][1:]
+    assert order == sorted(order, reverse=True)
+
+
+def test_squares_without_codes_cover_the_domain_once(tmp_path):
+    grid = geodp.Grid.regular((64, 40), **PLACE).with_attribute("sex", ["f", "m"])
+    counts = np.random.default_rng(3).integers(0, 90, (64, 40, 2))
+    release, _ = publish(tmp_path / "release", grid, counts)
+    found = places.list_places(release.view())
+    sums = np.zeros((64, 40), np.int64)
+    for one in found[1:]:
+        top, left, bottom, right = one.box
+        sums[top:bottom, left:right] += 1
+        east, north = 4_300_000 + 1000 * left, 3_300_000 - 1000 * top
+        bounds = (east, north - 1000 * (bottom - top), east + 1000 * (right - left), north)
+        assert one.estimate == release.estimate(bounds)
+    assert (sums == 1).all()
+    assert sum(one.estimate.count for one in found[1:]) == found[0].estimate.count
+    assert len(found) - 1 < places.MOST_SQUARES
+
+
+def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
+    cells = np.indices((8, 8)).reshape(2, -1)
+    table = {
+        "prefecture": [f"{c // 4:02}" for c in cells[1]],
+        "city": [f"{r // 4}{c // 4}" for r, c in cells.T],
+    }
+    hierarchy = geodp.Hierarchy.of_cells(cells, table, "an example")
+    grid = geodp.Grid.regular((8, 8), **PLACE).with_hierarchy(hierarchy)
+    release, _ = publish(tmp_path / "release", grid, np.arange(64).reshape(8, 8) * 9)
+    found = by_name(release)
+    assert {*found} == {places.WHOLE, "00", "01", "10", "11"} | {"00", "01"}
+    levels = [(one.level, one.name) for one in places.list_places(release.view())[1:]]
+    assert len(levels) == 6
+    assert ("city", "11") in levels
+    said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
+    assert "city 11" in said
+    for one in places.list_places(release.view())[1:]:
+        if one.name in ("10", "11"):  # codes of one level alone
+            assert one.estimate == release.estimate(one.name)
+
+
+def test_places_that_are_given_stand_in_place_of_squares(mesh):
+    release, _ = mesh
+    west, south, east, north = release.grid.places[0].bounds
+    half = box(west, south, (west + east) / 2, north)
+    codes = sorted(name for name in by_name(release) if name != places.WHOLE)[:2]
+    given = {"West": half, "Two": codes, "Far": box(0, 0, 1, 1), "No": ["1kmN2000E2000"]}
+    found = by_name(release, given)
+    assert {*found} == {places.WHOLE, "West", "Two"}
+    assert found["West"].estimate == release.estimate(half)
+    assert found["Two"].estimate == release.estimate(codes)
+    with refuses(CodeError, "code-unknown"):
+        places.list_places(release.view(), {"Wrong": ["no code"]})
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "rounded"),
+    [
+        (12345, 12223.0, 12467.0, (12300, 12200, 12500)),
+        (7, -40.5, 61.2, (10, 0, 70)),
+        (-9, -60.0, 42.0, (0, 0, 50)),
+        (512, 512.0, 512.0, (512, 512, 512)),
+        (0, 0.0, 0.4, (0, 0, 1)),
+    ],
+)
+def test_rounding_goes_outwards(count, low, high, rounded):
+    found = places.Rounded.of(Estimate(count, 1.0, low, high, clamped=False))
+    assert (found.count, found.low, found.high) == rounded
+    assert found.low <= max(low, 0)
+    assert found.high >= high
+
+
+def place(count, low, high, name="Here"):
+    found = Estimate(count, 1.0, low, high, clamped=False)
+    return places.Place(name, "", (0, 0, 1, 1), None, found)
+
+
+@pytest.mark.parametrize("words", [english.SCRIPT, japanese.SCRIPT], ids=["en", "ja"])
+def test_each_kind_of_place_has_its_sentence(words):
+    given = [
+        place(12345, 12223.0, 12467.0),
+        place(7, -40.5, 61.2),
+        place(512, 512.0, 512.0),
+        place(7, 3.0, 11.0),
+    ]
+    found = quotes.quote_places(given, words, 10)
+    said = [one.say(words, "people", 10) for one in found]
+    assert [one.sentence for one in found] == [
+        "quote",
+        "quote_below",
+        "quote_exact",
+        "quote_below",
+    ]
+    assert all("Here" in text and "people" in text for text in said)
+    assert all(text in said[0] for text in ("12,300", "12,200", "12,500", "1.7"))
+    assert "7" not in said[1]
+    few = quotes.quote_places(given, words, None)[1]
+    assert (few.sentence, few.within) == ("quote_few", None)
+    assert "70" in few.say(words, "people", None)
+
+
+def test_an_english_sentence_reads_well():
+    (one,) = quotes.quote_places([place(12345, 12223.0, 12467.0, "Omiya")], english.SCRIPT, None)
+    assert one.say(english.SCRIPT, "people", None) == (
+        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, which "
+        "is within 1.7 %)."
+    )
+
+
+LIST = """
+const words = new api.Words("en", all.words, all.surface.below);
+const list = Object.create(api.Places.prototype);
+Object.assign(list, { words, who: all.places.who, all: all.places.rows.map(
+  ([place, sentence, count, low, high, within, ...box]) => ({
+    place, count, low, high, within, box, sentence: all.places.sentences[sentence] })) });
+return list.find(given.search, given.sort).map((one) => [one.place, list.quote(one)]);
+"""
+
+
+@NODE
+def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
+    release, card = mesh
+    page = page_of(release, card)
+    found = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
+    own = [[one.place, one.say(english.SCRIPT, "people", None)] for one in found]
+    assert drive(page, LIST, {"search": "", "sort": "sum"}) == sorted(
+        own, key=lambda pair: -next(q.rounded.count for q in found if q.place == pair[0])
+    )
+    sure = drive(page, LIST, {"search": "", "sort": "sure"})
+    within = {one.place: one.within for one in found}
+    order = [within[name] for name, _ in sure]
+    known = [one for one in order if one is not None]
+    assert known == sorted(known)
+    assert order[: len(known)] == known
+    name = own[3][0]
+    assert drive(page, LIST, {"search": name.upper(), "sort": "name"}) == [own[3]]
+    assert drive(page, LIST, {"search": "nowhere", "sort": "name"}) == []
+
+
+def test_a_page_lists_ten_places_without_a_script(mesh):
+    page = page_of(*mesh)
+    listed = page.split('<ul id="places"')[1].split("</ul>")[0]
+    assert listed.count("<li>") == min(10, len(places.list_places(mesh[0].view())))
+    assert english.PAGE["places_squares"] in page
+    assert len(data_of(page)["places"]["rows"]) == len(places.list_places(mesh[0].view()))
+    named = page_of(*mesh, places={"Old town": box(4300000, 3275000, 4310000, 3296000)})
+    assert "In Old town, " in named
+    assert english.PAGE["places_squares"] not in named
+
+
+def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
+    grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
+    counts = np.random.default_rng(2).integers(0, 50, grid.shape)
+    release, card = publish(tmp_path / "release", grid, counts, method="laplace", epsilon=5)
+    whole, *found = places.list_places(release.view())
+    assert whole.name == places.WHOLE
+    assert whole.estimate.count == release.table.count.sum()
+    sums = np.zeros((2, 6, 5))
+    index = release.grid.decode(release.table.key)
+    for end in (0, 1):
+        np.add.at(sums[end], tuple(index[2 * end : 2 * end + 2]), release.table.count)
+    assert len(found) == 60
+    near = 0
+    for one in found:
+        end = ("origin", "destination").index(one.level)
+        top, left, _, _ = one.box
+        assert abs(one.estimate.count - sums[end, top, left]) <= 0.5
+        near += one.estimate.low <= counts.sum(axis=(2, 3) if end == 0 else (0, 1))[top, left]
+    assert near > 50
+    assert "as the origin, about " in page_of(release, card)
+
+
+def test_sums_of_ends_of_pairs_that_a_clamp_moves_are_not_quoted(tmp_path):
+    grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
+    release, card = publish(tmp_path / "release", grid, np.ones(grid.shape, np.int64))
+    assert {one.name for one in places.list_places(release.view())} <= {places.WHOLE}
+    assert english.PAGE["places_missing"] in page_of(release, card)
+    with refuses(UsageError, "list-needs-one-map"):
+        places.list_places(release.view(), {"A": ["1"]})
+
+
+def test_a_release_without_errors_of_areas_has_no_list(tmp_path):
+    release, card = publish(tmp_path / "release", epsilon=1, method="agrid")
+    assert places.list_places(release.view()) == []
+    page = page_of(release, card)
+    assert english.PAGE["places_missing"] in page
+    assert data_of(page)["places"] is None
+
+
+def test_the_command_reads_a_list_and_refuses_what_does_not_fit(tmp_path):
+    folder = tmp_path / "release"
+    publish(folder, MESH, towns(21, 30))
+    west, south, east, north = MESH.places[0].bounds
+    shape = box(west, south, east, north).__geo_interface__
+    areas = {
+        "type": "FeatureCollection",
+        "crs": {"type": "name", "properties": {"name": "EPSG:3035"}},
+        "features": [{"type": "Feature", "geometry": shape, "properties": {"name": "All of it"}}],
+    }
+    file = tmp_path / "areas.geojson"
+    file.write_text(json.dumps(areas))
+
+    def report(*options):
+        return CliRunner().invoke(command_line, ["report", str(folder), *map(str, options)])
+
+    assert "In All of it, " in report("--format", "html", "--places", file).output
+    for options, code in (
+        (("--places", file), "option-needs-html"),
+        (("--embed",), "option-needs-html"),
+        (("--format", "html", "--place-name", "x"), "place-name-needs-places"),
+        (("--format", "html", "--embed", "--about", file), "embed-without-about"),
+    ):
+        with refuses(UsageError, code):
+            raise report(*options).exception
