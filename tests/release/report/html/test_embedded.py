@@ -64,7 +64,7 @@ def test_it_loads_nothing(release):
 
 
 def test_its_squares_have_the_colours_of_their_counts(release):
-    """Pale ones but for those whose count is larger than their margin."""
+    """But for those that cannot be told from none, which all have one."""
     seen = pixels_of(embedded.write_embed(release.view(), "person"))
     counts = np.zeros((21, 30))
     row, col = release.grid.decode(release.table.key)
@@ -74,7 +74,7 @@ def test_its_squares_have_the_colours_of_their_counts(release):
     number = classify(counts)
     for at in np.argwhere(strong).tolist():
         assert tuple(seen[::-1][tuple(at)]) == LIGHT.classes[number[tuple(at)]]
-    assert (seen[::-1][counts == 0] == LIGHT.paper).all()
+    assert (seen[::-1][counts == 0] == LIGHT.untold).all()
 
 
 def test_more_cells_than_fit_are_summed(tmp_path):
@@ -103,7 +103,9 @@ def test_what_may_be_believed_is_said_with_the_margin(release, tmp_path):
     said = english.PAGE["embed_believe"].format(margin=f"±{margin:,.3g}", unit="person")
     assert said in embedded.write_embed(release.view(), "person")
     other, _ = publish(tmp_path / "release", method="agrid", epsilon=1)
-    assert english.PAGE["embed_unknown"].split(".")[0] in embedded.write_embed(other.view(), "person")
+    assert english.PAGE["embed_unknown"].split(".")[0] in embedded.write_embed(
+        other.view(), "person"
+    )
 
 
 def test_small_counts_that_are_not_shown_are_not_shown_here(tmp_path):
@@ -118,7 +120,7 @@ def test_the_command_writes_it(tmp_path):
     called = ["report", str(tmp_path / "release"), "--format", "html", "--embed"]
     release = geodp.open(tmp_path / "release")
     assert CliRunner().invoke(command_line, called).output == embedded.write_embed(
-        release, "person"
+        release.view(), "person"
     )
 
 
@@ -158,6 +160,6 @@ def read_trips():
 def test_maps_of_real_countries_and_trips_fit(read, tmp_path):
     release = geodp.publish(read(), epsilon="1/10", contribution=1)
     release.write(tmp_path / "release")
-    text = embedded.write_embed(geodp.open(tmp_path / "release"), "person")
+    text = embedded.write_embed(geodp.open(tmp_path / "release").view(), "person")
     assert len(text.encode()) <= embedded.MOST_BYTES
     assert find_faults(text) == []
