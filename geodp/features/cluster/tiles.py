@@ -106,14 +106,12 @@ def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: T
 
 def _style(run: Run, card: Card, folder: PartsFolder) -> File:
     """Write the style of the map; return what the card says of it."""
-    path, method = folder.public / f"{folder.name}.qml", card.mechanism
-    place = run.cut.grid.places[0]
-    kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
-    document = qgis_style.qml(place, **kinds, below=card.display_below)
+    path = folder.public / f"{folder.name}.qml"
+    document = qgis_style.qml(run.cut.grid, card, folder.name)
     path.write_text(document, encoding="utf-8", newline="\n")
     return File(
         name=path.name,
-        media_type="application/xml",
-        what="QGIS style of the map: fixed classes",
+        media_type=qgis_style.MEDIA_TYPE,
+        what=qgis_style.WHAT,
         sha256=sha256(path),
     )

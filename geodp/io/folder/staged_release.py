@@ -32,7 +32,7 @@ from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
-"""Tables of a GeoPackage that are not its layers."""
+"""Tables of a GeoPackage that are not its layers; QGIS makes the last where a style is saved."""
 
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""

@@ -26,7 +26,6 @@ from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.parquet import describe_release
-from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
 from geodp.io.write.tables import (
     column_names,
@@ -90,12 +89,8 @@ CREATE TABLE gpkg_metadata_reference (reference_scope TEXT NOT NULL, table_name 
   md_file_id INTEGER NOT NULL, md_parent_id INTEGER,
   CONSTRAINT crmr_mfi_fk FOREIGN KEY (md_file_id) REFERENCES gpkg_metadata(id),
   CONSTRAINT crmr_mpi_fk FOREIGN KEY (md_parent_id) REFERENCES gpkg_metadata(id));
-CREATE TABLE layer_styles (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
-  f_table_catalog TEXT(256), f_table_schema TEXT(256), f_table_name TEXT(256),
-  f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT,
-  useAsDefault BOOLEAN, description TEXT, owner TEXT(30), ui TEXT(30), update_time DATETIME);
 """
-"""As the standard has them, and the table of styles as QGIS makes it."""
+"""As the standard has them."""
 
 TRIGGERS = """
 CREATE TRIGGER {insert} AFTER INSERT ON {table}
@@ -121,7 +116,7 @@ CREATE TRIGGER {delete} AFTER DELETE ON {table} WHEN OLD.{shape} NOT NULL
 
 
 class GeoPackage(Format):
-    """The counts with the cells' outlines, an index of these, and the style of all maps."""
+    """The counts with the cells' outlines, and an index of these; one layer and no other table."""
 
     name: ClassVar[str] = "gpkg"
     endings: ClassVar[tuple[str, ...]] = ("gpkg",)
@@ -136,9 +131,7 @@ class GeoPackage(Format):
         table, card, errors = released.table, released.card, released.errors
         path = folder / f"{card.name}.gpkg"
         about = describe_release(table.event, card.schema, card.name, card.release_id)
-        kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
-        style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
-        write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, style, about))
+        write_geopackage(released.view, path, layer=GeoPackageLayer(card.name, about))
         what = OUTLINES[table.grid.maps.geometry]
         said = {
             "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
@@ -158,14 +151,11 @@ class GeoPackageLayer:
     ----------
     name : str
         Of the layer and of its column of counts.
-    style : str
-        QML of QGIS.
     about : dict
         Plain values for the metadata.
     """
 
     name: str
-    style: str
     about: dict[str, Any]
 
 
@@ -273,7 +263,7 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
 
 
 def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer, srs: int) -> None:
-    """Write what there is: the layer, its metadata and its style."""
+    """Write what there is: the layer and its metadata."""
     edges = np.array([place.bounds for place in grid.places])
     box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
     spec = "http://www.geopackage.org/spec130/#extension"
@@ -282,8 +272,6 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     words = str(layer.about.get("guarantee", ""))
     row = (layer.name, "features", layer.name, words, UNCHANGED, *box, srs)
     base.execute(contents, row)
-    styles = ("layer_styles", "attributes", "layer_styles", "", UNCHANGED, *[None] * 4, 0)
-    base.execute(contents, styles)
     base.execute(
         "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
         (layer.name, SHAPE, shape, srs),
@@ -306,10 +294,6 @@ def _write_contents(base: sqlite3.Connection, grid: Grid, layer: GeoPackageLayer
     base.execute(
         "INSERT INTO gpkg_metadata_reference VALUES ('geopackage', NULL, NULL, NULL, ?, 1, NULL)",
         (UNCHANGED,),
-    )
-    base.execute(
-        "INSERT INTO layer_styles VALUES (1, '', '', ?, ?, ?, ?, NULL, 1, ?, '', NULL, ?)",
-        (layer.name, SHAPE, layer.name[:30], layer.style, "classes of all maps", UNCHANGED),
     )
 
 

@@ -27,7 +27,6 @@ from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
-from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released, values_in_words
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.privacy.event import Spent
@@ -51,10 +50,10 @@ EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
 
 
 class GeoTiff(Format):
-    """The map as a raster, with its QGIS style."""
+    """The map as a raster."""
 
     name: ClassVar[str] = "geotiff"
-    endings: ClassVar[tuple[str, ...]] = ("tif", "qml")
+    endings: ClassVar[tuple[str, ...]] = ("tif",)
     rank: ClassVar[int] = 40
 
     def unsupported(self, released: Released) -> str | None:
@@ -62,7 +61,7 @@ class GeoTiff(Format):
         return why_no_raster(released.table)
 
     def write(self, released: Released, folder: Path) -> Iterator[Entry]:
-        """Write the raster, then its style."""
+        """Write the raster."""
         table, card, errors = released.table, released.card, released.errors
         name, largest = card.name, card.expected_error.largest
         if errors is not None:  # a raster has the errors that all cells have
@@ -82,12 +81,6 @@ class GeoTiff(Format):
                 "unit": name_of_counts(name, table.event.unit),
             },
         )
-        method = card.mechanism
-        place = table.grid.places[0]
-        kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
-        document = qml(place, **kinds, below=card.display_below)
-        (folder / f"{name}.qml").write_text(document, encoding="utf-8", newline="\n")
-        yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 
 def tags_of(card: Card, event: Spent) -> dict[str, str]:

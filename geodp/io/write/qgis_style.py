@@ -1,14 +1,29 @@
-"""QGIS style of a released raster: the classes of all maps, cells of exactly 0 transparent."""
+"""QGIS style of a release: the classes of all maps, for its raster and for its outlines.
+
+One document has both, as QGIS looks for the style of ``population.tif`` and of ``population.gpkg``
+in ``population.qml``. It is in no table of the GeoPackage: sf, terra and geopandas warn of a second
+layer where a file has one.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.geometry import has_geometry
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
+from geodp.table.card import Card
 from geodp.table.display import show_limit
+
+MEDIA_TYPE = "application/xml"
+
+WHAT = "QGIS style of the raster and of the outlines: fixed classes"
 
 BELOW = "#a6bddb"
 """Of the class of negative values: pale, as they are noise where few or none are."""
@@ -23,7 +38,59 @@ ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
 
 
-def qml(
+class QgisStyle(Format):
+    """The classes of all maps, which QGIS loads with the raster and with the GeoPackage."""
+
+    name: ClassVar[str] = "qgis"
+    endings: ClassVar[tuple[str, ...]] = ("qml",)
+    rank: ClassVar[int] = 40
+
+    def unsupported(self, released: Released) -> str | None:
+        """Return why there is none: nothing that it could colour."""
+        return why_no_style(released.table.grid)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write one document."""
+        grid, card = released.table.grid, released.card
+        path = folder / f"{card.name}.qml"
+        path.write_text(qml(grid, card, card.name), encoding="utf-8", newline="\n")
+        yield Entry(path.name, MEDIA_TYPE, WHAT)
+
+
+def why_no_style(grid: Grid) -> str | None:
+    """Return why nothing of a grid is coloured; None where it has a raster or outlines."""
+    if grid.raster_map is None and not has_geometry(grid):
+        return "there is neither a raster nor an outline"
+    return None
+
+
+def qml(grid: Grid, card: Card, name: str) -> str:
+    """Return the document for the raster, where the grid has one, and the outlines of a release.
+
+    Parameters
+    ----------
+    grid : Grid
+        Of the cells, or of areas that are sums of them.
+    card : Card
+        With the method and the office's limit of display.
+    name : str
+        Of the count.
+    """
+    said = card.mechanism
+    kinds: Any = {
+        "whole": said.whole,
+        "nonnegative": said.nonnegative,
+        "below": card.display_below,
+    }
+    parts = [] if grid.raster_map is None else [raster_pipe(grid.places[0], **kinds)]
+    parts += [vector_renderer(grid, name, **kinds)] if has_geometry(grid) else []
+    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
+<qgis version="3.22" styleCategories="Symbology">
+{"".join(parts)}</qgis>
+"""
+
+
+def raster_pipe(
     place: Lattice,
     band: int = 1,
     *,
@@ -31,7 +98,7 @@ def qml(
     nonnegative: bool = True,
     below: int | None = None,
 ) -> str:
-    """Return a QML document that colours a band of counts by class.
+    """Return what colours a band of counts by class, for a QML document.
 
     The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
     of the map. Classes of whole numbers end half-way between them, so that the averages of
@@ -69,8 +136,7 @@ def qml(
             f'\n          <item value="{below - whole / 2:.12g}" '
             f'label={quoteattr(show_limit(below))} color="{FEW}" alpha="255"/>'
         )
-    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
-<qgis version="3.22" styleCategories="Symbology">
+    return f"""\
   <pipe>
     <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
         classificationMin="{least:.12g}" classificationMax="{last:.12g}">
@@ -88,7 +154,6 @@ def qml(
       </rastershader>
     </rasterrenderer>
   </pipe>
-</qgis>
 """
 
 
@@ -99,7 +164,7 @@ SYMBOLS: dict[str, tuple[str, str, str, dict[str, str]]] = {
 """How each kind of geometry is drawn: symbol, its layer, the name of its colour, and the rest."""
 
 
-def vector_qml(
+def vector_renderer(
     grid: Grid,
     column: str,
     *,
@@ -107,9 +172,9 @@ def vector_qml(
     nonnegative: bool = True,
     below: int | None = None,
 ) -> str:
-    """Return a QML document that colours outlines of cells, or lines between them, by class.
+    """Return what colours outlines of cells, or lines between them, by class.
 
-    The classes are those of :func:`qml`; lines, which have no area, have those of counts.
+    The classes are those of :func:`raster_pipe`; lines, which have no area, have those of counts.
 
     Parameters
     ----------
@@ -118,9 +183,9 @@ def vector_qml(
     column : str
         That holds the counts.
     whole, nonnegative : bool
-        As for :func:`qml`.
+        As for :func:`raster_pipe`.
     below : int, optional
-        As for :func:`qml`.
+        As for :func:`raster_pipe`.
     """
     place = grid.maps.one
     area = None if place is None else area_of(place)
@@ -155,8 +220,7 @@ def vector_qml(
         )
         symbols.append(_symbol(len(symbols), BELOW, grid.maps.geometry))
     new_line = "\n      "
-    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
-<qgis version="3.22" styleCategories="Symbology">
+    return f"""\
   <renderer-v2 type="graduatedSymbol" attr={quoteattr(quote_name(column))} symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
@@ -166,7 +230,6 @@ def vector_qml(
       {new_line.join(symbols)}
     </symbols>
   </renderer-v2>
-</qgis>
 """
 
 
@@ -204,3 +267,6 @@ def _label(each: Class, whole: bool, known: bool) -> str:
     else:
         counts = f"{float(first):,.4g} \N{EN DASH} {float(end):,.4g}"
     return f"{counts} ({each.density} per km²)" if known else counts
+
+
+FORMATS = (QgisStyle(),)

@@ -368,8 +368,8 @@ def test_pairs_are_drawn_with_negative_values():
 @pytest.mark.parametrize(("whole", "nonnegative"), [(1, 1), (1, 0), (0, 1), (0, 0)])
 def test_style_classes_are_fixed(whole, nonnegative):
     place = geodp.Grid.regular((8, 8)).places[0]
-    text = qgis_style.qml(place, whole=bool(whole), nonnegative=bool(nonnegative))
-    items = ET.fromstring(text.split("\n", 1)[1]).findall(".//item")
+    text = qgis_style.raster_pipe(place, whole=bool(whole), nonnegative=bool(nonnegative))
+    items = ET.fromstring(text).findall(".//item")
     ends = [float(item.get("value")) for item in items]
     assert ends == sorted(ends)
     labels = [item.get("label") for item in items]
@@ -385,5 +385,7 @@ def test_the_styles_of_a_release_follow_its_method(written):
     for row in (Laplace(), LaplaceNonnegative(), Geometric()):
         folder = written[row.name][1]
         place = KANTO.places[0]
-        expected = qgis_style.qml(place, whole=row.whole, nonnegative=row.nonnegative)
-        assert (folder / "population.qml").read_text(encoding="utf-8") == expected
+        kinds = {"whole": row.whole, "nonnegative": row.nonnegative}
+        text = (folder / "population.qml").read_text(encoding="utf-8")
+        assert qgis_style.raster_pipe(place, **kinds) in text
+        assert qgis_style.vector_renderer(KANTO, "population", **kinds) in text

@@ -56,16 +56,13 @@ class Excel(Export):
 
     def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file."""
-        names: Any = {}
-        if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = JAPANESE if sheet.table.grid.names.on_map else {**JAPANESE, **UNITS}
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
-            for number, piece in enumerate(_pieces(sheet)):
+            for number, piece in enumerate(list_pieces(sheet)):
                 if not number:
-                    rows.writerow([names.get(name, name) for name in piece.schema.names])
+                    rows.writerow(name_headers(piece.schema.names, sheet))
                 columns = [_plain(column) for column in piece.columns]
-                _hide(columns, piece.schema.names, sheet)
+                hide_few(columns, piece.schema.names, sheet)
                 rows.writerows(zip(*columns, strict=True))
 
 
@@ -105,16 +102,27 @@ class EStat(Export):
                     rows.writerow([code, 0, "", "", value])
 
 
-def _pieces(sheet: ExportSheet) -> Iterator[Any]:
-    """Return the rows of a level as Arrow tables, a piece at a time."""
+def name_headers(names: list[str], sheet: ExportSheet) -> list[str]:
+    """Return columns by the names that they have in the language of the release's metadata."""
+    if sheet.card.metadata is None or sheet.card.metadata.language != "ja":
+        return names
+    japanese = JAPANESE if sheet.table.grid.names.on_map else {**JAPANESE, **UNITS}
+    return [japanese.get(name, name) for name in names]
+
+
+def list_pieces(sheet: ExportSheet) -> Iterator[Any]:
+    """Return the rows of a level as Arrow tables, a piece at a time; the first has no rows."""
     if sheet.regions is not None:
-        yield columns_of_regions(sheet.regions, sheet.name)
+        found = columns_of_regions(sheet.regions, sheet.name)
+        yield found.slice(0, 0)
+        yield found
         return
+    yield sheet.view.empty.columns
     for rows in sheet.view.rows("Writing CSV"):
         yield rows.columns
 
 
-def _hide(columns: list[list[Any]], names: list[str], sheet: ExportSheet) -> None:
+def hide_few(columns: list[list[Any]], names: list[str], sheet: ExportSheet) -> None:
     """Show counts below an office's limit of display as ``<k``, without their intervals."""
     limit = sheet.card.display_below
     if limit is None:

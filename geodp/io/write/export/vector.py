@@ -14,7 +14,6 @@ from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.geopackage import GeoPackageLayer, why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
-from geodp.io.write.qgis_style import vector_qml
 
 NOWHERE = "the grid lies nowhere on the Earth"
 
@@ -24,7 +23,7 @@ class GeoPackageExport(Export):
 
     name: ClassVar[str] = "gpkg"
     ending: ClassVar[str] = "gpkg"
-    help: ClassVar[str] = "GeoPackage with a style: QGIS, GDAL, R, ArcGIS"
+    help: ClassVar[str] = "GeoPackage of one layer: QGIS, GDAL, R, ArcGIS"
 
     def why_not(self, sheet: ExportSheet) -> str | None:
         """Ask for a place on the Earth."""
@@ -32,11 +31,7 @@ class GeoPackageExport(Export):
 
     def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one layer."""
-        said = sheet.card.mechanism
-        kinds = {"whole": said.whole, "nonnegative": said.nonnegative}
-        style = vector_qml(sheet.table.grid, sheet.name, **kinds, below=sheet.card.display_below)
-        layer = GeoPackageLayer(sheet.name, style, sheet.about)
-        write_geopackage(sheet.view, path, layer=layer)
+        write_geopackage(sheet.view, path, layer=GeoPackageLayer(sheet.name, sheet.about))
 
 
 class Parquet(Export):

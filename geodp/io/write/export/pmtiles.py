@@ -1,0 +1,203 @@
+"""PMTiles: one file of vector tiles, of which a browser fetches those that it shows.
+
+GDAL cuts and codes the tiles of each size of squares; the files are then joined. No feature is left
+out of a tile where they are many: the smaller the scale, the larger the squares, whose counts are
+the sums of their cells.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from geodp.errors import require_library
+from geodp.grid.lattice import Lattice
+from geodp.io.write.export.sheet import Export, ExportSheet
+from geodp.io.write.export.web import POLE, columns_of, outlines_of, why_not_on_web
+from geodp.io.write.frame import cell_size, crs_of
+from geodp.io.write.squares import Squares
+
+EQUATOR = 40_075.016685
+"""Kilometres around the Earth."""
+
+TILE = 512
+"""Pixels along a side of a tile, as clients draw them."""
+
+LEAST = 5
+"""Pixels along a side of the smallest squares that are shown."""
+
+MOST_ZOOM = 22
+"""The largest that GDAL writes."""
+
+OPTIONS = {"MAX_SIZE": str(1 << 30), "MAX_FEATURES": str(1 << 30)}
+"""Of GDAL: nothing is left out of a tile. One holds at most ``(TILE / LEAST + 2)**2`` squares."""
+
+
+@dataclass(frozen=True)
+class Zooms:
+    """At which zooms squares of one size are shown.
+
+    Attributes
+    ----------
+    side : int
+        Cells along a side: a power of 2.
+    first, last : int
+    """
+
+    side: int
+    first: int
+    last: int
+
+
+class PMTiles(Export):
+    """Cells where they are large enough to be seen, and squares of them at smaller scales."""
+
+    name: ClassVar[str] = "pmtiles"
+    ending: ClassVar[str] = "pmtiles"
+    help: ClassVar[str] = "vector tiles for MapLibre and others (pip install geodp[tiles])"
+
+    def why_not(self, sheet: ExportSheet) -> str | None:
+        """Ask for one map on the Earth."""
+        return why_not_on_web(sheet)
+
+    def write(self, sheet: ExportSheet, path: Path) -> None:
+        """Write one file with one layer.
+
+        Raises OSError where GDAL cannot write, whatever it says.
+        """
+        require_library("pmtiles", "PMTiles")
+        require_library("pyogrio", "PMTiles")
+        from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
+
+        try:
+            with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tiles-") as folder:
+                sizes = list(_write_sizes(sheet, Path(folder)))
+                _join(sheet, sizes, path)
+        except (DataLayerError, DataSourceError, FeatureError):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
+
+
+def plan_zooms(place: Lattice) -> list[Zooms]:
+    """Return which squares are shown at which zooms, the largest first: at each zoom one size.
+
+    Cells are at two zooms; clients enlarge the last one for those beyond. Nothing here is taken
+    from counts.
+
+    Examples
+    --------
+    >>> place = Lattice(8, 8, crs="EPSG:3035", transform=(1000, 0, 4321000, 0, 1000, 3210000))
+    >>> [(one.side, one.first, one.last) for one in plan_zooms(place)][-2:]
+    [(2, 7, 7), (1, 8, 9)]
+    """
+    kilometres = min(cell_size(place)) / Fraction(_shrinking(place))
+    found: list[Zooms] = []
+    for zoom in range(MOST_ZOOM):
+        pixels = float(kilometres) / EQUATOR * TILE * 2**zoom
+        side = 1 << max(0, math.ceil(math.log2(LEAST / pixels)))
+        if side == 1:
+            return [*found, Zooms(1, zoom, zoom + 1)]
+        found.append(Zooms(side, zoom, zoom))
+    return [*found, Zooms(1, MOST_ZOOM, MOST_ZOOM)]
+
+
+def _shrinking(place: Lattice) -> float:
+    """Return the cosine of the latitude in the middle of a map, which Mercator divides by."""
+    from pyproj import Transformer
+
+    west, south, east, north = place.bounds
+    across = Transformer.from_crs(crs_of(str(place.crs)), "EPSG:4326", always_xy=True)
+    _, latitude = across.transform((west + east) / 2, (south + north) / 2)
+    return math.cos(math.radians(min(abs(latitude), POLE)))
+
+
+def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[tuple[Zooms, Path, list[float]]]:
+    """Write a file for each size of squares, the smallest first; yield it with its extent."""
+    import shapely
+    from pyogrio.raw import write_arrow
+
+    squares = Squares.of(sheet.table)
+    for zooms in reversed(plan_zooms(sheet.table.grid.places[0])):
+        squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
+        columns = columns_of(sheet, squares, "Writing PMTiles")
+        shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
+        rows = columns.append_column("geometry", pa.array(shapely.to_wkb(shapes), pa.binary()))
+        path = folder / f"{zooms.side}.pmtiles"
+        write_arrow(
+            rows,
+            str(path),
+            layer=sheet.name,
+            driver="PMTiles",
+            geometry_name="geometry",
+            geometry_type="Unknown",
+            crs="EPSG:4326",
+            dataset_options={
+                **OPTIONS,
+                "MINZOOM": str(zooms.first),
+                "MAXZOOM": str(zooms.last),
+            },
+        )
+        extent = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
+        yield zooms, path, extent.tolist()
+
+
+def _join(sheet: ExportSheet, sizes: list[tuple[Zooms, Path, list[float]]], path: Path) -> None:
+    """Join files of tiles, whose zooms follow each other, to one."""
+    from pmtiles.reader import MmapSource, all_tiles
+    from pmtiles.tile import Compression, TileType, zxy_to_tileid
+    from pmtiles.writer import write
+
+    sizes = sorted(sizes, key=lambda size: size[0].first)
+    west, south, east, north = sizes[-1][2]
+    header = {
+        "tile_type": TileType.MVT,
+        "tile_compression": Compression.GZIP,
+        "center_zoom": sizes[0][0].first,
+        "center_lon_e7": round((west + east) / 2 * 1e7),
+        "center_lat_e7": round((south + north) / 2 * 1e7),
+    }
+    ends = {"min_lon": west, "min_lat": south, "max_lon": east, "max_lat": north}
+    header |= {f"{name}_e7": round(degrees * 1e7) for name, degrees in ends.items()}
+    with write(path) as joined:
+        for _, file, _ in sizes:
+            with file.open("rb") as tiles:
+                for place, data in all_tiles(MmapSource(tiles)):
+                    joined.write_tile(zxy_to_tileid(*place), data)
+        joined.finalize(header, describe_tiles(sheet, sizes[0][0].first, sizes[-1][0].last))
+
+
+def describe_tiles(sheet: ExportSheet, first: int, last: int) -> dict[str, Any]:
+    """Return the metadata of a file of tiles: plain values; ``first``, ``last``: its zooms."""
+    empty = columns_of(sheet, Squares.of(sheet.table), "Writing PMTiles").schema
+    fields = {
+        field.name: "String" if pa.types.is_string(field.type) else "Number" for field in empty
+    }
+    said = sheet.card.metadata
+    words = {
+        "name": (said.title if said else None) or sheet.name,
+        "description": (said.description if said else None) or sheet.card.guarantee.in_words,
+        "attribution": " – ".join(
+            word for word in (said.publisher, said.source, said.licence) if word
+        )
+        if said
+        else "",
+    }
+    layer = {"id": sheet.name, "minzoom": first, "maxzoom": last, "fields": fields}
+    return {
+        **{name: word for name, word in words.items() if word},
+        "type": "overlay",
+        "vector_layers": [layer],
+        "geodp": sheet.about,
+    }
+
+
+EXPORTS = (PMTiles(),)

@@ -1,0 +1,96 @@
+"""What formats for the web show: squares of cells in degrees, each with its count and its class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyproj import Transformer
+
+from geodp.io.write.export.sheet import ExportSheet
+from geodp.io.write.geometry import has_geometry
+from geodp.io.write.squares import Squares
+from geodp.io.write.uncertainty import ERROR, six_digits
+
+CLASS, SIDE = ADDED = ("class", "side")
+"""Columns after those of the tables: the class of all maps, and cells along a side."""
+
+DECIMALS = 7
+"""Of degrees: about a centimetre."""
+
+POLE = 85.06
+"""Degrees of latitude where Mercator's square ends."""
+
+
+def why_not_on_web(sheet: ExportSheet) -> str | None:
+    """Ask for one map on the Earth, and for columns of names of their own."""
+    grid = sheet.table.grid
+    if grid.raster_map is None:
+        return "only a grid of one map has squares"
+    if not has_geometry(grid) or grid.places[0].crs is None:
+        return "the grid lies nowhere on the Earth"
+    if sheet.name in ADDED:
+        return f"the count is called {sheet.name}, as another column is"
+    return None
+
+
+def columns_of(sheet: ExportSheet, squares: Squares, what: str) -> Any:
+    """Return the columns of squares as an Arrow table.
+
+    Cells have those of the release's tables; sums have a count, and a standard error where the card
+    says one. ``what`` is counted for the operator's eyes.
+    """
+    if squares.side == 1 and not sheet.table.grid.attributes:
+        view = sheet.view
+        found = pa.concat_tables([view.empty.columns, *(rows.columns for rows in view.rows(what))])
+    else:
+        found = pa.table({sheet.name: squares.count})
+        error = None if sheet.level is not None else squares.standard_error(sheet.card)
+        if error is not None:
+            each = np.broadcast_to(six_digits(np.array([error])), squares.count.shape)
+            found = found.append_column(ERROR, pa.array(each))
+    names = squares.classes(sheet.card.display_below)
+    found = found.append_column(CLASS, pa.array(names.tolist(), pa.string()))
+    return found.append_column(SIDE, pa.array(np.full(squares.count.size, squares.side)))
+
+
+def outlines_of(squares: Squares) -> NDArray[np.object_]:
+    """Return the outlines of squares in degrees of WGS 84, as RFC 7946 has them.
+
+    Longitudes lie between -180 and 180; a square across 180 degrees is cut in two. Squares that
+    share a corner share its numbers.
+
+    Returns
+    -------
+    object[n]
+        Polygons and, of squares that are cut, multipolygons of Shapely.
+    """
+    import shapely
+
+    west, south, east, north = squares.edges()
+    x = np.stack([west, east, east, west, west], axis=1)
+    y = np.stack([south, south, north, north, south], axis=1)
+    across = Transformer.from_crs(squares.grid.places[0].crs, "EPSG:4326", always_xy=True)
+    lon, lat = across.transform(x, y)
+    far = lon - lon[:, :1]
+    lon = lon - 360 * np.sign(far) * (np.abs(far) > 180)
+    middle = (lon.min(axis=1) + lon.max(axis=1)) / 2
+    lon -= 360 * np.floor((middle + 180) / 360)[:, None]
+    found = shapely.polygons(np.round(np.stack([lon, lat], axis=-1), DECIMALS))
+    for at in np.flatnonzero((lon.min(axis=1) < -180) | (lon.max(axis=1) > 180)):
+        found[at] = _cut(found[at])
+    return np.asarray(found, object)
+
+
+def _cut(outline: Any) -> Any:
+    """Return an outline across 180 degrees in its parts on both sides, counter-clockwise."""
+    import shapely
+    from shapely.affinity import translate
+    from shapely.geometry.polygon import orient
+
+    turns = (-360, 0, 360)
+    cut = [shapely.clip_by_rect(outline, turn - 180, -90, turn + 180, 90) for turn in turns]
+    there = [(part, turn) for part, turn in zip(cut, turns, strict=True) if part.area]
+    return shapely.multipolygons([orient(translate(part, -turn)) for part, turn in there])

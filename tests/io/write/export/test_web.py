@@ -1,0 +1,179 @@
+"""Files for maps in browsers: what they show is what was released, at every scale."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import geopandas
+import numpy as np
+import pyogrio
+import pytest
+import shapely
+
+import geodp
+from geodp.io.write.export import geojson
+from geodp.io.write.export.geojson import GeoJSON
+from geodp.io.write.export.pmtiles import LEAST, TILE, PMTiles, plan_zooms
+from geodp.io.write.export.styles import MapLibre
+from geodp.io.write.export.web import outlines_of, why_not_on_web
+from geodp.io.write.squares import Squares
+from geodp.table.card import StatedMetadata
+from tests.io.write.export.test_exports import sheet_of
+from tests.release.test_frames import GRIDS, KEY, release
+
+FIJI = geodp.Grid.regular((10, 6), crs="EPSG:4326", transform=(1, 0, 176.5, 0, 1, -21))
+PACIFIC = geodp.Grid.regular((4, 9), crs="EPSG:3832", transform=(1e5, 0, 2.9e6, 0, -1e5, 4e5))
+
+
+@pytest.mark.parametrize("name", ["mesh", "metres", "attribute"])
+def test_geojson_has_every_cell_that_fits(name, tmp_path):
+    sheet = sheet_of(GRIDS[name])
+    GeoJSON().write(sheet, tmp_path / "x.geojson")
+    document = json.loads((tmp_path / "x.geojson").read_text(encoding="utf-8"))
+    assert document["geodp"]["side"] == 1
+    frame = geopandas.read_file(tmp_path / "x.geojson")
+    assert frame.crs.to_epsg() == 4326
+    assert frame.residents.sum() == sheet.table.total
+    expected = release(GRIDS[name]).to_geopandas("residents").to_crs(4326)
+    if name == "attribute":
+        expected = expected.dissolve("code", aggfunc={"residents": "sum"}, as_index=False)
+    else:
+        added = ["class", "side"]
+        assert list(frame.columns) == [*expected.columns.drop("geometry"), *added, "geometry"]
+    corners = [
+        one.geometry.bounds[["minx", "miny"]].round(6).to_numpy() for one in (frame, expected)
+    ]
+    order = [np.lexsort(one.T) for one in corners]
+    pairs = zip(frame.geometry.array[order[0]], expected.geometry.array[order[1]], strict=True)
+    assert all(
+        one.equals_exact(other.normalize(), 1e-6)
+        for one, other in ((a.normalize(), b) for a, b in pairs)
+    )
+    assert (frame.residents.to_numpy()[order[0]] == expected.residents.to_numpy()[order[1]]).all()
+    assert shapely.is_ccw(shapely.get_exterior_ring(frame.geometry.array)).all()
+
+
+def test_geojson_of_more_cells_has_sums_over_squares(tmp_path, monkeypatch):
+    monkeypatch.setattr(geojson, "MOST_FEATURES", 20)
+    sheet = sheet_of(GRIDS["mesh"])
+    monkeypatch.setattr(geojson.fit_squares, "__defaults__", (20,))
+    GeoJSON().write(sheet, tmp_path / "x.geojson")
+    document = json.loads((tmp_path / "x.geojson").read_text(encoding="utf-8"))
+    counts = [one["properties"]["residents"] for one in document["features"]]
+    assert len(counts) <= 20
+    assert sum(counts) == sheet.table.total
+    sides = {one["properties"]["side"] for one in document["features"]}
+    assert sides == {document["geodp"]["side"]}
+    assert min(sides) > 1
+
+
+@pytest.mark.parametrize("grid", [FIJI, PACIFIC], ids=["degrees", "metres"])
+def test_squares_across_180_degrees_are_cut_there(grid):
+    counts = np.full(grid.shape, 500)
+    made = geodp.publish(
+        geodp.CountTable.from_dense(counts, grid), epsilon=1, contribution=1, key=KEY
+    )
+    squares = Squares.of(made.table)
+    shapes = outlines_of(squares)
+    bounds = shapely.bounds(shapes)
+    assert (bounds[:, 0] >= -180).all()
+    assert (bounds[:, 2] <= 180).all()
+    assert shapely.is_valid(shapes).all()
+    cut = shapely.get_type_id(shapes) == 6
+    west, _, east, _ = squares.edges()
+    if grid is FIJI:
+        assert cut.tolist() == ((west < 180) & (east > 180)).tolist()
+        assert np.allclose(shapely.area(shapes), 1)
+    assert 0 < cut.sum() < cut.size
+    parts = shapely.get_parts(shapes[cut])
+    assert shapely.is_ccw(shapely.get_exterior_ring(parts)).all()
+
+
+def test_squares_are_seen_at_every_zoom():
+    for grid in (GRIDS["mesh"], GRIDS["metres"], FIJI):
+        plan = plan_zooms(grid.places[0])
+        zooms = [zoom for one in plan for zoom in range(one.first, one.last + 1)]
+        assert zooms == list(range(zooms[-1] + 1))
+        assert plan[-1].side == 1
+        for one in plan[1:-1]:
+            assert one.side * 2 == plan[plan.index(one) - 1].side
+    assert (TILE / LEAST) ** 2 < 12_000
+
+
+@pytest.mark.parametrize("name", ["mesh", "metres", "attribute"])
+def test_tiles_hold_the_released_sums_at_every_zoom(name, tmp_path):
+    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
+    sheet = sheet_of(GRIDS[name])
+    path = tmp_path / "x.pmtiles"
+    PMTiles().write(sheet, path)
+    assert [*tmp_path.iterdir()] == [path]
+    assert pyogrio.list_layers(path).tolist() == [["residents", "Polygon"]]
+    plan = plan_zooms(sheet.table.grid.places[0])
+    for one in plan:
+        for zoom in range(one.first, one.last + 1):
+            frame = pyogrio.read_dataframe(path, ZOOM_LEVEL=zoom)
+            assert {*frame.side} == {one.side}
+            squares = Squares.of(sheet.table)
+            squares = squares.widen(one.side) if one.side > 1 else squares
+            parts = frame.dissolve([*frame.columns.drop(["geometry"])], dropna=False)
+            assert len(frame) >= squares.count.size
+            assert {*frame.residents} == {*squares.count.tolist()}
+            assert len(parts) <= squares.count.size
+            expected = shapely.total_bounds(outlines_of(squares))
+            slack = 360 / 2**zoom / 512
+            assert np.allclose(frame.to_crs(4326).total_bounds, expected, atol=slack)
+
+
+def test_tiles_say_what_they_are(tmp_path):
+    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
+    from pmtiles.reader import MmapSource, Reader
+
+    sheet = sheet_of(GRIDS["mesh"])
+    said = StatedMetadata(title="Residents", publisher="The office", licence="CC-BY-4.0")
+    sheet = replace(sheet, card=replace(sheet.card, metadata=said))
+    for name in ("a", "b"):
+        PMTiles().write(sheet, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with (tmp_path / "a").open("rb") as file:
+        found = Reader(MmapSource(file))
+        header, metadata = found.header(), found.metadata()
+        some = found.get(0, 0, 0)
+    assert (header["min_zoom"], header["max_zoom"]) == (
+        0,
+        plan_zooms(GRIDS["mesh"].places[0])[-1].last,
+    )
+    assert metadata["attribution"] == "The office – CC-BY-4.0"
+    assert metadata["geodp"]["release_id"] == sheet.card.release_id
+    (layer,) = metadata["vector_layers"]
+    assert layer["fields"]["code"] == "String"
+    assert layer["fields"]["residents"] == layer["fields"]["high"] == "Number"
+    assert b"residents" in gzip.decompress(some)
+
+
+def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
+    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
+    with pytest.raises(OSError, match="No such file"):
+        PMTiles().write(sheet_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.pmtiles")
+
+
+@pytest.mark.parametrize("method", ["pyramid", "laplace"])
+def test_the_style_colours_every_class_of_the_tiles(method, tmp_path):
+    sheet = sheet_of(GRIDS["mesh"], method=method)
+    sheet = replace(sheet, card=replace(sheet.card, metadata=StatedMetadata(display_below=30)))
+    MapLibre().write(sheet, tmp_path / "x.style.json")
+    style = json.loads((tmp_path / "x.style.json").read_text(encoding="utf-8"))
+    assert style["sources"]["residents"]["url"] == "pmtiles://x.pmtiles"
+    (layer,) = style["layers"]
+    operator, got, *rest, _ = layer["paint"]["fill-color"]
+    assert (operator, got) == ("match", ["get", "class"])
+    colours = dict(zip(rest[::2], rest[1::2], strict=True))
+    legend = style["metadata"]["legend"]
+    assert legend["title"] == "residents per km²"
+    assert {one["class"]: one["colour"] for one in legend["classes"]} == colours
+    assert {*Squares.of(sheet.table).classes(30)} <= {*colours}
+    assert "<30" in colours
+
+
+@pytest.mark.parametrize("name", ["class", "side"])
+def test_a_count_with_the_name_of_another_column_is_refused(name):
+    assert name in why_not_on_web(sheet_of(GRIDS["mesh"], name=name))
