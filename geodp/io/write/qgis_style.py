@@ -157,11 +157,12 @@ def raster_pipe(
 """
 
 
-SYMBOLS: dict[str, tuple[str, str, str, dict[str, str]]] = {
-    "Polygon": ("fill", "SimpleFill", "color", {"style": "solid", "outline_style": "no"}),
-    "LineString": ("line", "SimpleLine", "line_color", {"line_width": "0.3"}),
+SYMBOLS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
+    "Polygon": ("fill", "SimpleFill", ("color", "outline_color"), {"outline_width": "0.1"}),
+    "LineString": ("line", "SimpleLine", ("line_color",), {"line_width": "0.3"}),
 }
-"""How each kind of geometry is drawn: symbol, its layer, the name of its colour, and the rest."""
+"""How each kind of geometry is drawn: symbol, its layer, the names of its colour, and the rest; a
+polygon without an outline of its colour has a pale seam to its neighbours."""
 
 
 def vector_renderer(
@@ -239,10 +240,10 @@ def quote_name(column: str) -> str:
 
 
 def _symbol(number: int, colour: str, geometry: str) -> str:
-    """Return how a class is drawn: an outline filled without a border, or a line."""
+    """Return how a class is drawn: an outline that is filled, or a line."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    kind, layer, key, style = SYMBOLS[geometry]
-    said = {key: f"{red},{green},{blue},255", **style}
+    kind, layer, keys, style = SYMBOLS[geometry]
+    said = {**dict.fromkeys(keys, f"{red},{green},{blue},255"), **style}
     options = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in said.items())
     return (
         f'<symbol type="{kind}" name="{number}" alpha="1" clip_to_extent="1" force_rhr="0">'

@@ -59,6 +59,26 @@ class Zooms:
     last: int
 
 
+@dataclass(frozen=True, eq=False)
+class Size:
+    """Tiles of squares of one size, as GDAL has written them.
+
+    Attributes
+    ----------
+    zooms : Zooms
+    path : Path
+    extent : list of float
+        West, south, east and north of what is shown, in degrees.
+    fields : dict of str
+        Kinds of the columns by name, as clients call them.
+    """
+
+    zooms: Zooms
+    path: Path
+    extent: list[float]
+    fields: dict[str, str]
+
+
 class PMTiles(Export):
     """Cells where they are large enough to be seen, and squares of them at smaller scales."""
 
@@ -81,8 +101,7 @@ class PMTiles(Export):
 
         try:
             with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tiles-") as folder:
-                sizes = list(_write_sizes(sheet, Path(folder)))
-                _join(sheet, sizes, path)
+                join_sizes(sheet, list(_write_sizes(sheet, Path(folder)))[::-1], path)
         except (DataLayerError, DataSourceError, FeatureError):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
 
@@ -120,8 +139,8 @@ def _shrinking(place: Lattice) -> float:
     return math.cos(math.radians(min(abs(latitude), POLE)))
 
 
-def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[tuple[Zooms, Path, list[float]]]:
-    """Write a file for each size of squares, the smallest first; yield it with its extent."""
+def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[Size]:
+    """Write a file for each size of squares, the smallest first."""
     import shapely
     from pyogrio.raw import write_arrow
 
@@ -147,40 +166,39 @@ def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[tuple[Zooms, Path
             },
         )
         extent = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
-        yield zooms, path, extent.tolist()
+        fields = {
+            field.name: "String" if pa.types.is_string(field.type) else "Number"
+            for field in columns.schema
+        }
+        yield Size(zooms, path, extent.tolist(), fields)
 
 
-def _join(sheet: ExportSheet, sizes: list[tuple[Zooms, Path, list[float]]], path: Path) -> None:
-    """Join files of tiles, whose zooms follow each other, to one."""
+def join_sizes(sheet: ExportSheet, sizes: list[Size], path: Path) -> None:
+    """Join tiles of all sizes to one file; the largest squares first, whose zooms are the first."""
     from pmtiles.reader import MmapSource, all_tiles
     from pmtiles.tile import Compression, TileType, zxy_to_tileid
     from pmtiles.writer import write
 
-    sizes = sorted(sizes, key=lambda size: size[0].first)
-    west, south, east, north = sizes[-1][2]
+    west, south, east, north = sizes[-1].extent
     header = {
         "tile_type": TileType.MVT,
         "tile_compression": Compression.GZIP,
-        "center_zoom": sizes[0][0].first,
+        "center_zoom": sizes[0].zooms.first,
         "center_lon_e7": round((west + east) / 2 * 1e7),
         "center_lat_e7": round((south + north) / 2 * 1e7),
     }
     ends = {"min_lon": west, "min_lat": south, "max_lon": east, "max_lat": north}
     header |= {f"{name}_e7": round(degrees * 1e7) for name, degrees in ends.items()}
     with write(path) as joined:
-        for _, file, _ in sizes:
-            with file.open("rb") as tiles:
+        for size in sizes:
+            with size.path.open("rb") as tiles:
                 for place, data in all_tiles(MmapSource(tiles)):
                     joined.write_tile(zxy_to_tileid(*place), data)
-        joined.finalize(header, describe_tiles(sheet, sizes[0][0].first, sizes[-1][0].last))
+        joined.finalize(header, describe_tiles(sheet, sizes))
 
 
-def describe_tiles(sheet: ExportSheet, first: int, last: int) -> dict[str, Any]:
-    """Return the metadata of a file of tiles: plain values; ``first``, ``last``: its zooms."""
-    empty = columns_of(sheet, Squares.of(sheet.table), "Writing PMTiles").schema
-    fields = {
-        field.name: "String" if pa.types.is_string(field.type) else "Number" for field in empty
-    }
+def describe_tiles(sheet: ExportSheet, sizes: list[Size]) -> dict[str, Any]:
+    """Return the metadata of a file of tiles: plain values."""
     said = sheet.card.metadata
     words = {
         "name": (said.title if said else None) or sheet.name,
@@ -191,7 +209,9 @@ def describe_tiles(sheet: ExportSheet, first: int, last: int) -> dict[str, Any]:
         if said
         else "",
     }
-    layer = {"id": sheet.name, "minzoom": first, "maxzoom": last, "fields": fields}
+    fields = {name: kind for size in sizes for name, kind in size.fields.items()}
+    ends = {"minzoom": sizes[0].zooms.first, "maxzoom": sizes[-1].zooms.last}
+    layer = {"id": sheet.name, **ends, "fields": fields}
     return {
         **{name: word for name, word in words.items() if word},
         "type": "overlay",
