@@ -5,7 +5,7 @@ Every sum is of released counts, so that it is the same wherever it is worked ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Squares:
         index = table.grid.decode(table.key)
         cells = cls(table.grid, 1, index[0], index[1], table.count)
         return cells if index.shape[0] == 2 else cells.widen(1)
+
+    def part(self, some: slice) -> Squares:
+        """Return some of the squares."""
+        return replace(self, row=self.row[some], col=self.col[some], count=self.count[some])
 
     def widen(self, times: int) -> Squares:
         """Return sums over squares whose sides are as many times as long, row by row.

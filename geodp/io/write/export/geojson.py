@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.export.web import columns_of, outlines_of, why_not_on_web
+from geodp.io.write.export.web import outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.squares import Squares
 
 MOST_FEATURES = 50_000
@@ -32,18 +32,18 @@ class GeoJSON(Export):
         import shapely
 
         squares = fit_squares(Squares.of(sheet.table))
-        columns = columns_of(sheet, squares, "Writing GeoJSON")
-        shapes = shapely.to_geojson(outlines_of(squares)).tolist()
         about = {**sheet.about, "side": squares.side}
         with path.open("w", encoding="utf-8", newline="\n") as file:
             head = json.dumps(about, ensure_ascii=False)
             file.write(f'{{"type": "FeatureCollection", "geodp": {head}, "features": [')
-            for number, (shape, said) in enumerate(zip(shapes, columns.to_pylist(), strict=True)):
-                text = json.dumps(said, ensure_ascii=False)
-                file.write(
-                    f"{',' if number else ''}\n"
-                    f'{{"type": "Feature", "properties": {text}, "geometry": {shape}}}'
-                )
+            comma = ""
+            for some, columns in pieces_of(sheet, squares, "Writing GeoJSON"):
+                shapes = shapely.to_geojson(outlines_of(some)).tolist()
+                for shape, said in zip(shapes, columns.to_pylist(), strict=True):
+                    text = json.dumps(said, ensure_ascii=False)
+                    file.write(f'{comma}\n{{"type": "Feature", "properties": {text}, ')
+                    file.write(f'"geometry": {shape}}}')
+                    comma = ","
             file.write("\n]}\n")
 
 

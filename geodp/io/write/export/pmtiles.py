@@ -23,7 +23,7 @@ import pyarrow as pa
 from geodp.errors import require_library
 from geodp.grid.lattice import Lattice
 from geodp.io.write.export.sheet import Export, ExportSheet
-from geodp.io.write.export.web import POLE, columns_of, outlines_of, why_not_on_web
+from geodp.io.write.export.web import POLE, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.frame import cell_size, crs_of
 from geodp.io.write.squares import Squares
 
@@ -141,18 +141,18 @@ def _shrinking(place: Lattice) -> float:
 
 def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[Size]:
     """Write a file for each size of squares, the smallest first."""
-    import shapely
     from pyogrio.raw import write_arrow
 
     squares = Squares.of(sheet.table)
     for zooms in reversed(plan_zooms(sheet.table.grid.places[0])):
         squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
-        columns = columns_of(sheet, squares, "Writing PMTiles")
-        shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
-        rows = columns.append_column("geometry", pa.array(shapely.to_wkb(shapes), pa.binary()))
+        pieces = pieces_of(sheet, squares, "Writing PMTiles")
+        schema = _draw(*next(pieces), []).schema
+        boxes = [np.full(4, np.nan)]
+        batches = (batch for piece in pieces for batch in _draw(*piece, boxes).to_batches())
         path = folder / f"{zooms.side}.pmtiles"
         write_arrow(
-            rows,
+            pa.RecordBatchReader.from_batches(schema, batches),
             str(path),
             layer=sheet.name,
             driver="PMTiles",
@@ -165,12 +165,23 @@ def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[Size]:
                 "MAXZOOM": str(zooms.last),
             },
         )
-        extent = shapely.total_bounds(shapes) if len(shapes) else np.zeros(4)
+        found = np.array(boxes)
+        ends = [*np.fmin.reduce(found[:, :2]).tolist(), *np.fmax.reduce(found[:, 2:]).tolist()]
         fields = {
             field.name: "String" if pa.types.is_string(field.type) else "Number"
-            for field in columns.schema
+            for field in schema
+            if field.name != "geometry"
         }
-        yield Size(zooms, path, extent.tolist(), fields)
+        yield Size(zooms, path, [0.0 if math.isnan(end) else end for end in ends], fields)
+
+
+def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
+    """Return columns of squares with their outlines, and add the extent of these to a list."""
+    import shapely
+
+    shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
+    boxes += [shapely.total_bounds(shapes)] if len(shapes) else []
+    return columns.append_column("geometry", pa.array(shapely.to_wkb(shapes), pa.binary()))
 
 
 def join_sizes(sheet: ExportSheet, sizes: list[Size], path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from pyproj import Transformer
 from geodp.io.write.export.sheet import ExportSheet
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.squares import Squares
+from geodp.io.write.tables import CHUNK
 from geodp.io.write.uncertainty import ERROR, six_digits
 
 CLASS, SIDE = ADDED = ("class", "side")
@@ -36,24 +40,33 @@ def why_not_on_web(sheet: ExportSheet) -> str | None:
     return None
 
 
-def columns_of(sheet: ExportSheet, squares: Squares, what: str) -> Any:
-    """Return the columns of squares as an Arrow table.
+def pieces_of(sheet: ExportSheet, squares: Squares, what: str) -> Iterator[tuple[Squares, Any]]:
+    """Yield squares some at a time, with their columns as an Arrow table; the first are none.
 
-    Cells have those of the release's tables; sums have a count, and a standard error where the card
-    says one. ``what`` is counted for the operator's eyes.
+    Cells have the columns of the release's tables; sums have a count, and a standard error where
+    the card says one. ``what`` is counted for the operator's eyes.
     """
     if squares.side == 1 and not sheet.table.grid.attributes:
-        view = sheet.view
-        found = pa.concat_tables([view.empty.columns, *(rows.columns for rows in view.rows(what))])
-    else:
-        found = pa.table({sheet.name: squares.count})
-        error = None if sheet.level is not None else squares.standard_error(sheet.card)
+        for rows in chain([sheet.view.empty], sheet.view.rows(what)):
+            row, col = rows.index
+            cells = replace(squares, row=row, col=col, count=rows.count)
+            yield cells, _add(rows.columns, cells, sheet)
+        return
+    error = None if sheet.level is not None else squares.standard_error(sheet.card)
+    for start in chain([squares.count.size], range(0, squares.count.size, CHUNK)):
+        some = squares.part(slice(start, start + CHUNK))
+        columns = pa.table({sheet.name: some.count})
         if error is not None:
-            each = np.broadcast_to(six_digits(np.array([error])), squares.count.shape)
-            found = found.append_column(ERROR, pa.array(each))
+            each = np.broadcast_to(six_digits(np.array([error])), some.count.shape)
+            columns = columns.append_column(ERROR, pa.array(each))
+        yield some, _add(columns, some, sheet)
+
+
+def _add(columns: Any, squares: Squares, sheet: ExportSheet) -> Any:
+    """Return columns with those that all squares have."""
     names = squares.classes(sheet.card.display_below)
-    found = found.append_column(CLASS, pa.array(names.tolist(), pa.string()))
-    return found.append_column(SIDE, pa.array(np.full(squares.count.size, squares.side)))
+    columns = columns.append_column(CLASS, pa.array(names.tolist(), pa.string()))
+    return columns.append_column(SIDE, pa.array(np.full(squares.count.size, squares.side)))
 
 
 def outlines_of(squares: Squares) -> NDArray[np.object_]:
