@@ -8,19 +8,19 @@ the sums of their cells.
 from __future__ import annotations
 
 import errno
+import gzip
 import math
 import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import require_library
+from geodp.errors import UsageError, require_library
 from geodp.grid.lattice import Lattice
 from geodp.io.write.export.sheet import Export, ExportSheet
 from geodp.io.write.export.web import POLE, outlines_of, pieces_of, why_not_on_web
@@ -38,6 +38,9 @@ LEAST = 5
 
 MOST_ZOOM = 22
 """The largest that GDAL writes."""
+
+DRIVER = "PMTiles"
+"""As GDAL calls it."""
 
 OPTIONS = {"MAX_SIZE": str(1 << 30), "MAX_FEATURES": str(1 << 30)}
 """Of GDAL: nothing is left out of a tile. One holds at most ``(TILE / LEAST + 2)**2`` squares."""
@@ -87,16 +90,19 @@ class PMTiles(Export):
     help: ClassVar[str] = "vector tiles for MapLibre and others (pip install geodp[tiles])"
 
     def why_not(self, sheet: ExportSheet) -> str | None:
-        """Ask for one map on the Earth."""
-        return why_not_on_web(sheet)
+        """Ask for one map on the Earth, and away from the poles."""
+        reason = why_not_on_web(sheet)
+        if reason is None and abs(_latitude(sheet.table.grid.places[0])) > POLE:
+            return "the middle of the map lies beyond 85 degrees of latitude, where tiles end"
+        return reason
 
     def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one file with one layer.
 
-        Raises OSError where GDAL cannot write, whatever it says.
+        Raises OSError where GDAL cannot write, whatever it says; UsageError where it has no PMTiles
+        or a library is not there.
         """
-        require_library("pmtiles", "PMTiles")
-        require_library("pyogrio", "PMTiles")
+        require_tiles()
         from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
 
         try:
@@ -104,6 +110,20 @@ class PMTiles(Export):
                 join_sizes(sheet, list(_write_sizes(sheet, Path(folder)))[::-1], path)
         except (DataLayerError, DataSourceError, FeatureError):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
+
+
+def require_tiles() -> None:
+    """Raise UsageError where tiles cannot be written here."""
+    require_library("pmtiles", "PMTiles")
+    require_library("pyogrio", "PMTiles")
+    from pyogrio import list_drivers
+
+    if DRIVER not in list_drivers(write=True):
+        raise UsageError(
+            "The GDAL of this pyogrio writes no PMTiles; pip install 'geodp[tiles]' has one that "
+            "does.",
+            code="gdal-without-pmtiles",
+        )
 
 
 def plan_zooms(place: Lattice) -> list[Zooms]:
@@ -118,10 +138,11 @@ def plan_zooms(place: Lattice) -> list[Zooms]:
     >>> [(one.side, one.first, one.last) for one in plan_zooms(place)][-2:]
     [(2, 7, 7), (1, 8, 9)]
     """
-    kilometres = min(cell_size(place)) / Fraction(_shrinking(place))
+    shrinking = math.cos(math.radians(_latitude(place)))  # which Mercator divides by
+    kilometres = float(min(cell_size(place))) / shrinking
     found: list[Zooms] = []
     for zoom in range(MOST_ZOOM):
-        pixels = float(kilometres) / EQUATOR * TILE * 2**zoom
+        pixels = kilometres / EQUATOR * TILE * 2**zoom
         side = 1 << max(0, math.ceil(math.log2(LEAST / pixels)))
         if side == 1:
             return [*found, Zooms(1, zoom, zoom + 1)]
@@ -129,33 +150,35 @@ def plan_zooms(place: Lattice) -> list[Zooms]:
     return [*found, Zooms(1, MOST_ZOOM, MOST_ZOOM)]
 
 
-def _shrinking(place: Lattice) -> float:
-    """Return the cosine of the latitude in the middle of a map, which Mercator divides by."""
+def _latitude(place: Lattice) -> float:
+    """Return the latitude in the middle of a map, in degrees."""
     from pyproj import Transformer
 
     west, south, east, north = place.bounds
     across = Transformer.from_crs(crs_of(str(place.crs)), "EPSG:4326", always_xy=True)
     _, latitude = across.transform((west + east) / 2, (south + north) / 2)
-    return math.cos(math.radians(min(abs(latitude), POLE)))
+    return float(latitude)
 
 
 def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[Size]:
-    """Write a file for each size of squares, the smallest first."""
+    """Write a file for each size of squares that are there, the smallest first."""
     from pyogrio.raw import write_arrow
 
     squares = Squares.of(sheet.table)
     for zooms in reversed(plan_zooms(sheet.table.grid.places[0])):
         squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
+        if not squares.count.size:
+            return  # GDAL writes no file without a tile
         pieces = pieces_of(sheet, squares, "Writing PMTiles")
-        schema = _draw(*next(pieces), []).schema
-        boxes = [np.full(4, np.nan)]
+        schema = next(pieces)[1].schema.append(pa.field("geometry", pa.binary()))
+        boxes: list[Any] = []
         batches = (batch for piece in pieces for batch in _draw(*piece, boxes).to_batches())
         path = folder / f"{zooms.side}.pmtiles"
         write_arrow(
             pa.RecordBatchReader.from_batches(schema, batches),
             str(path),
             layer=sheet.name,
-            driver="PMTiles",
+            driver=DRIVER,
             geometry_name="geometry",
             geometry_type="Unknown",
             crs="EPSG:4326",
@@ -166,13 +189,13 @@ def _write_sizes(sheet: ExportSheet, folder: Path) -> Iterator[Size]:
             },
         )
         found = np.array(boxes)
-        ends = [*np.fmin.reduce(found[:, :2]).tolist(), *np.fmax.reduce(found[:, 2:]).tolist()]
+        extent = [*found[:, :2].min(axis=0).tolist(), *found[:, 2:].max(axis=0).tolist()]
         fields = {
             field.name: "String" if pa.types.is_string(field.type) else "Number"
             for field in schema
             if field.name != "geometry"
         }
-        yield Size(zooms, path, [0.0 if math.isnan(end) else end for end in ends], fields)
+        yield Size(zooms, path, extent, fields)
 
 
 def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
@@ -180,8 +203,10 @@ def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
     import shapely
 
     shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
-    boxes += [shapely.total_bounds(shapes)] if len(shapes) else []
-    return columns.append_column("geometry", pa.array(shapely.to_wkb(shapes), pa.binary()))
+    there = ~shapely.is_empty(shapes)
+    boxes += [shapely.total_bounds(shapes)] if there.any() else []
+    wkb = pa.array(shapely.to_wkb(shapes), pa.binary())
+    return columns.append_column("geometry", wkb).filter(pa.array(there))
 
 
 def join_sizes(sheet: ExportSheet, sizes: list[Size], path: Path) -> None:
@@ -190,11 +215,11 @@ def join_sizes(sheet: ExportSheet, sizes: list[Size], path: Path) -> None:
     from pmtiles.tile import Compression, TileType, zxy_to_tileid
     from pmtiles.writer import write
 
-    west, south, east, north = sizes[-1].extent
+    west, south, east, north = sizes[-1].extent if sizes else [0, 0, 0, 0]
     header = {
         "tile_type": TileType.MVT,
         "tile_compression": Compression.GZIP,
-        "center_zoom": sizes[0].zooms.first,
+        "center_zoom": 0,
         "center_lon_e7": round((west + east) / 2 * 1e7),
         "center_lat_e7": round((south + north) / 2 * 1e7),
     }
@@ -205,6 +230,8 @@ def join_sizes(sheet: ExportSheet, sizes: list[Size], path: Path) -> None:
             with size.path.open("rb") as tiles:
                 for place, data in all_tiles(MmapSource(tiles)):
                     joined.write_tile(zxy_to_tileid(*place), data)
+        if not sizes:
+            joined.write_tile(0, gzip.compress(b"", mtime=0))  # a tile without a layer
         joined.finalize(header, describe_tiles(sheet, sizes))
 
 
@@ -221,7 +248,7 @@ def describe_tiles(sheet: ExportSheet, sizes: list[Size]) -> dict[str, Any]:
         else "",
     }
     fields = {name: kind for size in sizes for name, kind in size.fields.items()}
-    ends = {"minzoom": sizes[0].zooms.first, "maxzoom": sizes[-1].zooms.last}
+    ends = {"minzoom": 0, "maxzoom": sizes[-1].zooms.last if sizes else 0}
     layer = {"id": sheet.name, **ends, "fields": fields}
     return {
         **{name: word for name, word in words.items() if word},

@@ -11,14 +11,18 @@ import pytest
 import shapely
 
 import geodp
+from geodp.errors import UsageError
 from geodp.io.write.export import geojson
 from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.pmtiles import LEAST, TILE, PMTiles, plan_zooms
 from geodp.io.write.export.styles import MapLibre
 from geodp.io.write.export.web import outlines_of, why_not_on_web
+from geodp.io.write.export.workbook import Xlsx
 from geodp.io.write.squares import Squares
 from geodp.table.card import StatedMetadata
+from geodp.table.released import ReleasedTable
 from tests.io.write.export.test_exports import sheet_of
+from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, release
 
 FIJI = geodp.Grid.regular((10, 6), crs="EPSG:4326", transform=(1, 0, 176.5, 0, 1, -21))
@@ -150,6 +154,31 @@ def test_tiles_say_what_they_are(tmp_path):
     assert b"residents" in gzip.decompress(some)
 
 
+def test_a_release_of_nobody_is_written_too(tmp_path):
+    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
+    from pmtiles.reader import MmapSource, Reader
+
+    sheet = sheet_of(GRIDS["mesh"])
+    table = sheet.table
+    nobody = ReleasedTable(table.grid, table.key[:0], table.count[:0], table.event)
+    sheet = replace(sheet, table=nobody, errors=None)
+    for one in (PMTiles(), GeoJSON(), Xlsx()):
+        one.write(sheet, tmp_path / f"x.{one.ending}")
+    with (tmp_path / "x.pmtiles").open("rb") as file:
+        found = Reader(MmapSource(file))
+        assert found.metadata()["vector_layers"][0]["id"] == "residents"
+        assert gzip.decompress(found.get(0, 0, 0)) == b""
+    assert json.loads((tmp_path / "x.geojson").read_text())["features"] == []
+
+
+def test_a_gdal_without_tiles_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
+    monkeypatch.setattr(pyogrio, "list_drivers", lambda write: {"GPKG": "rw"})
+    with refuses(UsageError, "gdal-without-pmtiles: geodp.tiles"):
+        PMTiles().write(sheet_of(GRIDS["mesh"]), tmp_path / "x.pmtiles")
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
     pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
     with pytest.raises(OSError, match="No such file"):
@@ -172,6 +201,13 @@ def test_the_style_colours_every_class_of_the_tiles(method, tmp_path):
     assert {one["class"]: one["colour"] for one in legend["classes"]} == colours
     assert {*Squares.of(sheet.table).classes(30)} <= {*colours}
     assert "<30" in colours
+
+
+def test_tiles_end_before_the_poles():
+    south = geodp.Grid.regular((8, 8), crs="EPSG:3031", transform=(1e5, 0, -4e5, 0, -1e5, 4e5))
+    sheet = sheet_of(south)
+    assert "85 degrees" in PMTiles().why_not(sheet)
+    assert GeoJSON().why_not(sheet) is None
 
 
 @pytest.mark.parametrize("name", ["class", "side"])
