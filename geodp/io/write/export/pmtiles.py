@@ -114,9 +114,13 @@ class PMTiles(Export):
 
 def require_tiles() -> None:
     """Raise UsageError where tiles cannot be written here."""
-    require_library("pmtiles", "PMTiles")
-    require_library("pyogrio", "PMTiles")
-    from pyogrio import list_drivers
+    require_library("pmtiles", "PMTiles", "tiles")
+    try:
+        from pyogrio import list_drivers
+    except ModuleNotFoundError:
+        raise UsageError(
+            "PMTiles needs pyogrio: pip install 'geodp[tiles]'.", code="library-missing"
+        ) from None
 
     if DRIVER not in list_drivers(write=True):
         raise UsageError(

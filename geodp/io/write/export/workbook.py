@@ -37,7 +37,7 @@ class Xlsx(Export):
 
     def write(self, sheet: ExportSheet, path: Path) -> None:
         """Write one workbook, of one sheet where its rows fit."""
-        require_library("openpyxl", "xlsx")
+        require_library("openpyxl", "A workbook", "xlsx")
         from openpyxl import Workbook
 
         book, left = Workbook(write_only=True), 0

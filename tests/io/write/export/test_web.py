@@ -9,6 +9,7 @@ import numpy as np
 import pyogrio
 import pytest
 import shapely
+from pmtiles.reader import MmapSource, Reader
 
 import geodp
 from geodp.errors import UsageError
@@ -106,7 +107,6 @@ def test_squares_are_seen_at_every_zoom():
 
 @pytest.mark.parametrize("name", ["mesh", "metres", "attribute"])
 def test_tiles_hold_the_released_sums_at_every_zoom(name, tmp_path):
-    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
     sheet = sheet_of(GRIDS[name])
     path = tmp_path / "x.pmtiles"
     PMTiles().write(sheet, path)
@@ -129,9 +129,6 @@ def test_tiles_hold_the_released_sums_at_every_zoom(name, tmp_path):
 
 
 def test_tiles_say_what_they_are(tmp_path):
-    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
-    from pmtiles.reader import MmapSource, Reader
-
     sheet = sheet_of(GRIDS["mesh"])
     said = StatedMetadata(title="Residents", publisher="The office", licence="CC-BY-4.0")
     sheet = replace(sheet, card=replace(sheet.card, metadata=said))
@@ -155,9 +152,6 @@ def test_tiles_say_what_they_are(tmp_path):
 
 
 def test_a_release_of_nobody_is_written_too(tmp_path):
-    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
-    from pmtiles.reader import MmapSource, Reader
-
     sheet = sheet_of(GRIDS["mesh"])
     table = sheet.table
     nobody = ReleasedTable(table.grid, table.key[:0], table.count[:0], table.event)
@@ -172,7 +166,6 @@ def test_a_release_of_nobody_is_written_too(tmp_path):
 
 
 def test_a_gdal_without_tiles_is_refused(tmp_path, monkeypatch):
-    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
     monkeypatch.setattr(pyogrio, "list_drivers", lambda write: {"GPKG": "rw"})
     with refuses(UsageError, "gdal-without-pmtiles: geodp.tiles"):
         PMTiles().write(sheet_of(GRIDS["mesh"]), tmp_path / "x.pmtiles")
@@ -180,7 +173,6 @@ def test_a_gdal_without_tiles_is_refused(tmp_path, monkeypatch):
 
 
 def test_what_gdal_cannot_write_is_told_as_the_file_systems_refusal(tmp_path):
-    pytest.importorskip("pmtiles", reason="pip install geodp[tiles]")
     with pytest.raises(OSError, match="No such file"):
         PMTiles().write(sheet_of(GRIDS["mesh"]), tmp_path / "no folder" / "x.pmtiles")
 
