@@ -200,7 +200,7 @@ def is_utf8(text: str | os.PathLike[str]) -> bool:
     return True
 
 
-def why_without(library: str, what: str) -> str | None:
+def why_without(library: str, what: str, extra: str = "") -> str | None:
     """Return why something cannot be done without a library, whose extra has its name.
 
     Parameters
@@ -209,6 +209,8 @@ def why_without(library: str, what: str) -> str | None:
         As it is imported, and as the extra is called: ``"scipy"``.
     what : str
         What needs it, as a sentence begins.
+    extra : str
+        That installs it, where it is called otherwise.
 
     Returns
     -------
@@ -229,12 +231,14 @@ def why_without(library: str, what: str) -> str | None:
         there = False
     if there:
         return None
-    return f"{what} needs {library}, which is not installed: pip install 'geodp[{library}]'."
+    return (
+        f"{what} needs {library}, which is not installed: pip install 'geodp[{extra or library}]'."
+    )
 
 
-def require_library(library: str, what: str) -> None:
+def require_library(library: str, what: str, extra: str = "") -> None:
     """Raise a UsageError, which is :func:`why_without`, where a library is not installed."""
-    why = why_without(library, what)
+    why = why_without(library, what, extra)
     if why is not None:
         raise UsageError(why, code="library-missing")
 

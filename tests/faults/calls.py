@@ -222,7 +222,8 @@ CALLS = {
     "publish measurements": charged("publish", *TABLE, *TERMS, "--measurements", slow=True),
     "publish formats": charged(
         "publish", "codes.csv", *SMALL, "--code", "code", "--value", "n", *TERMS,
-        "--metadata", "office.toml", "--formats", "csv:excel,fgb,gpkg,netcdf,parquet,stac",
+        "--metadata", "office.toml", "--formats",
+        "csv:excel,fgb,geojson,gpkg,maplibre,netcdf,parquet,qml,stac,xlsx",
         slow=True,
     ),
     "publish recipe": charged("publish", *CENSUS, *TERMS, slow=True),
@@ -238,7 +239,8 @@ CALLS = {
                           require_release, replaces=True),
     "join": release("join", "parts"),
     "export": Call(
-        ("export", "mesh", "--to", "csv:excel,csv:estat,fgb,gpkg,netcdf,parquet,stac", *OUT),
+        ("export", "mesh", "--to", "csv:excel,csv:estat,fgb,geojson,gpkg,maplibre,netcdf,parquet,"
+         "qml,stac,xlsx", *OUT),
         "out", require_exports,
     ),
     "map": file("map", "first", "--output", "place/a.png"),

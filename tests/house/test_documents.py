@@ -35,8 +35,8 @@ NOT_PARSED = {
 }
 """How a command begins that is none of those below, and why it is not looked at."""
 
-NOT_RUNNABLE = {"toml", "json", "yaml", "text", "csv", "diff", ""}
-"""Languages of blocks that are no code."""
+NOT_RUNNABLE = {"toml", "json", "yaml", "text", "csv", "diff", "html", ""}
+"""Languages of blocks that are no code, and pages, whose libraries come from the network."""
 
 ELSEWHERE = {"docs/device.md": "tests/features/local/test_device.py"}
 """Documents with code for other languages, and the test that runs it."""

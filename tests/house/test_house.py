@@ -124,7 +124,7 @@ OUTSIDE = {
     "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read features release/frames"),
+    "shapely": ("", "grid io/read io/write/export features release/frames"),
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
@@ -137,7 +137,8 @@ OUTSIDE = {
     "polars": ("", "release/frames"),
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
-    "openpyxl": ("", "io/read/rows/forms"),
+    "openpyxl": ("", "io/read/rows/forms io/write/export"),
+    "pmtiles": ("", "io/write/export"),
     "python_calamine": ("", "io/read/rows/forms"),
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),

@@ -199,7 +199,8 @@ CASES = {
     "cells as JSON": publish(square, *CELLS, "--json"),
     "formats": publish(
         mesh, *MESH, "--metadata", "office.toml", "--formats",
-        "csv:excel,csv:estat,fgb,gpkg,netcdf,parquet,stac", variants=SMALL,
+        "csv:excel,csv:estat,fgb,geojson,gpkg,maplibre,netcdf,parquet,qml,stac,xlsx",
+        variants=SMALL,
     ),
     "charged with a kept key": publish(square, *CELLS, *CHARGED, "--key-file", "key", quick=True),
     "charged": publish(square, *CELLS, *CHARGED, "--records", "all"),

@@ -27,7 +27,7 @@ LIBRARIES = (
 )
 EXTRAS = (
     *("scipy", "pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
-    *("fsspec", "h3", "s2geometry"),
+    *("fsspec", "h3", "s2geometry", "pmtiles"),
 )
 """Libraries of extras, which need not be there."""
 

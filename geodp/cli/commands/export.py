@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     "--to",
     "formats",
     required=True,
-    help="gpkg, fgb, parquet, csv:excel, csv:estat, netcdf, stac; several with commas between.",
+    help="gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, geojson, pmtiles, maplibre, netcdf, "
+    "stac; several with commas between.",
 )
 @click.option(
     "--output",

@@ -111,7 +111,7 @@ def _style(view: View, public: Path) -> File:
     path.write_text(qgis_style.qml(view), encoding="utf-8", newline="\n")
     return File(
         name=path.name,
-        media_type="application/xml",
-        what="QGIS style of the map: fixed classes",
+        media_type=qgis_style.MEDIA_TYPE,
+        what=qgis_style.WHAT,
         sha256=sha256(path),
     )

@@ -30,7 +30,7 @@ from geodp.io.write.view import View
 from geodp.table.card import Card
 
 TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
-"""Tables of a GeoPackage that are not its layers."""
+"""Tables of a GeoPackage that are not its layers; QGIS makes the last where a style is saved."""
 
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""

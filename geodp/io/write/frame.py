@@ -120,17 +120,21 @@ class Frame:
         float64[rows, cols]
             Blocks at the far edges are cut where the lattice ends.
         """
+        return np.outer(*self.lengths())
+
+    def lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what an area is the product of: float64[rows] and float64[cols] of blocks."""
         place, block = self.place, self.block
         row = np.append(np.arange(0, place.rows, block), place.rows)
         col = np.append(np.arange(0, place.cols, block), place.cols)
         if place.crs is None or place.transform is None:
-            return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
+            return np.diff(row).astype(np.float64), np.diff(col).astype(np.float64)
         crs = crs_of(place.crs)
         x, south, _, north = place.edges_at(row, col)
         y = south if place.northwards else north
         unit = crs.axis_info[0].unit_conversion_factor
         if not crs.is_geographic:
-            return np.outer(np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3)
+            return np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3
         # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
         major, flattening = _ellipsoid(crs)
         eccentricity = math.sqrt(flattening * (2 - flattening))
@@ -139,7 +143,7 @@ class Frame:
         if eccentricity:
             zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
         minor = major * (1 - flattening)
-        return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
+        return minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,6 @@ from geodp.io.write.geometry import (
     geometry_kind,
     has_geometry,
 )
-from geodp.io.write.qgis_style import vector_qml
 from geodp.io.write.rtree import PackedTree, can_pack, quote
 from geodp.io.write.view import View
 
@@ -90,12 +89,8 @@ CREATE TABLE gpkg_metadata_reference (reference_scope TEXT NOT NULL, table_name 
   md_file_id INTEGER NOT NULL, md_parent_id INTEGER,
   CONSTRAINT crmr_mfi_fk FOREIGN KEY (md_file_id) REFERENCES gpkg_metadata(id),
   CONSTRAINT crmr_mpi_fk FOREIGN KEY (md_parent_id) REFERENCES gpkg_metadata(id));
-CREATE TABLE layer_styles (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
-  f_table_catalog TEXT(256), f_table_schema TEXT(256), f_table_name TEXT(256),
-  f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT,
-  useAsDefault BOOLEAN, description TEXT, owner TEXT(30), ui TEXT(30), update_time DATETIME);
 """
-"""As the standard has them, and the table of styles as QGIS makes it."""
+"""As the standard has them."""
 
 TRIGGERS = """
 CREATE TRIGGER {insert} AFTER INSERT ON {table}
@@ -121,7 +116,7 @@ CREATE TRIGGER {delete} AFTER DELETE ON {table} WHEN OLD.{shape} NOT NULL
 
 
 class GeoPackage(Format):
-    """The counts with the cells' outlines, an index of these, and the style of all maps."""
+    """The counts with the cells' outlines, and an index of these; one layer and no other table."""
 
     name: ClassVar[str] = "gpkg"
     endings: ClassVar[tuple[str, ...]] = ("gpkg",)
@@ -244,7 +239,7 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
 
 
 def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
-    """Write what there is: the layer, its metadata and its style."""
+    """Write what there is: the layer and its metadata."""
     name, grid, about = view.name, view.table.grid, view.about
     box = geometry_bounds(grid)
     spec = "http://www.geopackage.org/spec130/#extension"
@@ -252,8 +247,6 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
     contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     row = (name, "features", name, about["guarantee"], UNCHANGED, *box, srs)
     base.execute(contents, row)
-    styles = ("layer_styles", "attributes", "layer_styles", "", UNCHANGED, *[None] * 4, 0)
-    base.execute(contents, styles)
     base.execute(
         "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
         (name, SHAPE, shape, srs),
@@ -276,10 +269,6 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
     base.execute(
         "INSERT INTO gpkg_metadata_reference VALUES ('geopackage', NULL, NULL, NULL, ?, 1, NULL)",
         (UNCHANGED,),
-    )
-    base.execute(
-        "INSERT INTO layer_styles VALUES (1, '', '', ?, ?, ?, ?, NULL, 1, ?, '', NULL, ?)",
-        (name, SHAPE, name[:30], vector_qml(view), "classes of all maps", UNCHANGED),
     )
 
 

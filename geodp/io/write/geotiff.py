@@ -27,7 +27,6 @@ from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.pixels import BLOCK, WIDE, Moments, Pixels, background, ends_in, windows
-from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.io.write.view import View
@@ -50,10 +49,10 @@ EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
 
 
 class GeoTiff(Format):
-    """The map as a raster, with its QGIS style."""
+    """The map as a raster."""
 
     name: ClassVar[str] = "geotiff"
-    endings: ClassVar[tuple[str, ...]] = ("tif", "qml")
+    endings: ClassVar[tuple[str, ...]] = ("tif",)
     rank: ClassVar[int] = 40
 
     def unsupported(self, view: View) -> str | None:
@@ -61,7 +60,7 @@ class GeoTiff(Format):
         return why_no_raster(view.table)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
-        """Write the raster, then its style."""
+        """Write the raster."""
         table, card, errors = view.table, view.card, view.errors
         name, largest = card.name, card.expected_error.largest
         if errors is not None:  # a raster has the errors that all cells have
@@ -81,8 +80,6 @@ class GeoTiff(Format):
                 "unit": view.counted,
             },
         )
-        (folder / f"{name}.qml").write_text(qml(view), encoding="utf-8", newline="\n")
-        yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 
 def tags_of(view: View) -> dict[str, str]:

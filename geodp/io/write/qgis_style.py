@@ -1,13 +1,28 @@
-"""QGIS style of a released raster: the classes of all maps, cells of exactly 0 transparent."""
+"""QGIS style of a release: the classes of all maps, for its raster and for its outlines.
+
+One document has both, as QGIS looks for the style of ``population.tif`` and of ``population.gpkg``
+in ``population.qml``. It is in no table of the GeoPackage: sf, terra and geopandas warn of a second
+layer where a file has one.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
 from xml.sax.saxutils import quoteattr
 
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Entry, Format
+from geodp.io.write.geometry import has_geometry
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
 from geodp.io.write.view import View
 from geodp.table.display import show_limit
+
+MEDIA_TYPE = "application/xml"
+
+WHAT = "QGIS style of the raster and of the outlines: fixed classes"
 
 BELOW = "#a6bddb"
 """Of the class of negative values: pale, as they are noise where few or none are."""
@@ -22,8 +37,50 @@ ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
 
 
-def qml(view: View, band: int = 1) -> str:
-    """Return a QML document that colours a band of counts by class.
+class QgisStyle(Format):
+    """The classes of all maps, which QGIS loads with the raster and with the GeoPackage."""
+
+    name: ClassVar[str] = "qgis"
+    endings: ClassVar[tuple[str, ...]] = ("qml",)
+    rank: ClassVar[int] = 40
+
+    def unsupported(self, view: View) -> str | None:
+        """Return why there is none: nothing that it could colour."""
+        return why_no_style(view.table.grid)
+
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
+        """Write one document."""
+        path = folder / f"{view.name}.qml"
+        path.write_text(qml(view), encoding="utf-8", newline="\n")
+        yield Entry(path.name, MEDIA_TYPE, WHAT)
+
+
+def why_no_style(grid: Grid) -> str | None:
+    """Return why nothing of a grid is coloured; None where it has a raster or outlines."""
+    if grid.raster_map is None and not has_geometry(grid):
+        return "there is neither a raster nor an outline"
+    return None
+
+
+def qml(view: View) -> str:
+    """Return the document for the raster, where the grid has one, and the outlines of a release.
+
+    Parameters
+    ----------
+    view : View
+        Of the cells, or of areas that are sums of them.
+    """
+    grid = view.table.grid
+    parts = [] if grid.raster_map is None else [raster_pipe(view)]
+    parts += [vector_renderer(view)] if has_geometry(grid) else []
+    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
+<qgis version="3.22" styleCategories="Symbology">
+{"".join(parts)}</qgis>
+"""
+
+
+def raster_pipe(view: View, band: int = 1) -> str:
+    """Return what colours a band of counts by class, for a QML document.
 
     The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
     of the map. Classes of whole numbers end half-way between them, so that the averages of
@@ -59,8 +116,7 @@ def qml(view: View, band: int = 1) -> str:
             f'\n          <item value="{below - whole / 2:.12g}" '
             f'label={quoteattr(show_limit(below))} color="{FEW}" alpha="255"/>'
         )
-    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
-<qgis version="3.22" styleCategories="Symbology">
+    return f"""\
   <pipe>
     <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
         classificationMin="{least:.12g}" classificationMax="{last:.12g}">
@@ -78,7 +134,6 @@ def qml(view: View, band: int = 1) -> str:
       </rastershader>
     </rasterrenderer>
   </pipe>
-</qgis>
 """
 
 
@@ -110,16 +165,16 @@ def _list_kinds(view: View) -> tuple[bool, bool, int | None]:
     return method.whole, method.nonnegative, view.limit
 
 
-def vector_qml(view: View) -> str:
-    """Return a QML document that colours outlines of cells, or lines between them, by class.
+def vector_renderer(view: View) -> str:
+    """Return what colours outlines of cells, or lines between them, by class, for a document.
 
-    The classes are those of :func:`qml`; lines, which have no area, have those of counts, and
-    units, each of its own area, those of counts per square kilometre, which QGIS works out.
+    The classes are those of :func:`raster_pipe`; lines, which have no area, have those of counts,
+    and units, each of its own area, those of counts per square kilometre, which QGIS works out.
 
     Parameters
     ----------
     view : View
-        Of one map, of pairs, or of units; otherwise as for :func:`qml`.
+        Of one map, of pairs, or of units; otherwise as for :func:`raster_pipe`.
     """
     whole, nonnegative, below = _list_kinds(view)
     grid = view.table.grid
@@ -181,8 +236,7 @@ def _range(first: float, last: float, symbol: int, label: str) -> str:
 def _render(shown: str, ranges: list[str], symbols: list[str]) -> str:
     """Return the document of a graduated style; ``shown``: what has the classes, to QGIS."""
     new_line = "\n      "
-    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
-<qgis version="3.22" styleCategories="Symbology">
+    return f"""\
   <renderer-v2 type="graduatedSymbol" attr={quoteattr(shown)} symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
@@ -192,7 +246,6 @@ def _render(shown: str, ranges: list[str], symbols: list[str]) -> str:
       {new_line.join(symbols)}
     </symbols>
   </renderer-v2>
-</qgis>
 """
 
 
@@ -230,3 +283,6 @@ def _label(each: Class, whole: bool, known: bool) -> str:
     else:
         counts = f"{float(first):,.4g} \N{EN DASH} {float(end):,.4g}"
     return f"{counts} ({each.density} per km²)" if known else counts
+
+
+FORMATS = (QgisStyle(),)

@@ -54,11 +54,22 @@ class Class:
     @property
     def density(self) -> str:
         """Its ends as counts per square kilometre, in words."""
-        if self.number == 0:
-            return f"below {BEGINS[0]:,}"
-        if self.number == len(BEGINS):
-            return f"{BEGINS[-1]:,} or more"
-        return f"{BEGINS[self.number - 1]:,} to {BEGINS[self.number]:,}"
+        return name_class(self.number)
+
+
+def name_class(number: int) -> str:
+    """Return the ends of a class as counts per square kilometre, in words.
+
+    Examples
+    --------
+    >>> name_class(0), name_class(4), name_class(7)
+    ('below 10', '300 to 1,000', '10,000 or more')
+    """
+    if number == 0:
+        return f"below {BEGINS[0]:,}"
+    if number == len(BEGINS):
+        return f"{BEGINS[-1]:,} or more"
+    return f"{BEGINS[number - 1]:,} to {BEGINS[number]:,}"
 
 
 def area_of(place: Lattice) -> Fraction | None:

@@ -91,6 +91,7 @@ def test_the_order_is_stated():
         "areas",
         "geotiff",
         "measurements",
+        "qgis",
         "picture",
         "totals",
     ]

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyogrio
@@ -23,10 +24,15 @@ FILES = {
     "csv:estat": "n.estat.txt",
     "csv:excel": "n.excel.csv",
     "fgb": "n.fgb",
+    "geojson": "n.geojson",
     "gpkg": "n.gpkg",
+    "maplibre": "n.style.json",
     "netcdf": "n.nc",
     "parquet": "n.parquet",
+    "pmtiles": "n.pmtiles",
+    "qml": "n.qml",
     "stac": "n.stac.json",
+    "xlsx": "n.xlsx",
 }
 
 
@@ -113,6 +119,12 @@ def rewrite_fgb(path, change):
     )
 
 
+def rewrite_xlsx(path, change):
+    book = openpyxl.load_workbook(path)
+    book.active["B4"] = book.active["B4"].value + change
+    book.save(path)
+
+
 def change_netcdf(path):
     with netcdf_file(path, "a", mmap=False) as file:
         counts = file.variables["count"].data
@@ -130,6 +142,10 @@ CHANGES = {
     "csv:estat": lambda path: change_text(path, "cp932", 5, 4),
     "csv:excel": lambda path: change_text(path, "utf-8-sig", 4, 1),
     "fgb": lambda path: rewrite_fgb(path, 1),
+    "geojson": lambda path: path.write_text(path.read_text().replace('"n": 4', '"n": 5')),
+    "maplibre": lambda path: path.write_text(path.read_text().replace("#f1605d", "#f1605e")),
+    "qml": lambda path: path.write_text(path.read_text().replace("241,96,93", "241,96,94")),
+    "xlsx": lambda path: rewrite_xlsx(path, 1),
     "gpkg": change_gpkg,
     "netcdf": change_netcdf,
     "parquet": change_parquet,
@@ -146,7 +162,7 @@ def test_all_formats_hold_what_the_release_does(out):
     assert f"formats: {found.detail}" in done.stdout
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", CHANGES)
 def test_one_changed_count_is_found(name, out):
     path = out / "formats" / FILES[name]
     CHANGES[name](path)
@@ -166,6 +182,9 @@ def test_other_bytes_of_the_same_rows_are_the_same(out):
     table = pq.read_table(folder / "n.parquet")
     pq.write_table(table, folder / "n.parquet", compression="zstd")
     rewrite_fgb(folder / "n.fgb", 0)
+    rewrite_xlsx(folder / "n.xlsx", 0)
+    collection = json.loads((folder / "n.geojson").read_text())
+    (folder / "n.geojson").write_text(json.dumps(collection, indent=1))
     with sqlite3.connect(folder / "n.gpkg") as base:
         base.execute("PRAGMA user_version = 10201")
     base.close()
@@ -231,7 +250,17 @@ def test_a_format_whose_library_is_missing_is_not_checked(out, monkeypatch):
     found = asked(out)
     assert found.ok, found.detail
     assert "; not checked: fgb (FlatGeobuf needs pyogrio" in found.detail
-    assert found.detail.startswith("csv:estat, csv:excel, gpkg, netcdf, parquet, stac: ")
+    others = ", ".join(name for name in FILES if name not in ("fgb", "pmtiles"))
+    assert found.detail.startswith(f"{others}: ")
+
+
+def test_tiles_of_other_bytes_are_not_checked(out):
+    path = out / "formats" / "n.pmtiles"
+    path.write_bytes(path.read_bytes() + b" ")
+    list_again(out)
+    found = asked(out)
+    assert found.ok
+    assert "not checked: pmtiles (n.pmtiles has other bytes than GDAL here writes)" in found.detail
 
 
 def test_without_sheets_checksums_are_asked_alone(out):

@@ -55,7 +55,7 @@ def test_gdal_reads_what_was_released(name, tmp_path):
     assert "geopackage" in {check.name for check in verify(tmp_path / "out")}
 
 
-def test_it_is_a_sound_base_with_index_style_and_metadata(written):
+def test_it_is_a_sound_base_with_index_and_metadata(written):
     path = written / "population.gpkg"
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
     assert ask(path, "PRAGMA foreign_key_check") == []
@@ -66,12 +66,17 @@ def test_it_is_a_sound_base_with_index_style_and_metadata(written):
     some = pyogrio.read_dataframe(path, layer="population", bbox=box)
     every = pyogrio.read_dataframe(path, layer="population")
     assert len(some) == len(every.cx[box[0] : box[2], box[1] : box[3]]) > 0
-    ((style, default),) = ask(path, "SELECT styleQML, useAsDefault FROM layer_styles")
-    assert "graduatedSymbol" in style
-    assert default == 1
     ((said,),) = ask(path, "SELECT metadata FROM gpkg_metadata")
     assert '"epsilon": "1"' in said
     assert len(ask(path, TRIGGERS)) == 6
+
+
+def test_it_has_one_layer_and_no_client_is_asked_for_which(written, recwarn):
+    path = written / "population.gpkg"
+    assert pyogrio.list_layers(path).tolist() == [["population", "Polygon"]]
+    frame = geopandas.read_file(path)
+    assert len(frame) == ask(path, "SELECT count(*) FROM population")[0][0]
+    assert [str(one.message) for one in recwarn] == []
 
 
 def test_a_copy_can_be_edited_and_its_index_follows(written, tmp_path):

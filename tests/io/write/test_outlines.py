@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 import geodp
-from geodp.io.write.qgis_style import vector_qml
+from geodp.io.write.qgis_style import vector_renderer
 from tests import tracts
 from tests.views import view_of
 
@@ -63,10 +63,10 @@ def test_the_style_has_classes_of_density_and_of_what_is_not_shown(tmp_path):
     grid = tracts.grid_in(tmp_path)
     empty = geodp.CountTable.from_index(grid, np.empty((2, 0), np.int64), np.empty(0, np.int64))
     release = geodp.publish(empty, epsilon=1, contribution=1, allow_empty=True)
-    plain = vector_qml(view_of(release.table, "n", nonnegative=True))
+    plain = vector_renderer(view_of(release.table, "n", nonnegative=True))
     assert """ attr='"n" / ($area / 1000000)' """ in plain
     assert plain.count("per km²") == 8
-    few = vector_qml(view_of(release.table, "n", nonnegative=False, below=5))
+    few = vector_renderer(view_of(release.table, "n", nonnegative=False, below=5))
     assert few.count("<range ") == 10
     assert few.count("<symbol ") == 10
     assert 'label="below 0"' in few

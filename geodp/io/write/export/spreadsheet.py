@@ -55,15 +55,12 @@ class Excel(Export):
 
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
-        names: Any = {}
-        if view.card.metadata is not None and view.card.metadata.language == "ja":
-            names = JAPANESE if view.table.grid.names.on_map else {**JAPANESE, **UNITS}
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
-            rows.writerow([names.get(name, name) for name in view.columns])
+            rows.writerow(name_headers(view))
             for some in view.rows("Writing CSV"):
                 columns = [_plain(column) for column in some.columns.columns]
-                _hide(columns, view)
+                hide_few(columns, view)
                 rows.writerows(zip(*columns, strict=True))
 
 
@@ -103,7 +100,15 @@ class EStat(Export):
                     rows.writerow([code, 0, "", "", value])
 
 
-def _hide(columns: list[list[Any]], view: View) -> None:
+def name_headers(view: View) -> list[str]:
+    """Return columns by the names that they have in the language of the release's metadata."""
+    if view.card.metadata is None or view.card.metadata.language != "ja":
+        return [*view.columns]
+    japanese = JAPANESE if view.table.grid.names.on_map else {**JAPANESE, **UNITS}
+    return [japanese.get(name, name) for name in view.columns]
+
+
+def hide_few(columns: list[list[Any]], view: View) -> None:
     """Show counts below an office's limit of display as ``<k``, without their intervals."""
     limit, names = view.limit, view.columns
     if limit is None:

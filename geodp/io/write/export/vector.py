@@ -24,7 +24,7 @@ class GeoPackageExport(Export):
 
     name: ClassVar[str] = "gpkg"
     ending: ClassVar[str] = "gpkg"
-    help: ClassVar[str] = "GeoPackage with a style: QGIS, GDAL, R, ArcGIS"
+    help: ClassVar[str] = "GeoPackage of one layer: QGIS, GDAL, R, ArcGIS"
 
     def why_not(self, view: View) -> str | None:
         """Ask for a place on the Earth."""

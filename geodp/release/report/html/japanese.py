@@ -386,7 +386,9 @@ CARD: Mapping[str, str] = {
     "types of the CSV's columns, for GDAL and QGIS": "CSV の列の型（GDAL と QGIS 用）",
     "the counts as a map, north up; cells of the domain that the tables do not list are 0": "北を"
     "上にした地図としての数。対象のセルで表に載っていないものは 0",
-    "QGIS style of the map: fixed classes": "地図の QGIS スタイル（固定の階級）",
+    "QGIS style of the raster and of the outlines: fixed classes": (
+        "ラスターと輪郭の QGIS スタイル（固定の階級）"
+    ),
     "the map as a picture, colours on a fixed scale": "地図の画像（固定の配色）",
     "whole numbers, none negative": "整数、負の値なし",
     "whole numbers, negative ones among them": "整数、負の値もあり",

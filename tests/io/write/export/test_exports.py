@@ -7,20 +7,28 @@ from dataclasses import replace
 import pytest
 
 import geodp
+from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.netcdf import NetCDF
+from geodp.io.write.export.pmtiles import PMTiles
 from geodp.io.write.export.spreadsheet import EStat, Excel
 from geodp.io.write.export.stac import Stac
+from geodp.io.write.export.styles import MapLibre, Qml
 from geodp.io.write.export.vector import FlatGeobuf, GeoPackageExport, Parquet
+from geodp.io.write.export.workbook import Xlsx
 from geodp.table.card import StatedMetadata
 from tests.release.test_frames import GRIDS, release
 
-EVERY = (NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackageExport(), Parquet())
+EVERY = (
+    *(NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackageExport(), Parquet()),
+    *(GeoJSON(), PMTiles(), MapLibre(), Qml(), Xlsx()),
+)
+WEB = {"geojson", "pmtiles", "maplibre"}
 REFUSED = {
     "mesh": {"stac"},
     "metres": {"stac", "csv:estat"},
     "attribute": {"stac", "csv:estat", "netcdf"},
-    "pairs": {"stac", "csv:estat", "netcdf"},
-    "nowhere": {"stac", "csv:estat", "gpkg", "fgb"},
+    "pairs": {"stac", "csv:estat", "netcdf", *WEB},
+    "nowhere": {"stac", "csv:estat", "gpkg", "fgb", *WEB},
 }
 
 

@@ -1,0 +1,68 @@
+"""GeoJSON (RFC 7946), which every client for maps in browsers draws without a library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+from geodp.io.write.export.web import outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.format import Export
+from geodp.io.write.squares import Squares
+from geodp.io.write.view import View
+
+MOST_FEATURES = 50_000
+"""Some 15 MB, which a browser reads at once and draws without a wait."""
+
+
+class GeoJSON(Export):
+    """The cells, or else the smallest squares of 2 by 2 cells, 4 by 4 and so on that fit."""
+
+    name: ClassVar[str] = "geojson"
+    ending: ClassVar[str] = "geojson"
+    help: ClassVar[str] = (
+        f"GeoJSON for browsers: of more than {MOST_FEATURES:,} cells sums over squares"
+    )
+
+    def why_not(self, view: View) -> str | None:
+        """Ask for one map on the Earth."""
+        return why_not_on_web(view)
+
+    def write(self, view: View, path: Path) -> None:
+        """Write one collection, a feature a line."""
+        import shapely
+
+        squares = fit_squares(Squares.of(view.table))
+        about = {**view.about, "side": squares.side}
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            head = json.dumps(about, ensure_ascii=False)
+            file.write(f'{{"type": "FeatureCollection", "geodp": {head}, "features": [')
+            comma = ""
+            for some, columns in pieces_of(view, squares, "Writing GeoJSON"):
+                shapes = shapely.to_geojson(outlines_of(some)).tolist()
+                for shape, said in zip(shapes, columns.to_pylist(), strict=True):
+                    text = json.dumps(said, ensure_ascii=False)
+                    file.write(f'{comma}\n{{"type": "Feature", "properties": {text}, ')
+                    file.write(f'"geometry": {shape}}}')
+                    comma = ","
+            file.write("\n]}\n")
+
+
+def fit_squares(squares: Squares, most: int = MOST_FEATURES) -> Squares:
+    """Return the smallest squares, each of twice the side before, that are at most so many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geodp.grid.grid import Grid
+    >>> row, col = np.indices((6, 6)).reshape(2, -1)
+    >>> cells = Squares(Grid.regular((6, 6)), 1, row, col, np.ones(36, np.int64))
+    >>> fit_squares(cells, 36).side, fit_squares(cells, 35).side, fit_squares(cells, 3).side
+    (1, 2, 8)
+    """
+    while squares.count.size > most:
+        squares = squares.widen(2)
+    return squares
+
+
+EXPORTS = (GeoJSON(),)

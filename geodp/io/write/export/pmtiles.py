@@ -1,0 +1,266 @@
+"""PMTiles: one file of vector tiles, of which a browser fetches those that it shows.
+
+GDAL cuts and codes the tiles of each size of squares; the files are then joined. No feature is left
+out of a tile where they are many: the smaller the scale, the larger the squares, whose counts are
+the sums of their cells.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from geodp.errors import UsageError, require_library
+from geodp.grid.lattice import Lattice
+from geodp.io.write.export.web import POLE, outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.format import Export
+from geodp.io.write.frame import cell_size, crs_of
+from geodp.io.write.squares import Squares
+from geodp.io.write.view import View
+
+EQUATOR = 40_075.016685
+"""Kilometres around the Earth."""
+
+TILE = 512
+"""Pixels along a side of a tile, as clients draw them."""
+
+LEAST = 5
+"""Pixels along a side of the smallest squares that are shown."""
+
+MOST_ZOOM = 22
+"""The largest that GDAL writes."""
+
+DRIVER = "PMTiles"
+"""As GDAL calls it."""
+
+OPTIONS = {"MAX_SIZE": str(1 << 30), "MAX_FEATURES": str(1 << 30)}
+"""Of GDAL: nothing is left out of a tile. One holds at most ``(TILE / LEAST + 2)**2`` squares."""
+
+
+@dataclass(frozen=True)
+class Zooms:
+    """At which zooms squares of one size are shown.
+
+    Attributes
+    ----------
+    side : int
+        Cells along a side: a power of 2.
+    first, last : int
+    """
+
+    side: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """Tiles of squares of one size, as GDAL has written them.
+
+    Attributes
+    ----------
+    zooms : Zooms
+    path : Path
+    extent : list of float
+        West, south, east and north of what is shown, in degrees.
+    fields : dict of str
+        Kinds of the columns by name, as clients call them.
+    """
+
+    zooms: Zooms
+    path: Path
+    extent: list[float]
+    fields: dict[str, str]
+
+
+class PMTiles(Export):
+    """Cells where they are large enough to be seen, and squares of them at smaller scales."""
+
+    name: ClassVar[str] = "pmtiles"
+    ending: ClassVar[str] = "pmtiles"
+    help: ClassVar[str] = "vector tiles for MapLibre and others (pip install geodp[tiles])"
+
+    def why_not(self, view: View) -> str | None:
+        """Ask for one map on the Earth, and away from the poles."""
+        reason = why_not_on_web(view)
+        if reason is None and abs(_latitude(view.table.grid.places[0])) > POLE:
+            return "the middle of the map lies beyond 85 degrees of latitude, where tiles end"
+        return reason
+
+    def write(self, view: View, path: Path) -> None:
+        """Write one file with one layer.
+
+        Raises OSError where GDAL cannot write, whatever it says; UsageError where it has no PMTiles
+        or a library is not there.
+        """
+        require_tiles()
+        from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
+
+        try:
+            with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tiles-") as folder:
+                join_sizes(view, list(_write_sizes(view, Path(folder)))[::-1], path)
+        except (DataLayerError, DataSourceError, FeatureError):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
+
+
+def require_tiles() -> None:
+    """Raise UsageError where tiles cannot be written here."""
+    require_library("pmtiles", "PMTiles", "tiles")
+    try:
+        from pyogrio import list_drivers
+    except ModuleNotFoundError:
+        raise UsageError(
+            "PMTiles needs pyogrio: pip install 'geodp[tiles]'.", code="library-missing"
+        ) from None
+
+    if DRIVER not in list_drivers(write=True):
+        raise UsageError(
+            "The GDAL of this pyogrio writes no PMTiles; pip install 'geodp[tiles]' has one that "
+            "does.",
+            code="gdal-without-pmtiles",
+        )
+
+
+def plan_zooms(place: Lattice) -> list[Zooms]:
+    """Return which squares are shown at which zooms, the largest first: at each zoom one size.
+
+    Cells are at two zooms; clients enlarge the last one for those beyond. Nothing here is taken
+    from counts.
+
+    Examples
+    --------
+    >>> place = Lattice(8, 8, crs="EPSG:3035", transform=(1000, 0, 4321000, 0, 1000, 3210000))
+    >>> [(one.side, one.first, one.last) for one in plan_zooms(place)][-2:]
+    [(2, 7, 7), (1, 8, 9)]
+    """
+    shrinking = math.cos(math.radians(_latitude(place)))  # which Mercator divides by
+    kilometres = float(min(cell_size(place))) / shrinking
+    found: list[Zooms] = []
+    for zoom in range(MOST_ZOOM):
+        pixels = kilometres / EQUATOR * TILE * 2**zoom
+        side = 1 << max(0, math.ceil(math.log2(LEAST / pixels)))
+        if side == 1:
+            return [*found, Zooms(1, zoom, zoom + 1)]
+        found.append(Zooms(side, zoom, zoom))
+    return [*found, Zooms(1, MOST_ZOOM, MOST_ZOOM)]
+
+
+def _latitude(place: Lattice) -> float:
+    """Return the latitude in the middle of a map, in degrees."""
+    from pyproj import Transformer
+
+    west, south, east, north = place.bounds
+    across = Transformer.from_crs(crs_of(str(place.crs)), "EPSG:4326", always_xy=True)
+    _, latitude = across.transform((west + east) / 2, (south + north) / 2)
+    return float(latitude)
+
+
+def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
+    """Write a file for each size of squares that are there, the smallest first."""
+    from pyogrio.raw import write_arrow
+
+    squares = Squares.of(view.table)
+    for zooms in reversed(plan_zooms(view.table.grid.places[0])):
+        squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
+        if not squares.count.size:
+            return  # GDAL writes no file without a tile
+        pieces = pieces_of(view, squares, "Writing PMTiles")
+        schema = next(pieces)[1].schema.append(pa.field("geometry", pa.binary()))
+        boxes: list[Any] = []
+        batches = (batch for piece in pieces for batch in _draw(*piece, boxes).to_batches())
+        path = folder / f"{zooms.side}.pmtiles"
+        write_arrow(
+            pa.RecordBatchReader.from_batches(schema, batches),
+            str(path),
+            layer=view.name,
+            driver=DRIVER,
+            geometry_name="geometry",
+            geometry_type="Unknown",
+            crs="EPSG:4326",
+            dataset_options={
+                **OPTIONS,
+                "MINZOOM": str(zooms.first),
+                "MAXZOOM": str(zooms.last),
+            },
+        )
+        found = np.array(boxes)
+        extent = [*found[:, :2].min(axis=0).tolist(), *found[:, 2:].max(axis=0).tolist()]
+        fields = {
+            field.name: "String" if pa.types.is_string(field.type) else "Number"
+            for field in schema
+            if field.name != "geometry"
+        }
+        yield Size(zooms, path, extent, fields)
+
+
+def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
+    """Return columns of squares with their outlines, and add the extent of these to a list."""
+    import shapely
+
+    shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
+    there = ~shapely.is_empty(shapes)
+    boxes += [shapely.total_bounds(shapes)] if there.any() else []
+    wkb = pa.array(shapely.to_wkb(shapes), pa.binary())
+    return columns.append_column("geometry", wkb).filter(pa.array(there))
+
+
+def join_sizes(view: View, sizes: list[Size], path: Path) -> None:
+    """Join tiles of all sizes to one file; the largest squares first, whose zooms are the first."""
+    from pmtiles.reader import MmapSource, all_tiles
+    from pmtiles.tile import Compression, TileType, zxy_to_tileid
+    from pmtiles.writer import write
+
+    west, south, east, north = sizes[-1].extent if sizes else [0, 0, 0, 0]
+    header = {
+        "tile_type": TileType.MVT,
+        "tile_compression": Compression.GZIP,
+        "center_zoom": 0,
+        "center_lon_e7": round((west + east) / 2 * 1e7),
+        "center_lat_e7": round((south + north) / 2 * 1e7),
+    }
+    ends = {"min_lon": west, "min_lat": south, "max_lon": east, "max_lat": north}
+    header |= {f"{name}_e7": round(degrees * 1e7) for name, degrees in ends.items()}
+    with write(path) as joined:
+        for size in sizes:
+            with size.path.open("rb") as tiles:
+                for place, data in all_tiles(MmapSource(tiles)):
+                    joined.write_tile(zxy_to_tileid(*place), data)
+        if not sizes:
+            joined.write_tile(0, gzip.compress(b"", mtime=0))  # a tile without a layer
+        joined.finalize(header, describe_tiles(view, sizes))
+
+
+def describe_tiles(view: View, sizes: list[Size]) -> dict[str, Any]:
+    """Return the metadata of a file of tiles: plain values."""
+    said = view.card.metadata
+    words = {
+        "name": (said.title if said else None) or view.name,
+        "description": (said.description if said else None) or view.card.guarantee.in_words,
+        "attribution": " – ".join(
+            word for word in (said.publisher, said.source, said.licence) if word
+        )
+        if said
+        else "",
+    }
+    fields = {name: kind for size in sizes for name, kind in size.fields.items()}
+    ends = {"minzoom": 0, "maxzoom": sizes[-1].zooms.last if sizes else 0}
+    layer = {"id": view.name, **ends, "fields": fields}
+    return {
+        **{name: word for name, word in words.items() if word},
+        "type": "overlay",
+        "vector_layers": [layer],
+        "geodp": view.about,
+    }
+
+
+EXPORTS = (PMTiles(),)
