@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.memory import fit
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of
 from geodp.table.card import Card
@@ -20,6 +21,9 @@ ROW_GROUP = 1 << 16
 
 CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
+
+ROW_BYTES = 1 << 10
+"""Of a row that is made: its indices, its code as text, its outline."""
 
 
 def require_released(table: object) -> None:
@@ -34,14 +38,17 @@ def require_released(table: object) -> None:
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
     """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
+    Fewer where memory is limited, and then whole row groups.
+
     Yields
     ------
     slice
     index : int64[d, n]
     count : int64[n] or float64[n]
     """
-    for start in range(0, table.key.size, CHUNK):
-        part = slice(start, start + CHUNK)
+    step = fit(CHUNK, ROW_BYTES, min(ROW_GROUP, CHUNK))
+    for start in range(0, table.key.size, step):
+        part = slice(start, start + step)
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand
+from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
@@ -44,8 +44,14 @@ if TYPE_CHECKING:
     "description, publication_date, authors, slug; sector if not Government.",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
+@memory_option
 def report(
-    release: Path, form: str, language: Language | None, about: Path | None, output: Path | None
+    release: Path,
+    form: str,
+    language: Language | None,
+    about: Path | None,
+    output: Path | None,
+    memory: str | None,
 ) -> None:
     """Explain a written RELEASE from its public card; as HTML from its whole public folder.
 
@@ -67,7 +73,9 @@ def report(
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        with tell_steps():
+        from geodp.io.verify.room import REPORTING, read_within
+
+        with tell_steps(), read_within([release], memory, REPORTING):
             progress.begin("Writing the page", public=True)
             text = _page(release, language or "en", about)
     elif form == "md":
