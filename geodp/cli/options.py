@@ -346,3 +346,10 @@ def split_specs(given: Sequence[str]) -> list[str]:
             elif part.strip():
                 specs.append(part.strip())
     return specs
+
+
+memory_option = click.option(
+    "--memory",
+    help="Limit for what is held of the release at a time, such as 512MiB, beside about 320 MB of "
+    "libraries; a release that needs more is refused.  [default: none]",
+)

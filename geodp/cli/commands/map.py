@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand
+from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
@@ -57,8 +57,15 @@ COMPARE = (
 @click.option("--no-fade", is_flag=True, help=NO_FADE)
 @click.option("--no-ground", is_flag=True, help=NO_GROUND)
 @click.option("--no-flows", is_flag=True, help=NO_FLOWS)
+@memory_option
 def map_(
-    release: Path, output: Path, overwrite: bool, dpi: int | None, no_fade: bool, **look: Any
+    release: Path,
+    output: Path,
+    overwrite: bool,
+    dpi: int | None,
+    no_fade: bool,
+    memory: str | None,
+    **look: Any,
 ) -> None:
     """Draw the map of a written RELEASE again, or two with what changed.
 
@@ -74,6 +81,7 @@ def map_(
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
+    from geodp.io.verify.room import DRAWING, read_within
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map
@@ -84,7 +92,8 @@ def map_(
     given = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
-    with tell_steps():
+    drawn_of = [release] if compare is None else [compare, release]
+    with tell_steps(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         view = View(*read_release_table(release))
         asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)

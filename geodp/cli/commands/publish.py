@@ -250,6 +250,7 @@ def _write(
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.io.folder.staged_release import stage_release
+    from geodp.io.memory import work_within
 
     output, resume = options["output"], options["resume"]
     with (
@@ -269,7 +270,7 @@ def _write(
 
             with time_phase("Simulating", "simulating", seconds):
                 release = simulate_cells(release, options["simulate"])
-        with time_phase("Writing", "writing", seconds):
+        with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
             written |= write_formats(place, start.formats)
     return _say(release, written, options)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand
+from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.running import tell_steps
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
@@ -17,13 +17,15 @@ from geodp.errors import VerificationError, printable
 @click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def verify(release: Path, as_json: bool) -> None:
+@memory_option
+def verify(release: Path, as_json: bool, memory: str | None) -> None:
     """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
+    from geodp.io.verify.room import VERIFYING, read_within
     from geodp.io.verify.verify import verify as run
     from geodp.release.opening import open_view
     from geodp.release.simulated_cells import errors_of
 
-    with tell_steps():
+    with tell_steps(), read_within([release], memory, VERIFYING):
         progress.begin("Verifying", public=True)
         checks = run(release, errors_of, open_view)
     if as_json:

@@ -126,8 +126,8 @@ class Points(Reader):
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: how found."""
+        from geodp.io.memory import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.external_sort import Runs
-        from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.survey import Survey
         from geodp.privacy.assumption import ContributionBound
         from geodp.table.counts import CountTable

@@ -138,8 +138,9 @@ def convert_labels(given: Any) -> Mapping[str, Any]:
 
 
 MEMORY = Option(
-    "Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. The table (16 "
-    "bytes an occupied cell) comes on top.  [default: half the machine's]",
+    "Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. Writing keeps to "
+    "it, too, and takes 256MiB at least. The table (16 bytes an occupied cell) comes on top.  "
+    "[default: half the machine's]",
     "--memory",
 )
 SCRATCH = Option(

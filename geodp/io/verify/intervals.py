@@ -99,14 +99,11 @@ def ask_intervals(
     known_ends = _ask_ends(written, table, errors.intervals)
     _ask_stated(made, errors.stated)
     _ask_settlements(card.expected_error.settlements, errors.settlements)
-    said, has_parts = (
-        "those of the released counts, worked out again",
-        card.expected_error.has_parts,
-    )
-    if card.in_parts or has_parts or not raster_file(written.folder, card).is_file():
-        return said
+    has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
+    if card.in_parts or not has_raster:
+        return "those of the released counts, worked out again"
     maps.join("ends", partial(ask_raster_ends, written, known_ends))
-    return said + maps.outcome("ends")
+    return maps.outcome("ends")
 
 
 @dataclass(frozen=True, eq=False)

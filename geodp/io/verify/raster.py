@@ -139,7 +139,7 @@ def ask_raster_ends(written: Written, intervals: Intervals) -> Asking[Piece]:
     while (piece := (yield)) is not None:
         raster, band = piece.raster, piece.band
         if raster.count != 3 * bands + 1 or raster.shape != grid.shape[:2]:
-            return "; the raster is another one"
+            return "those of the released counts, worked out again; the raster is another one"
         counts = piece.counts
         if not grid.domain.is_box:
             counts = counts + pixels.background(grid, piece.window)
@@ -149,7 +149,7 @@ def ask_raster_ends(written: Written, intervals: Intervals) -> Asking[Piece]:
                 are_near(piece.read(band + after), end),
                 Rule("raster-intervals-differ", "The raster's intervals are not the release's."),
             )
-    return ", in tables and raster"
+    return "those of the released counts, worked out again, in tables and raster"
 
 
 def are_near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:

@@ -25,6 +25,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.io.memory import fit
 from geodp.io.opening import open_raster
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
@@ -231,7 +232,7 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
     if card.in_parts:
         yield read_tileset(path, card.listed)
         return
-    with geotiff.quiet(), Env(GDAL_CACHEMAX=geotiff.CACHE), open_raster(path) as raster:
+    with geotiff.quiet(), Env(GDAL_CACHEMAX=fit(geotiff.CACHE, 1)), open_raster(path) as raster:
         yield raster
 
 

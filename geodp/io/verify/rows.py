@@ -62,7 +62,9 @@ def ask_standard_error(written: Written) -> Asking[Chunk]:
         )
     if stated is None:
         return "each part of a cell has its own"
-    return f"{'' if usual == stated else 'up to '}{stated} a cell, as in the card"
+    if usual == stated:
+        return f"{stated} a cell, as in the card"
+    return f"up to {stated} a cell, as in the card"
 
 
 def ask_ends(card: Card) -> Asking[Chunk]:

@@ -26,7 +26,8 @@ from typing import Any
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
 SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
-OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "low", "high"}
+OWN, BESIDE = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
+NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
@@ -191,17 +192,38 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         require(rows <= domain["cells"], "There are more rows than cells.")
         total += count(row[name], whole, nonnegative)
         if stated["blocks"] is None and "parts" not in (stated.get("cells") or {}):
-            require(not BESIDE & set(row), "There are errors, and the card has none.")
+            require(not {*BESIDE} & set(row), "There are errors, and the card has none.")
         else:
             require(0 < float(row["standard_error"]) <= most, f"Row {rows}: another error.")
-            within = -math.inf < float(row["low"]) <= float(row[name]) <= float(row["high"])
-            require(within and float(row["high"]) < math.inf, f"Row {rows}: another interval.")
+            near = interval(card, *(float(row[column]) for column in (name, *BESIDE)))
+            require(near, f"Row {rows}: another interval.")
         index = decode(domain, row)
         require(index not in seen, f"Row {rows} is a cell that was there before.")
         seen.add(index)
         before, last = last, rows if encode is None else encode(index)
         require(last > before, f"Row {rows} is not in key order.")
     return f"{rows} cells, {total if whole else float(total)} in all"
+
+
+def interval(card: dict[str, Any], value: float, error: float, low: float, high: float) -> bool:
+    """Whether a row has the interval that follows from its count and its standard error.
+
+    Where a method clamps, it follows from the whole tree of the release: it is asked to lie within
+    what the card says that a cell can have lost, and is worked out by ``geodp verify``.
+    """
+    stated, cells = card["expected_error"], card["expected_error"].get("cells")
+    if not -math.inf < low <= value <= high < math.inf:
+        return False
+    if cells is None or stated["blocks"] is None or "parts" in cells:
+        return True
+    normal = card["guarantee"]["rho"] is not None or card["guarantee"].get("model") == "local"
+    digits = 0.002 + 1e-15 * abs(value)  # three decimals are written, and wide counts have fewer
+    if not card["mechanism"]["nonnegative"]:
+        margin = (NORMAL if normal else LAPLACE) * error
+        room = digits + 1e-5 * margin  # six digits of the error are written
+        return all(abs(side - margin) <= room for side in (value - low, high - value))
+    most = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
+    return low >= 0 and max(value - low, high - value) <= most
 
 
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:

@@ -24,9 +24,10 @@ from rasterio.windows import Window
 from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.memory import fit
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.pixels import BLOCK, WIDE, Moments, Pixels, background, ends_in, windows
+from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.io.write.view import View
@@ -138,8 +139,9 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
 
 def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
     """`windows`, counted for those who wait."""
-    progress.begin(what, -(-place.rows // BLOCK) * -(-place.cols // WIDE), public=True)
-    for window in windows(place):
+    every = [*windows(place)]
+    progress.begin(what, len(every), public=True)
+    for window in every:
         yield window
         progress.advance()
 
@@ -274,7 +276,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def open_gdal() -> Iterator[None]:
     """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
-    with quiet(), _explain(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
+    with quiet(), _explain(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=fit(CACHE, 1)):
         yield
 
 
@@ -320,8 +322,10 @@ def pack(draft: Path, path: Path, **others: str) -> None:
 def _pack_aside(draft: Path, path: Path) -> None:
     """Do so in a thread that Ctrl-C does not wait for."""
 
+    cache = fit(CACHE, 1)  # as the thread knows no limit
+
     def run() -> None:
-        with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
+        with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=cache):  # each thread has its own
             pack(draft, path)
 
     progress.begin("Packing the raster", public=True)

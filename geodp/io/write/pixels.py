@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
+from math import fsum, prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from rasterio.windows import Window
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.memory import fit
 from geodp.io.write import tables
 from geodp.io.write.uncertainty import Intervals
 from geodp.table.released import ReleasedTable
@@ -22,6 +23,9 @@ BLOCK = 512
 
 WIDE = 8 * BLOCK
 """Most columns of such a window: memory does not grow with the width of the map."""
+
+PIXEL_BYTES = 100
+"""Of a pixel of a window whose intervals are worked out."""
 
 
 class Pixels:
@@ -82,14 +86,23 @@ class Pixels:
 
 
 class Moments:
-    """What GDAL calls the statistics of a band, of pixels as they come."""
+    """What GDAL calls the statistics of a band, of pixels as they come.
+
+    They are summed by tiles, whose sums are added exactly: windows of any width give the same.
+    """
 
     def __init__(self) -> None:
         self._n, self._least, self._largest = 0, np.inf, -np.inf
-        self._about = self._sum = self._squares = 0.0
+        self._about = 0.0
+        self._sums: list[float] = []
+        self._squares: list[float] = []
 
     def add(self, values: NDArray[Any]) -> None:
-        """Add pixels, float32 or float64 of any shape; those that are NaN do not count."""
+        """Add pixels, float32 or float64[rows, cols]; those that are NaN do not count."""
+        for left in range(0, values.shape[1], BLOCK):
+            self._add_tile(values[:, left : left + BLOCK])
+
+    def _add_tile(self, values: NDArray[Any]) -> None:
         least = float(values.min())
         if np.isnan(least):
             values = values[~np.isnan(values)]
@@ -102,15 +115,15 @@ class Moments:
         self._least = min(self._least, least)
         self._largest = max(self._largest, float(values.max()))
         off = np.subtract(values, self._about, dtype=np.float64)
-        self._sum += float(off.sum())
-        self._squares += float(np.multiply(off, off, out=off).sum())
+        self._sums.append(float(off.sum()))
+        self._squares.append(float(np.multiply(off, off, out=off).sum()))
 
     def tags(self, pixels: int) -> dict[str, str]:
         """Return metadata of a band of ``pixels``; none where not all values are finite."""
         if not self._n or not np.isfinite([self._least, self._largest]).all():
             return {}
-        mean = self._sum / self._n
-        deviation = max(self._squares / self._n - mean * mean, 0.0) ** 0.5
+        mean = fsum(self._sums) / self._n
+        deviation = max(fsum(self._squares) / self._n - mean * mean, 0.0) ** 0.5
         return {
             "STATISTICS_MINIMUM": f"{self._least:.14g}",
             "STATISTICS_MAXIMUM": f"{self._largest:.14g}",
@@ -126,10 +139,14 @@ def raster_rows(place: Lattice, row: IntArray) -> IntArray:
 
 
 def windows(place: Lattice) -> Iterator[Window]:
-    """Return the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west."""
+    """Return the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west.
+
+    Fewer columns where memory is limited, and then whole tiles.
+    """
+    wide = fit(WIDE, BLOCK * PIXEL_BYTES, BLOCK)
     for top in range(0, place.rows, BLOCK):
-        for left in range(0, place.cols, WIDE):
-            height, width = min(BLOCK, place.rows - top), min(WIDE, place.cols - left)
+        for left in range(0, place.cols, wide):
+            height, width = min(BLOCK, place.rows - top), min(wide, place.cols - left)
             yield Window(left, top, width, height)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.memory import fit
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
 from geodp.table.released import ReleasedTable
@@ -21,6 +22,9 @@ ROW_GROUP = 1 << 16
 
 CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
+
+ROW_BYTES = 1 << 10
+"""Of a row that is made: its indices, its code as text, its outline."""
 
 
 def require_released(table: object) -> None:
@@ -33,9 +37,13 @@ def require_released(table: object) -> None:
 
 
 def slices(rows: int) -> Iterator[slice]:
-    """Cut so many rows into pieces of up to ``CHUNK``."""
-    for start in range(0, rows, CHUNK):
-        yield slice(start, min(start + CHUNK, rows))
+    """Cut so many rows into pieces of up to ``CHUNK``.
+
+    Fewer where memory is limited, and then whole row groups.
+    """
+    step = fit(CHUNK, ROW_BYTES, min(ROW_GROUP, CHUNK))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
 
 
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:

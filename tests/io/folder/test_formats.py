@@ -88,6 +88,7 @@ def test_the_order_is_stated():
         "parquet",
         "gpkg",
         "hierarchy",
+        "outlines",
         "areas",
         "geotiff",
         "measurements",

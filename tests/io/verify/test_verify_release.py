@@ -116,6 +116,48 @@ def test_real_and_negative_counts_are_verified(tmp_path):
         assert failed(tmp_path / method) == []
 
 
+@pytest.mark.parametrize("method", ["hay", "geometric", "quadtree"])
+@pytest.mark.parametrize("column", ["low", "high"])
+@pytest.mark.parametrize("by", [-0.1, 0.1])
+@pytest.mark.parametrize("row", [0, 1])
+def test_an_interval_around_a_count_that_is_not_clamped_is_worked_out(
+    tmp_path, method, column, by, row
+):
+    table = geodp.CountTable.from_dense([[50, 0, 90], [0, 0, 10]], geodp.Grid.regular((2, 3)))
+    release = geodp.publish(
+        table, epsilon=1, method=method, key=geodp.NoiseKey(bytes(32)), contribution=1
+    )
+    release.write(tmp_path / "out")
+    assert failed(tmp_path / "out") == []
+    change(tmp_path / "out" / "public", row, column, lambda end: end + by)
+    assert failed(tmp_path / "out") == ["counts"]
+
+
+@pytest.mark.parametrize(
+    ("column", "move"),
+    [("low", lambda low: -1.0), ("high", lambda high: high * 3), ("high", lambda high: 0.0)],
+)
+def test_an_interval_beyond_what_a_cell_can_have_lost_is_found(tmp_path, column, move):
+    people = np.zeros((24, 24), int)
+    people[:, :10] = 700
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular(people.shape))
+    release = geodp.publish(table, epsilon=1, contribution=1, key=geodp.NoiseKey(bytes(32)))
+    release.write(tmp_path / "out")
+    assert failed(tmp_path / "out") == []
+    change(tmp_path / "out" / "public", 3, column, move)
+    assert failed(tmp_path / "out") == ["counts"]
+
+
+def change(folder, row, column, move):
+    """Change a number of the CSV, and list the file as it is then."""
+    header, *rows = (folder / "population.csv").read_text().splitlines()
+    cells, at = rows[row].split(","), header.split(",").index(column)
+    cells[at] = str(move(float(cells[at])))
+    rows[row] = ",".join(cells)
+    (folder / "population.csv").write_text("\n".join([header, *rows]) + "\n")
+    write_checksums(folder)
+
+
 def test_regions_are_verified(tmp_path):
     table = tmp_path / "regions.csv"
     row, col = (axis.ravel() for axis in np.indices((4, 4)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand
+from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     help="A map of at most 100 kB for somebody else's page, without a script (--format html).",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
-def report(release: Path, output: Path | None, **options: Any) -> None:
+@memory_option
+def report(release: Path, output: Path | None, memory: str | None, **options: Any) -> None:
     """Explain a written RELEASE from its public card; as HTML from its whole public folder.
 
     \b
@@ -74,7 +75,9 @@ def report(release: Path, output: Path | None, **options: Any) -> None:
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        with tell_steps():
+        from geodp.io.verify.room import REPORTING, read_within
+
+        with tell_steps(), read_within([release], memory, REPORTING):
             progress.begin("Writing the page", public=True)
             text = _page(release, options)
     elif form == "md":

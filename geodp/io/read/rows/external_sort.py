@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
+from geodp.io.memory import bytes_of
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
+from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
 from geodp.kernels import coo, radix
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, exact_sum
 
@@ -33,7 +34,7 @@ class Runs:
     Parameters
     ----------
     memory : int, str or None
-        See :func:`geodp.io.read.rows.scratch.bytes_of`.
+        See :func:`geodp.io.memory.bytes_of`.
     scratch : path or None
         Folder of the files; see :class:`geodp.io.read.rows.scratch.Spill`.
     recorded : bool

@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
+from geodp.io.memory import bytes_of
 from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import ERRORS, as_text
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
+from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
 
 HELD = 224
 """Bytes beside the person's name that a record takes while persons are bounded."""

@@ -1,10 +1,9 @@
-"""How much memory readers may take, and files without names for what does not fit."""
+"""Files without names for what does not fit into memory."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
@@ -17,54 +16,6 @@ from geodp.io.read.rows.input_files import FilePath
 
 Columns: TypeAlias = tuple[NDArray[Any], ...]
 """Keys (uint64[n]), counts (int64[n]) and perhaps numbers of records (int64[n])."""
-
-LEAST_MEMORY = 1 << 20
-"""Bytes below which a limit is a mistake."""
-
-_UNITS = {"": 1, "B": 1} | {
-    f"{letter}{form}": base**power
-    for power, letter in enumerate("KMGT", start=1)
-    for form, base in (("", 1024), ("iB", 1024), ("B", 1000))
-}
-
-
-def bytes_of(memory: int | str | None) -> int:
-    """Return a limit in bytes.
-
-    It is read from an int or from text such as ``"4GiB"``; the default is half the machine's.
-
-    Examples
-    --------
-    >>> bytes_of("8MiB"), bytes_of("1.5 GB"), bytes_of(2**21)
-    (8388608, 1500000000, 2097152)
-    """
-    if memory is None:
-        return _machine() // 2
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", str(memory).strip())
-    units = {unit.upper(): size for unit, size in _UNITS.items()}
-    if isinstance(memory, bool) or not found or found[2].upper() not in units:
-        raise UsageError(
-            "Memory is a number of bytes or a size such as 512MiB or 4GiB.", code="memory-form"
-        )
-    size = int(float(found[1]) * units[found[2].upper()])
-    if size < LEAST_MEMORY:
-        raise UsageError("Readers need a memory of at least 1MiB.", code="memory-too-small")
-    return size
-
-
-def _machine() -> int:
-    """Bytes of memory that this machine or its container has."""
-    try:
-        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        found = 8 << 30
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(limit, encoding="ascii") as file:
-                found = min(found, int(file.read()))
-        except (OSError, ValueError):  # no container, or one without a limit
-            continue
-    return max(found, 2 * LEAST_MEMORY)
 
 
 def require_scratch(folder: FilePath | None) -> None:

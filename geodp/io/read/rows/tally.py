@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
+from geodp.io.memory import LEAST_MEMORY, bytes_of
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
 from geodp.privacy.assumption import ContributionBound
