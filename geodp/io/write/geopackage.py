@@ -43,8 +43,8 @@ MEDIA_TYPE = "application/geopackage+sqlite3"
 OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
 """What each kind of geometry shows."""
 
-AT_ONCE = 1 << 14
-"""Rows that are Python's values at a time."""
+AT_ONCE, TOGETHER = 1 << 14, 1 << 6
+"""Rows that are Python's values at a time, and those that one statement inserts."""
 
 SHAPE = "geometry"
 """Name of the column of outlines."""
@@ -322,11 +322,27 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            statement = f"INSERT INTO {quote(name)} VALUES ({', '.join('?' * len(columns))})"
-            base.executemany(statement, zip(*columns, strict=True))
+            _insert(base, name, columns)
             tree.add(first, box)
             first += some.num_rows
     tree.close()
+
+
+def _insert(base: sqlite3.Connection, name: str, columns: list[Any]) -> None:
+    """Insert rows, many by each statement, as SQLite keeps account of statements.
+
+    ``columns``: sequences of equal length.
+    """
+    width, n = len(columns), len(columns[0])
+    values: list[Any] = [None] * (width * n)
+    for at, column in enumerate(columns):
+        values[at::width] = column
+    row, start = f"({', '.join('?' * width)})", 0
+    for rows in (min(TOGETHER, base.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width), 1):
+        each, stop = width * rows, len(values) - (len(values) - start) % (width * rows)
+        statement = f"INSERT INTO {quote(name)} VALUES {', '.join([row] * rows)}"
+        base.executemany(statement, (values[i : i + each] for i in range(start, stop, each)))
+        start = stop
 
 
 def shapes_of(
