@@ -27,7 +27,8 @@ from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.qgis_style import vector_qml
-from geodp.io.write.rtree import PackedTree, can_pack, quote
+from geodp.io.write.rtree import PackedTree, can_pack
+from geodp.io.write.sqlite import insert, quote
 from geodp.io.write.tables import (
     column_names,
     columns_in_words,
@@ -43,8 +44,8 @@ MEDIA_TYPE = "application/geopackage+sqlite3"
 OUTLINES = {"Polygon": "outlines of the cells", "LineString": "lines between the cells"}
 """What each kind of geometry shows."""
 
-AT_ONCE, TOGETHER = 1 << 14, 1 << 6
-"""Rows that are Python's values at a time, and those that one statement inserts."""
+AT_ONCE = 1 << 14
+"""Rows that are Python's values at a time."""
 
 SHAPE = "geometry"
 """Name of the column of outlines."""
@@ -322,27 +323,10 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            _insert(base, name, columns)
+            insert(base, name, columns)
             tree.add(first, box)
             first += some.num_rows
     tree.close()
-
-
-def _insert(base: sqlite3.Connection, name: str, columns: list[Any]) -> None:
-    """Insert rows, many by each statement, as SQLite keeps account of statements.
-
-    ``columns``: sequences of equal length.
-    """
-    width, n = len(columns), len(columns[0])
-    values: list[Any] = [None] * (width * n)
-    for at, column in enumerate(columns):
-        values[at::width] = column
-    row, start = f"({', '.join('?' * width)})", 0
-    for rows in (min(TOGETHER, base.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width), 1):
-        each, stop = width * rows, len(values) - (len(values) - start) % (width * rows)
-        statement = f"INSERT INTO {quote(name)} VALUES {', '.join([row] * rows)}"
-        base.executemany(statement, (values[i : i + each] for i in range(start, stop, each)))
-        start = stop
 
 
 def shapes_of(
@@ -366,9 +350,7 @@ def shapes_of(
     found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
     found["box"] = np.stack([west, east, south, north], axis=1)
     found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n)
-    whole, size = found.tobytes(), found.itemsize
-    pieces = [whole[start : start + size] for start in range(0, n * size, size)]
-    return pieces, [west, east, south, north]
+    return found.view(f"V{found.itemsize}").tolist(), [west, east, south, north]
 
 
 def _triggers(name: str, fid: str) -> str:
