@@ -12,9 +12,7 @@ TOGETHER = 1 << 10
 
 
 @inline
-def _find_places(
-    axis: NDArray[np.int64], axes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_places(axis: NDArray[np.int64], axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many bits axes have, int64[axes], and the place in its axis of every bit of the
     key, the least significant first: int64[bits]."""
     taken = np.zeros(axes, np.int64)
