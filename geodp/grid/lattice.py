@@ -317,7 +317,8 @@ def parse_codes(place: Lattice, given: Any) -> tuple[NDArray[np.int64], NDArray[
         return place.parse(given)
     texts = np.array(given, np.str_, order="C").reshape(-1)
     row, col = np.empty(texts.size, np.int64), np.empty(texts.size, np.int64)
-    read = kernels.read_pairs(texts.view(np.uint32).reshape(texts.size, -1), row, col)
+    characters = texts.view(np.uint32).reshape(texts.size, texts.dtype.itemsize // 4)
+    read = kernels.read_pairs(characters, row, col)
     if read < texts.size:
         raise CodeError(
             read, "A code must read row_col, as this grid writes it.", code="code-not-row-col"
