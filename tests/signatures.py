@@ -41,6 +41,8 @@ def rehearsals():
     inside = blocks_of_array(np.tri(SIDE - 1, SIDE, 3, np.bool_))
     masked = narrow.with_mask(mask_of_blocks(narrow, inside, "made up"))
     areas = Grid.mesh("inspire:1km", bounds=(4e6, 3e6, 4.02e6, 3.02e6)).with_official_order()
+    mesh = Grid.mesh("jis:basic", bounds=(139, 35, 139.1, 35.0666666667))
+    yield partial(_rehearse, mesh, "pyramid", "epsilon")
     for grid in (narrow.with_attribute("sex", ["f", "m"]), masked, areas):
         for method in ("pyramid", "topdown", *["parts"] * bool(grid.attributes)):
             for noise in ("epsilon", "rho"):

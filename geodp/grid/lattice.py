@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
 from geodp.grid.crs import MOST_OF_A_NAME, name_crs
+from geodp.kernels import codes as kernels
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
@@ -199,8 +199,10 @@ class Lattice:
         if self.system is not None:
             across, around = col + self.col0, self.system.around
             return self.system.format(row + self.row0, across % around if around else across)
-        joined = np.char.add(np.char.add(row.astype(str), "_"), col.astype(str))
-        return np.asarray(joined, dtype=np.str_)
+        width = 1 + _longest(row) + _longest(col)
+        text = np.zeros((row.size, width), np.uint32)
+        kernels.write_pairs(np.ascontiguousarray(row), np.ascontiguousarray(col), text)
+        return text.view(f"U{width}").reshape(row.shape)
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Row and column (int64[n] each, possibly outside) of points in the lattice's CRS."""
@@ -298,9 +300,6 @@ def whole_turn(crs: str) -> float | None:
     return 2 * float(HALF) if known.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
 
 
-_ROW_COL = re.compile(r"[0-9]{1,18}_[0-9]{1,18}")
-
-
 def affine_coefficients(transform: Sequence[float]) -> Transform:
     """Return the six coefficients of an affine transform (an ``Affine`` has nine)."""
     values = tuple(transform)[:6]
@@ -312,23 +311,22 @@ def affine_coefficients(transform: Sequence[float]) -> Transform:
     return (a, b, c, d, e, f)
 
 
-def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def parse_codes(place: Lattice, given: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Inverse of ``Lattice.format``: row and column (int64[n] each) of written codes."""
     if place.system is not None:
-        return place.parse(codes)
-    texts = np.asarray(codes, dtype=np.str_)
-    if not texts.size:  # NumPy 2 does not partition an empty array
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    rule, parts = (
-        Rule("code-not-row-col", "A code must read row_col, as this grid writes it."),
-        np.strings.partition(texts, "_"),
-    )
-    try:
-        row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
-    except (ValueError, OverflowError):  # NumPy quotes the code
-        plain = (_ROW_COL.fullmatch(text) is not None for text in texts.tolist())
-        raise CodeError([*plain, False].index(False), rule) from None
-    different = np.flatnonzero(place.format(row, col) != texts)
-    if different.size:
-        raise CodeError(int(different[0]), rule)
+        return place.parse(given)
+    texts = np.array(given, np.str_, order="C").reshape(-1)
+    row, col = np.empty(texts.size, np.int64), np.empty(texts.size, np.int64)
+    characters = texts.view(np.uint32).reshape(texts.size, texts.dtype.itemsize // 4)
+    read = kernels.read_pairs(characters, row, col)
+    if read < texts.size:
+        raise CodeError(
+            read, "A code must read row_col, as this grid writes it.", code="code-not-row-col"
+        )
     return row, col
+
+
+def _longest(numbers: NDArray[np.int64]) -> int:
+    """Return how many characters the longest of some whole numbers has."""
+    ends = (int(numbers.min(initial=0)), int(numbers.max(initial=0)))
+    return max(len(str(end)) for end in ends)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, inline, kernel
 from geodp.typing import IntArray
 
 LITERAL, NUMBER, HEMISPHERE, COUNTRY, PLACE, SQUARE = 0, 1, 2, 3, 4, 5
@@ -36,6 +36,11 @@ Mark = IntArray
 Cells = IntArray
 Characters = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
+
+ZERO, NINE, MINUS_SIGN, UNDERSCORE = np.uint32(48), np.uint32(57), np.uint32(45), np.uint32(95)
+
+MOST_DIGITS = 19
+"""Of a number of 64 bits with a sign."""
 
 
 @inline
@@ -259,3 +264,116 @@ def write_codes(
                 value //= 10
             at += digits
         done[n] = good
+
+
+@bare_inline
+def _write_number(value: np.int64, text: Characters, at: int) -> int:
+    """Write a number from a place on; return the place behind it."""
+    rest = np.uint64(value)
+    if value < 0:
+        text[at] = MINUS_SIGN
+        at += 1
+        rest = np.uint64(0) - rest
+    end, left = at + 1, rest // np.uint64(10)
+    while left:
+        end += 1
+        left //= np.uint64(10)
+    for place in range(end - 1, at - 1, -1):
+        left = rest // np.uint64(10)
+        text[place] = ZERO + np.uint32(rest - left * np.uint64(10))
+        rest = left
+    return end
+
+
+@bare
+def write_pairs(row: Cells, col: Cells, text: Characters) -> None:
+    """Write codes ``row_col``.
+
+    Parameters
+    ----------
+    row, col : int64[n]
+    text : uint32[n, width]
+        All 0, and wide enough; set.
+    """
+    for n in range(row.size):
+        at = _write_number(row[n], text[n], 0)
+        text[n, at] = UNDERSCORE
+        _write_number(col[n], text[n], at + 1)
+
+
+@bare_inline
+def _read_number(text: Characters, at: int) -> tuple[int, np.int64]:
+    """Return the place behind a number as it is written, and the number; -1: there is none."""
+    is_negative = at < text.size and text[at] == MINUS_SIGN
+    at += is_negative
+    first, value = at, np.uint64(0)
+    while at < text.size and at - first < MOST_DIGITS and ZERO <= text[at] <= NINE:
+        value = value * np.uint64(10) + np.uint64(text[at] - ZERO)
+        at += 1
+    has_zeros = at > first and text[first] == ZERO and (at > first + 1 or is_negative)
+    if at == first or has_zeros or value > np.uint64(9223372036854775807):
+        return -1, np.int64(0)
+    return at, -np.int64(value) if is_negative else np.int64(value)
+
+
+@bare
+def read_pairs(text: Characters, row: Cells, col: Cells) -> int:
+    """Read codes ``row_col``; return how many are that, up to the first one that is not.
+
+    Parameters
+    ----------
+    text : uint32[n, width]
+        Characters, 0 after the end.
+    row, col : int64[n], written
+    """
+    width = text.shape[1]
+    for n in range(text.shape[0]):
+        at, row[n] = _read_number(text[n], 0)
+        if at < 0 or at == width or text[n, at] != UNDERSCORE:
+            return n
+        at, col[n] = _read_number(text[n], at + 1)
+        if at < 0 or (at < width and text[n, at] != 0):
+            return n
+    return int(text.shape[0])
+
+
+@bare
+def write_digits(number: Cells, text: Characters) -> None:
+    """Write numbers from 0 on with zeros in front.
+
+    Parameters
+    ----------
+    number : int64[n]
+        Of no more digits than there is room for.
+    text : uint32[n, digits], written
+    """
+    for n in range(number.size):
+        rest = np.uint64(number[n])
+        for place in range(text.shape[1] - 1, -1, -1):
+            left = rest // np.uint64(10)
+            text[n, place] = ZERO + np.uint32(rest - left * np.uint64(10))
+            rest = left
+
+
+@bare
+def pack(text: Characters, ends: NDArray[np.int32], packed: NDArray[np.uint8]) -> None:
+    """Write texts of ASCII one after the other, as Arrow has them.
+
+    Parameters
+    ----------
+    text : uint32[n, width]
+        Characters, 0 after the end.
+    ends : int32[n + 1], written
+        Where each begins, and where the last one ends.
+    packed : uint8[n * width], written
+        As far as there are characters.
+    """
+    at, width = 0, text.shape[1]
+    ends[0] = 0
+    for n in range(text.shape[0]):
+        for place in range(width):
+            if text[n, place] == 0:
+                break
+            packed[at] = text[n, place]
+            at += 1
+        ends[n + 1] = at

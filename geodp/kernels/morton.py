@@ -5,10 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import inline, kernel
 
 TOGETHER = 1 << 10
-"""Keys that are encoded side by side."""
+"""Keys that are encoded or decoded side by side."""
+
+
+@inline
+def _find_places(axis: NDArray[np.int64], axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many bits axes have, int64[axes], and the place in its axis of every bit of the
+    key, the least significant first: int64[bits]."""
+    taken = np.zeros(axes, np.int64)
+    low = np.empty(axis.size, np.int64)
+    for position in range(axis.size):
+        a = axis[axis.size - 1 - position]
+        low[position] = taken[a]
+        taken[a] += 1
+    return taken, low
 
 
 @kernel
@@ -29,12 +42,7 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
     int
         Position of the first index that is negative or has more bits; n where all have keys.
     """
-    taken = np.zeros(index.shape[0], np.int64)
-    low = np.empty(axis.size, np.int64)
-    for position in range(axis.size):
-        a = axis[axis.size - 1 - position]
-        low[position] = taken[a]
-        taken[a] += 1
+    taken, low = _find_places(axis, index.shape[0])
     # Bit after bit of a few keys that stay in the cache, so that the loop over them is vectorised.
     for start in range(0, key.size, TOGETHER):
         packed = key[start : start + TOGETHER]
@@ -56,13 +64,15 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
 @kernel
 def decode_bits(key: NDArray[np.uint64], axis: NDArray[np.int64], index: NDArray[np.int64]) -> None:
     """Inverse of :func:`encode_bits`; ``index`` (int64[d, n]) is written."""
-    for i in range(key.size):
-        for a in range(index.shape[0]):
-            index[a, i] = 0
+    _, low = _find_places(axis, index.shape[0])
+    index[:] = 0
+    for start in range(0, key.size, TOGETHER):
+        packed = key[start : start + TOGETHER]
         for position in range(axis.size):
-            bit = (key[i] >> np.uint64(axis.size - 1 - position)) & np.uint64(1)
-            a = axis[position]
-            index[a, i] = (index[a, i] << 1) | np.int64(bit)
+            taken = index[axis[axis.size - 1 - position], start : start + TOGETHER]
+            down, up = np.uint64(position), low[position]
+            for i in range(packed.size):
+                taken[i] |= np.int64((packed[i] >> down) & np.uint64(1)) << up
 
 
 @kernel

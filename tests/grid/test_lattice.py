@@ -12,7 +12,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.quadkey import HALF
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import whole_turn
+from geodp.grid.lattice import Lattice, parse_codes, whole_turn
 from geodp.io.read.public.areas import find_bounds
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.read.public.mask import read_mask
@@ -170,3 +170,12 @@ def test_polygons_without_a_crs_are_refused(tmp_path):
         frame.to_file(tmp_path / "a.gpkg")
     with refuses(InputError, "polygons-without-crs"):
         read_polygons(tmp_path / "a.gpkg", grid)
+
+
+@pytest.mark.parametrize("cells", [[], [(0, 0)], [(0, 12), (345, 6), (2**40, 2**61)]])
+def test_rows_and_columns_are_read_as_they_are_written(cells):
+    place = Lattice(2**41, 2**62)
+    row, col = np.array(cells, np.int64).reshape(-1, 2).T
+    codes = place.format(row, col)
+    assert codes.tolist() == [f"{a}_{b}" for a, b in cells]
+    assert np.array_equal(parse_codes(place, codes), [row, col])

@@ -26,6 +26,7 @@ from geodp.kernels import (
     jit,
     multiplicative_weights,
     noise,
+    raster,
     rectangles,
     topdown,
 )
@@ -102,6 +103,7 @@ NOISY = {
     ),
     spare: ("is_spared spare close_small spare_all", MADE_NOISY),
     multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
+    raster: ("find_empty spread", "released counts, and their intervals"),
     rectangles: ("sums", "evaluation, which releases nothing"),
     cell_paths: (
         "_above _sum _find_meeting find_full find_company _settle _follow _most _move _wake "

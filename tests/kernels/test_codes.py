@@ -71,3 +71,51 @@ def test_codes_that_are_read_stay():
     index, done = np.full((2, 1), 42), np.ones(1, np.bool_)
     kernels.read_codes(text, np.array(MARKS["fixed"]), NONE, index, done)
     assert index.tolist() == [[42], [42]]
+
+
+EDGES = [0, 1, 9, 10, 99, 12345, 2**31, 2**32, 2**62, 2**63 - 1, -1, -10, -(2**63)]
+
+
+def as_texts(characters):
+    return characters.view(f"U{characters.shape[1]}").reshape(-1).tolist()
+
+
+def test_rows_and_columns_are_written_as_python_writes_them_and_read_again():
+    pairs = [(row, col) for row in EDGES for col in EDGES]
+    row, col = np.array(pairs, np.int64).T.copy()
+    text = np.zeros((row.size, 41), np.uint32)
+    kernels.write_pairs(row, col, text)
+    assert as_texts(text) == [f"{a}_{b}" for a, b in pairs]
+    read = np.array(EDGES[:-1])  # the least of all numbers is no row
+    text = np.array([f"{a}_{a}" for a in read.tolist()], "U41").view(np.uint32).reshape(-1, 41)
+    found = np.zeros((2, read.size), np.int64)
+    assert kernels.read_pairs(text, *found) == read.size
+    assert (found == read).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "_", "1", "1_", "_1", "01_2", "1_02", "1_2_3", "1_2 ", "-0_1", "1-2", f"{2**63}_1", "١_2"],
+)
+def test_what_is_no_row_and_column_is_where_reading_ends(text):
+    texts = ["3_4", text, "5_6"]
+    characters = np.array(texts, "U24").view(np.uint32).reshape(3, -1)
+    found = np.zeros((2, 3), np.int64)
+    assert kernels.read_pairs(characters, *found) == 1
+    assert found[:, 0].tolist() == [3, 4]
+
+
+def test_digits_have_zeros_in_front():
+    number = np.array([0, 7, 420, 999999])
+    text = np.empty((4, 6), np.uint32)
+    kernels.write_digits(number, text)
+    assert as_texts(text) == ["000000", "000007", "000420", "999999"]
+
+
+def test_texts_are_packed_one_after_the_other():
+    texts = ["ab", "", "c", "abcd"]
+    characters = np.array(texts, "U4").view(np.uint32).reshape(4, 4)
+    ends, packed = np.empty(5, np.int32), np.zeros(16, np.uint8)
+    kernels.pack(characters, ends, packed)
+    assert ends.tolist() == [0, 2, 2, 3, 7]
+    assert packed[:7].tobytes() == b"abcabcd"

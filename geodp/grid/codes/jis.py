@@ -27,6 +27,7 @@ from geodp.grid.codes.arrays import (
     text_at,
     within,
 )
+from geodp.kernels import codes as kernels
 from geodp.typing import IntArray
 
 # factor: (digits, weight of the row, weight of the column, base, what is allowed); a cell in
@@ -160,10 +161,9 @@ class JISMesh:
         )
         require(self._has_code(row, col), lambda _: rule)
         digits = _DIGITS[self.level]
-        # A 1 in front keeps the zeros in front; it is cut off again.
-        text = (self._encode(row, col) + 10**digits).astype(f"U{digits + 1}")
-        characters = np.ascontiguousarray(text.view(np.uint32).reshape(-1, digits + 1)[:, 1:])
-        return characters.view(f"U{digits}").reshape(shape)
+        text = np.empty((row.size, digits), np.uint32)
+        kernels.write_digits(self._encode(row, col), text)
+        return text.view(f"U{digits}").reshape(shape)
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""

@@ -30,7 +30,8 @@ from geodp.io.write.geometry import (
     geometry_kind,
     has_geometry,
 )
-from geodp.io.write.rtree import PackedTree, can_pack, quote
+from geodp.io.write.rtree import PackedTree, can_pack
+from geodp.io.write.sqlite import insert, quote
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
@@ -281,8 +282,7 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            statement = f"INSERT INTO {quote(name)} VALUES ({', '.join('?' * len(columns))})"
-            base.executemany(statement, zip(*columns, strict=True))
+            insert(base, name, columns)
             tree.add(first, box)
             first += some.num_rows
     tree.close()
@@ -326,8 +326,8 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
         pairs = zip(found, wkb.to_pylist(), strict=True)
         return [head.tobytes() + outline for head, outline in pairs]
     found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
-    whole, size = found.tobytes(), found.itemsize
-    return [whole[start : start + size] for start in range(0, n * size, size)]
+    shapes: list[bytes] = found.view(f"V{found.itemsize}").tolist()
+    return shapes
 
 
 def _triggers(name: str, fid: str) -> str:

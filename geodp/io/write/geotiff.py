@@ -245,13 +245,17 @@ def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
 COPY = {
     "driver": "COG",
     "COMPRESS": "DEFLATE",
-    "PREDICTOR": "YES",
+    "LEVEL": "3",
     "BLOCKSIZE": str(BLOCK),
     "SPARSE_OK": "YES",
     "BIGTIFF": "IF_SAFER",
     "NUM_THREADS": "ALL_CPUS",
 }
-"""How a draft becomes a Cloud Optimized GeoTIFF, with its overviews and statistics."""
+"""How a draft becomes a Cloud Optimized GeoTIFF, with its overviews and statistics.
+
+Most counts are 0: the predictor for floating-point numbers would make files half as large again and
+take longer, and level 6 would save some 7 % of a file in up to half as much time again.
+"""
 
 UNCOMPRESSED = 1 << 30
 """Largest draft that is not compressed, in bytes: it is read again a moment later."""
@@ -340,12 +344,11 @@ def _holds(raster: rasterio.io.DatasetReader, grid: Grid, pixels: Pixels) -> boo
     """Whether every pixel of the bands of counts is exactly the table's."""
     for window in _count_windows(grid.places[0], "Checking the raster"):
         for band in range(band_count(grid)):
-            expected = np.zeros((window.height, window.width))
-            pixels.dense(window, band, expected)
             found = raster.read(band + 1, window=window)
             if not grid.domain.is_box:
                 found[np.isnan(found)] = 0
-            if not np.array_equal(found, expected):
+            row, col, count = pixels.cells(window, band)
+            if not np.array_equal(found[row, col], count) or np.count_nonzero(found) != count.size:
                 return False
     return True
 

@@ -15,6 +15,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.memory import fit
 from geodp.io.write import tables
 from geodp.io.write.uncertainty import Intervals
+from geodp.kernels.raster import find_empty, spread
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
@@ -26,6 +27,9 @@ WIDE = 8 * BLOCK
 
 PIXEL_BYTES = 100
 """Of a pixel of a window whose intervals are worked out."""
+
+
+NOWHERE = np.empty(0, np.int64)
 
 
 class Pixels:
@@ -58,18 +62,26 @@ class Pixels:
             self._parts.append((part, np.bincount(rows, minlength=strips) > 0))
             self.decoded += rows.size
         self._strip = -1
-        self._held: list[tuple[IntArray, IntArray, Any, CountArray]] = []
+        self._held: list[Any] = []
 
     def dense(self, window: Window, band: int, out: FloatArray) -> None:
         """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
+        row, col, count = self.cells(window, band)
+        out[row, col] += count
+
+    def cells(self, window: Window, band: int) -> tuple[IntArray, IntArray, CountArray]:
+        """Return rows and columns in a window and counts of the cells of its band, of n each."""
         strip = window.row_off // BLOCK
         if strip != self._strip:
-            self._held = [self._cells(strip, p) for p, touched in self._parts if touched[strip]]
+            parts = [self._cells(strip, part) for part, touched in self._parts if touched[strip]]
+            self._held = [np.concatenate(one) for one in zip(*parts, strict=True)]
             self._strip = strip
-        for row, col, bands, count in self._held:
-            across = col - window.col_off
-            chosen = (bands == band) & (across >= 0) & (across < window.width)
-            out[row[chosen], across[chosen]] += count[chosen]
+        if not self._held:
+            return NOWHERE, NOWHERE, self._table.count[:0]
+        row, col, bands, count = self._held
+        across = col - window.col_off
+        chosen = (bands == band) & (across >= 0) & (across < window.width)
+        return row[chosen], across[chosen], count[chosen]
 
     def _cells(self, strip: int, part: slice) -> tuple[IntArray, IntArray, Any, CountArray]:
         """Rows in the strip, columns, bands and counts of a piece's cells that lie in it."""
@@ -111,9 +123,14 @@ class Moments:
             least = float(values.min())
         if not self._n:
             self._about = float(values.flat[0])
+        largest = float(values.max())
         self._n += values.size
-        self._least = min(self._least, least)
-        self._largest = max(self._largest, float(values.max()))
+        self._least, self._largest = min(self._least, least), max(self._largest, largest)
+        if least == largest:  # as of errors, and of counts where nobody lives
+            off_by = least - self._about
+            self._sums.append(values.size * off_by)
+            self._squares.append(values.size * off_by * off_by)
+            return
         off = np.subtract(values, self._about, dtype=np.float64)
         self._sums.append(float(off.sum()))
         self._squares.append(float(np.multiply(off, off, out=off).sum()))
@@ -186,9 +203,10 @@ def ends_in(
     col = np.arange(window.width) + window.col_off
     high, wide = _alike(grid, intervals.alike)
     down, right = np.abs(row // high - row[0] // high), col // wide - col[0] // wide
-    value = counts.reshape(-1)
-    stands = _last_empty(counts == 0, down, right)
+    stands = np.full((int(down[-1]) + 1, int(right[-1]) + 1), -1)
+    find_empty(counts, down, right, stands)
     blocks = np.flatnonzero(stands.reshape(-1) >= 0)
+    value = counts.reshape(-1)
     listed = np.flatnonzero((value != 0) & ~np.isnan(value))
     chosen = np.concatenate([stands.reshape(-1)[blocks], listed])
     index = np.empty((len(grid.shape), chosen.size), np.int64)
@@ -197,27 +215,11 @@ def ends_in(
     index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
     found = []
     for end in intervals.of(grid.encode(index)):
-        each = np.full(stands.size, np.nan)
-        each[blocks] = end[: blocks.size]
-        values = each.reshape(stands.shape)[down].take(right, axis=1)
-        values.reshape(-1)[listed] = end[blocks.size :]
-        if not grid.domain.is_box:
-            values[np.isnan(counts)] = np.nan
+        shared, values = np.full(stands.shape, np.nan), np.empty(counts.shape)
+        shared.reshape(-1)[blocks] = end[: blocks.size]
+        spread(counts, down, right, shared, end[blocks.size :], values)
         found.append(values)
     return found[0], found[1]
-
-
-def _last_empty(empty: NDArray[np.bool_], down: IntArray, right: IntArray) -> IntArray:
-    """Return the place of an empty cell in each block, -1 without one: int64[down, right].
-
-    Empty cells of a block are alike: any of them stands for all. ``down``, ``right``: the blocks'
-    numbers of rows and columns, which do not fall.
-    """
-    place = np.where(empty, np.arange(empty.size).reshape(empty.shape), -1)
-    for axis, block in enumerate((down, right)):
-        starts = np.flatnonzero(np.diff(block, prepend=-1))
-        place = np.maximum.reduceat(place, starts, axis=axis)
-    return place
 
 
 def _alike(grid: Grid, keys: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.io.write.sqlite import insert, quote
 from geodp.typing import FloatArray
 
 CELLS = 51
@@ -60,7 +61,7 @@ class PackedTree:
         )
         row = np.arange(first, first + found.shape[1])
         leaf, around = self._write_nodes(row, found.T)
-        self._insert("rowid", row, leaf)
+        insert(self._base, f"{self._name}_rowid", [row.tolist(), leaf.tolist()])
         self._leaves.append(around)
 
     def close(self) -> None:
@@ -78,7 +79,7 @@ class PackedTree:
             if len(around) <= CELLS:
                 self._next = ROOT
             parent, around = self._write_nodes(below, around, depth)
-            self._insert("parent", below, parent)
+            insert(self._base, f"{self._name}_parent", [below.tolist(), parent.tolist()])
 
     def _write_nodes(
         self, number: NDArray[np.int64], box: NDArray[np.float32], depth: int = 0
@@ -104,13 +105,6 @@ class PackedTree:
         least, largest = np.minimum.reduceat(box, starts), np.maximum.reduceat(box, starts)
         return node, np.where(OUTWARD < 0, least, largest)
 
-    def _insert(self, table: str, number: NDArray[np.int64], node: NDArray[np.int64]) -> None:
-        """Write in which node rows, or nodes, are."""
-        self._base.executemany(
-            f"INSERT INTO {quote(f'{self._name}_{table}')} VALUES (?, ?)",
-            zip(number.tolist(), node.tolist(), strict=True),
-        )
-
 
 OUTWARD = np.array([-1, 1, -1, 1]) * np.inf
 """Where the sides of a box look to."""
@@ -122,11 +116,6 @@ def _round(side: FloatArray, outward: float) -> NDArray[np.float32]:
     inside = found > side if outward < 0 else found < side
     found[inside] = np.nextafter(found[inside], np.float32(outward))
     return found
-
-
-def quote(name: str) -> str:
-    """Return a name as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def can_pack() -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
@@ -14,11 +15,15 @@ from geodp.grid.grid import Grid
 from geodp.io.memory import fit
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
+from geodp.kernels.codes import pack
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact piece of the map."""
+
+MOST_PACKED, ASCII = 2**31 - 1, 127
+"""Bytes that an array of Arrow's strings takes, and the last character of ASCII."""
 
 CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
@@ -126,7 +131,7 @@ def arrow_columns(
     grid, key = table.grid, table.key[rows]
     arrays = []
     for number, _ in enumerate(grid.places):
-        arrays.append(pa.array(grid.names.format(number, index), pa.string()))
+        arrays.append(_pack(grid.names.format(number, index)))
     arrays += [pa.array(axis) for axis in centres(grid, index)]
     arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
@@ -135,6 +140,18 @@ def arrow_columns(
     if errors is not None:
         arrays += [pa.array(column) for column in errors.columns(key, rows)]
     return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
+
+
+def _pack(codes: NDArray[np.str_]) -> Any:
+    """Return codes as Arrow's strings."""
+    n, width = codes.size, codes.dtype.itemsize // 4
+    text = codes.view(np.uint32).reshape(n, width)
+    if n * width > MOST_PACKED or text.max(initial=0) > ASCII:
+        return pa.array(codes, pa.string())
+    ends, packed = np.empty(n + 1, np.int32), np.empty(n * width, np.uint8)
+    pack(text, ends, packed)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(packed[: ends[-1]])]
+    return pa.Array.from_buffers(pa.string(), n, buffers)
 
 
 def region_columns(regions: Areas, part: slice, name: str, errors: RowErrors | None) -> Any:
