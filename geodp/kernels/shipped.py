@@ -81,7 +81,7 @@ V4 = (*V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
 HALF = ("prefer-256-bit",)
 """LLVM fills half of the registers of v4, as the first processors that had them slow down with all
-of them. ``topdown`` takes a fifth longer so."""
+of them. ``topdown`` and ``pyramid`` take a fifth longer so."""
 
 TARGETS = (
     Target("x86_64", "x86-64-v4", "x86-64-v4", V4, HALF),
