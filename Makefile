@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 RUNS := .venv/.runs
 
-.PHONY: demo test fast windows laws faults docs site bench catalogues release check clean
+.PHONY: demo test fast windows laws faults docs site bench catalogues wheels check clean
 
 demo: $(RUNS)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic)."
@@ -61,17 +61,22 @@ catalogues: $(INSTALLED)
 	@echo "Compiling the translations of help and messages, .po to .mo ..."
 	$(BIN)/python -m tests.catalogues
 
-release: $(INSTALLED)
-	@echo "Building the source distribution and from it the wheel, and trying the wheel ..."
+# The same sources make the same bytes: the time that files say is that of the last commit.
+wheels: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
+wheels: $(INSTALLED)
+	@echo "Building the source distribution, from it the wheel, and the list of what it needs; trying the wheel ..."
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
 	GEODP_TARGETS=all $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/geodp-*.whl
 	build/wheel/bin/geodp publish data/kanto/*.zip --grid jis:half --value '人口（総数）' \
 	    --bounds 138.0 35.0 141.2 37.1333333333 --epsilon 0.1 --output build/demo
 	build/wheel/bin/geodp verify build/demo
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file dist/geodp.cdx.json \
+	    --pyproject pyproject.toml build/wheel/bin/python
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """Public statistics to measure on: read in place, never kept in the project.
 
-All of it is published by its offices; ``docs/pyramid.md`` names them. The folders are those that
-``FOLDERS`` says, below one directory.
+All of it is published by its offices; ``docs/measured/pyramid.md`` names them. The folders are
+those that ``FOLDERS`` says, below one directory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def load(name: str, folder: Path | None) -> geodp.CountTable:
     if folder is None:
         raise UsageError(
             "This benchmark reads public statistics that are no part of the project: "
-            "--data DIR names their directory. docs/pyramid.md lists what it holds."
+            "--data DIR names their directory. docs/measured/pyramid.md lists what it holds."
         )
     if not folder.is_dir():
         raise UsageError(f"There is no directory {folder} with public statistics (--data).")

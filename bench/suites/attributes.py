@@ -30,7 +30,7 @@ Kanto, census 2020, sex x 8 ages, 512 x 512 cells of 500 m; means over releases.
                           rounds"""
 
 SAVED = Path(__file__).parents[1] / "results" / "attributes.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:attributes -->", "<!-- /bench:attributes -->")
 SIZES = (1, 4, 16, 64, 256, 4096)
 METHODS = ("parts", "parts:share=7/10", "parts:share=3/10,last=4", "pyramid")

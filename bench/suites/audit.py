@@ -23,7 +23,7 @@ PAIRS += (("0.776869839851", "1.5", "1e-6"),)
 """Rates 1 - exp(-epsilon), rounded down; epsilons and deltas."""
 
 SAVED = Path(__file__).parents[1] / "results" / "audit.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "audit.md"
 MARKS = ("<!-- bench:audit -->", "<!-- /bench:audit -->")
 
 

@@ -74,7 +74,7 @@ ASKED = {"cells": 0.40, "polygons": 0.55, "municipalities": 0.46}
 """Means over the maps at epsilon 0.1 that the default was made for."""
 
 SAVED = Path(__file__).parents[1] / "results" / "auto.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "pyramid.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "pyramid.md"
 
 Floats = NDArray[np.float64]
 

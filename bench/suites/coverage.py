@@ -38,7 +38,7 @@ METHODS = ["pyramid", "topdown", "pyramid:prune=7/2"]
 MANY = 1_000
 AROUND, BESIDE = 4, 1
 SAVED = Path(__file__).parents[1] / "results" / "coverage.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "uncertainty.md"
 MARKS = ("<!-- bench:coverage -->", "<!-- /bench:coverage -->")
 
 

@@ -27,7 +27,7 @@ shares 1/2, 1/4 ... of those before. Mean absolute errors of aligned blocks of s
 sex; then processor time of one release, beside that of its map, and the rows of both tables."""
 
 SAVED = Path(__file__).parents[1] / "results" / "detail.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:detail -->", "<!-- /bench:detail -->")
 BANDS = (3, 1, 1, 9, 2, 2, 2, 1)
 """Of 21 ages in each of the eight."""

@@ -36,7 +36,7 @@ FRESH = 7000
 """Number of the first release that is measured: none that a plan has seen."""
 
 SAVED = Path(__file__).parents[1] / "results" / "dominate.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "planning.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "planning.md"
 MARKS = ("<!-- bench:dominate -->", "<!-- /bench:dominate -->")
 
 

@@ -29,7 +29,7 @@ errors of blocks of 2^0, 2^2 ... cells; below 1 the prior helps.
   kept                    part of the changes of so many people against the prior that cells show"""
 
 SAVED = Path(__file__).parents[1] / "results" / "informed.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "informed.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "informed.md"
 METHOD = Pyramid(setting="R")
 PAIRS = {
     "Hiroshima 2015 → 2020": ("hiroshima-2015-wide", "hiroshima-2020-wide"),

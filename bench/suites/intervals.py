@@ -29,7 +29,7 @@ METHODS = ["pyramid", "topdown", "pyramid:prune=7/2"]
 REGIONS = 40
 NOT_LISTED, NEVER = "cells not listed", "never clamped"
 SAVED = Path(__file__).parents[1] / "results" / "intervals.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "uncertainty.md"
 MARKS = ("<!-- bench:intervals -->", "<!-- /bench:intervals -->")
 
 Floats = NDArray[np.float64]

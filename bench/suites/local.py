@@ -36,7 +36,7 @@ Reports of devices, and counts from them, in one run; entropy from the operating
   error                   root-mean-square error of a count / sqrt(reports)"""
 
 SAVED = Path(__file__).parents[1] / "results" / "local.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "local.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "local.md"
 MARKS = ("<!-- bench:local -->", "<!-- /bench:local -->")
 MAP_MARKS = ("<!-- bench:local:kanto -->", "<!-- /bench:local:kanto -->")
 

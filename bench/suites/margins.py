@@ -36,7 +36,7 @@ DROPPED = ("1", "2", "3", "4", "5")
 DROPPING = ("pyramid:prune={}", "pyramid:setting=R,prune={}", "pyramid:setting=fine,prune={}")
 BUDGETS = ("1/10", "1")
 SAVED = Path(__file__).parents[1] / "results" / "margins.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "uncertainty.md"
 MARKS = ("<!-- bench:margins -->", "<!-- /bench:margins -->")
 
 

@@ -32,7 +32,7 @@ KINDS = ("0", "1 to 9", "10 to 99", "100 and more", "regions")
 SIDES, REGIONS, SEED = (2, 3, 6, 12, 30, 80), 60, 20201001
 CELLS, EXPECTED, ENOUGH = (1, 16, 256), (1, 16, 256, 4096), 100
 SAVED = Path(__file__).parents[1] / "results" / "parts.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:parts -->", "<!-- /bench:parts -->")
 
 

@@ -30,7 +30,7 @@ Releases of one table, by geodp and by others, in alternating rounds of one run.
 
 SAVED = Path(__file__).parents[1] / "results" / "peers.json"
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "comparison.md"
+DOCUMENT = ROOT / "docs" / "measured" / "comparison.md"
 MARKS = ("<!-- bench:peers -->", "<!-- /bench:peers -->")
 README = ROOT / "README.md"
 README_MARKS = ("<!-- bench:peers:readme -->", "<!-- /bench:peers:readme -->")
@@ -227,7 +227,7 @@ def summary(result: dict[str, Any]) -> str:
     words = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}: "
         "median time of a release, cells below 0, and mean absolute error (MAE) of the sums of "
-        "blocks of so many cells. All peers: [docs/comparison.md](docs/comparison.md)."
+        "blocks of so many cells. [All peers](docs/measured/comparison.md)."
     )
     return f"{paragraph(words)}\n\n{markdown(lines)}"
 

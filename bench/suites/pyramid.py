@@ -25,7 +25,7 @@ SURE = 0.007
 """Relative standard error of a ratio that counts as well measured."""
 
 SAVED = Path(__file__).parents[1] / "results" / "pyramid.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "pyramid.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "pyramid.md"
 PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
     "kanto": lambda folder, trials: pyramid_parts.kanto(folder, trials),
     "sizes": lambda folder, trials: pyramid_parts.sizes(folder, trials),

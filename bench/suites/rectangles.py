@@ -34,7 +34,7 @@ Scaled average per-query error of random rectangles, x 10^-9 (smaller is better)
 
 SIGNIFICANCE = 0.05
 SAVED = Path(__file__).parents[1] / "results" / "rectangles.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "benchmark.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "benchmark.md"
 MARKS = ("<!-- bench:rectangles -->", "<!-- /bench:rectangles -->")
 
 
@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--document",
         action="store_true",
-        help=f"measure nothing; fill docs/benchmark.md from bench/results/{SAVED.name}",
+        help=f"measure nothing; fill docs/measured/benchmark.md from bench/results/{SAVED.name}",
     )
 
 

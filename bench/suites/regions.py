@@ -34,7 +34,7 @@ SIZES = (0, 2, 4, 6, 8, 12, 16)
 """Bits of aligned blocks."""
 
 SAVED = Path(__file__).parents[1] / "results" / "regions.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "comparison.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "comparison.md"
 MARKS = ("<!-- bench:regions -->", "<!-- /bench:regions -->")
 
 

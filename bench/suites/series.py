@@ -34,7 +34,7 @@ and how often 95 % intervals of squares hold their count, of snapshots with ever
 
 METHODS = ("pyramid:setting=R", "pyramid")
 SAVED = Path(__file__).parents[1] / "results" / "series.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "series.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "series.md"
 
 LARGEST = 12
 """Bits of the largest blocks whose gain is looked at."""

@@ -46,7 +46,7 @@ METHODS = ["pyramid", "pyramid:setting=islands"]
 """The default, for which what is lost at best is told too; and for lone settlements on Japan."""
 
 SAVED = Path(__file__).parents[1] / "results" / "settlements.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "uncertainty.md"
 MARKS = ("<!-- bench:settlements -->", "<!-- /bench:settlements -->")
 
 Counts = NDArray[np.int64]

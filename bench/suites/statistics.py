@@ -62,7 +62,7 @@ SHOWN = ("inhabited", "cells:1-19", "cells:20-99", "cells:100-499", "median", "g
 MARK = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
 
 SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "statistics.md"
 MARKS = ("<!-- bench:statistics -->", "<!-- /bench:statistics -->")
 SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->")
 

@@ -277,7 +277,7 @@ def test_the_documents_show_the_committed_figures_of_peers(document, marks, word
 
 
 def test_the_document_shows_the_committed_rectangles():
-    text = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "benchmark.md").read_text(encoding="utf-8")
     start, end = rectangles.MARKS
     kept = rectangles.section(saved("rectangles")).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
@@ -286,7 +286,7 @@ def test_the_document_shows_the_committed_rectangles():
 def test_the_document_shows_the_committed_audit():
     found = saved("audit")
     jsonschema.validate(found, SCHEMA)
-    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "audit.md").read_text(encoding="utf-8")
     start, end = audit.MARKS
     assert text.split(start)[1].split(end)[0].strip() == audit.section(found).strip()
     for row in found["rows"]:
@@ -302,7 +302,7 @@ def test_audits_are_measured():
 
 
 def test_the_document_shows_the_committed_coverage():
-    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "uncertainty.md").read_text(encoding="utf-8")
     start, end = coverage.MARKS
     kept = markdown(coverage.lines(saved("coverage"))).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
@@ -311,7 +311,7 @@ def test_the_document_shows_the_committed_coverage():
 
 
 def test_the_document_shows_the_committed_settlements():
-    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "uncertainty.md").read_text(encoding="utf-8")
     start, end = settlements.MARKS
     kept = markdown(settlements.lines(saved("settlements"))).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
@@ -462,7 +462,7 @@ def test_the_committed_figures_show_what_is_claimed():
 
 
 def test_the_document_shows_the_committed_figures_of_the_pyramid():
-    text = (ROOT / "docs" / "pyramid.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "pyramid.md").read_text(encoding="utf-8")
     found = saved("pyramid")
     for part in pyramid.PARTS:
         start, end = pyramid.marks(part)

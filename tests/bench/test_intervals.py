@@ -31,7 +31,7 @@ def towns():
 
 
 def shown(suite):
-    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "measured" / "uncertainty.md").read_text(encoding="utf-8")
     start, end = suite.MARKS
     return text.split(start)[1].split(end)[0].strip()
 

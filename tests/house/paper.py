@@ -1,4 +1,4 @@
-"""``python -m tests.house.paper``: write the table of all methods in docs/paper.md anew."""
+"""``python -m tests.house.paper``: write the table of all methods in docs/proofs/paper.md anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "paper.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "proofs" / "paper.md"
 BEGIN, END = "<!-- methods -->", "<!-- /methods -->"
 SMALL = geodp.Grid.mesh("inspire:10km", bounds=(4000000, 3000000, 4160000, 3160000))
 HUGE = geodp.Grid.regular((1 << 20, 1 << 20))

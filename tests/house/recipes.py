@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING, and copies of the project into which they are dropped."""
+"""The examples of docs/how-to, and copies of the project into which they are dropped."""
 
 import json
 import os
@@ -16,10 +16,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def example(heading):
-    """The one block of Python under a heading of CONTRIBUTING."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.M)
-    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    """The one block of Python of the recipe with this title."""
+    page = ROOT / "docs" / "how-to" / f"{heading.lower().replace(' ', '-')}.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return block
 
 
@@ -41,6 +40,7 @@ def copy_with(copy, file, heading):
             shutil.copytree(ROOT / folder, copy / folder, ignore=leave)
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy2(ROOT / name, copy)
+    shutil.copytree(ROOT / "docs" / "how-to", copy / "docs" / "how-to")
     assert not (copy / file).exists()
     (copy / file).write_text(example(heading), encoding="utf-8")
     return copy

@@ -31,10 +31,10 @@ def text_of(file):
         ("docs/planning.md", "2 %", shares.LEAST * 100 // shares.PARTS),
         ("docs/distributed.md", "64 combinations", geotiff.MOST_BANDS),
         ("docs/distributed.md", "4,096 tiles", tiles.MOST_TILES),
-        ("docs/distributed.md", "16,384 nodes", partitioned.MOST_ROOTS),
-        ("docs/distributed.md", "`parts`, 64)", run.PARTS),
-        ("docs/distributed.md", "2^23 cells", run.AT_ONCE.bit_length() - 1),
-        ("docs/privacy.md", "2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
+        ("docs/proofs/cluster.md", "16,384 nodes", partitioned.MOST_ROOTS),
+        ("docs/proofs/cluster.md", "`parts`, 64)", run.PARTS),
+        ("docs/proofs/cluster.md", "2^23 cells", run.AT_ONCE.bit_length() - 1),
+        ("docs/proofs/privacy.md", "2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
     ],
 )
 def test_limits_in_the_documents_are_those_of_the_code(file, figure, value):

@@ -1,4 +1,4 @@
-"""docs/errata.md: what it says of four other texts is right; the main paper's are in test_paper."""
+"""docs/proofs/errata.md is right about four texts; the main paper's are in test_paper."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A new command is one file: CONTRIBUTING's example works with no other edit."""
+"""A new command is one file: the example of docs/how-to works with no other edit."""
 
 import json
 

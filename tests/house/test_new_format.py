@@ -1,4 +1,4 @@
-"""A new format is one file: CONTRIBUTING's example works everywhere with no other edit."""
+"""A new format is one file: the example of docs/how-to works everywhere with no other edit."""
 
 import json
 

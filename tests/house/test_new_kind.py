@@ -1,4 +1,4 @@
-"""A new kind of release is one file of somebody else's package: CONTRIBUTING's example works."""
+"""A new kind of release is one file of another package: the example of docs/how-to works."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A new method is one file: CONTRIBUTING's example works everywhere with no other edit."""
+"""A new method is one file: the example of docs/how-to works everywhere with no other edit."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_the_command_line_knows_it(project, people):
     run(project, *publish)
     card = json.loads((project / "out" / "public" / "release.json").read_text(encoding="utf-8"))
     assert card["guarantee"]["mechanism"] == "toy:share=1/4"
-    assert card["mechanism"]["citation"] == "The example of CONTRIBUTING.md."
+    assert card["mechanism"]["citation"] == "The example of docs/how-to."
     run(project, "verify", "out")
 
 

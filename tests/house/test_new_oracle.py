@@ -1,4 +1,4 @@
-"""A new local oracle is one file: CONTRIBUTING's example works with no other edit."""
+"""A new local oracle is one file: the example of docs/how-to works with no other edit."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""docs/paper.md: its table is that of the code, and its corrections of the paper are right."""
+"""docs/proofs/paper.md: its table is the code's, and its corrections of the paper are right."""
 
 import math
 from fractions import Fraction

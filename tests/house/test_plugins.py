@@ -97,7 +97,7 @@ def run(folder, *words):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """CONTRIBUTING's examples in one package, and three packages that go wrong."""
+    """The examples of docs/how-to in one package, and three packages that go wrong."""
     folder = tmp_path_factory.mktemp("installed")
     toy, jsonl = (example(f"Add a {kind}") + LOUD for kind in ("method", "reader"))
     plant(

@@ -231,7 +231,7 @@ CASES = {
                        *TERMS),
     "a raster": publish(raster, "in.tif", "--grid", "like:template.tif", *TERMS),
     "parquet": publish(parquet, "in.parquet", *PLACE, *TERMS),
-    # Of a file of one record the grid is asked for, an outcome that docs/privacy.md names.
+    # Of a file of one record the grid is asked for, an outcome that docs/proofs/privacy.md names.
     "a layout": publish(census, "in.csv", "--bounds", "4000000", "3000000", "4008000", "3008000",
                         *TERMS, variants=tuple(one for one in VARIANTS if one != "few rows")),
     "shown from a limit": publish(square, *CELLS, "--display-below", "20"),
@@ -370,7 +370,7 @@ CONFIDENTIAL = {
     "new": "new",
     "audit": "audit TABLE",
 }
-"""What prints or writes for the operator alone, and how docs/privacy.md calls it."""
+"""What prints or writes for the operator alone, and how docs/proofs/privacy.md calls it."""
 
 BOTH = {"publish", "new", "audit"}
 """Commands that are so with an option or an argument only, or in one of their files; ``audit``

@@ -31,7 +31,7 @@ from tests.laws.public_commands import (
     prepare,
 )
 
-PRIVACY = Path(__file__).parents[2] / "docs" / "privacy.md"
+PRIVACY = Path(__file__).parents[2] / "docs" / "proofs" / "privacy.md"
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ class Dawa(Mechanism):
     whose negative noise adds up, so ``penalty`` times the scale of the costs' noise is added.
     A larger one is better where few people live, and worse where many do; with 1 the errors are
     at most 1.1 of those of the paper's costs, with noise on every interval, on all maps that were
-    tried: see docs/benchmark.md.
+    tried: see docs/measured/benchmark.md.
 
     **Stage 2** counts the buckets with the rest of the budget: noisy counts of all nodes of a
     tree with ``fanout`` children over the list of buckets, made consistent by least squares. The

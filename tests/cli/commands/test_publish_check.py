@@ -8,7 +8,7 @@ import pytest
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "privacy.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "proofs" / "privacy.md"
 MESHES = "code,day,sex,n\n533946113,1,f,30\n533946114,1,f,5\n533946113,2,m,7\n"
 TABLE = ["--grid", "jis:half", "--primary", 5339, "--code", "code", "--value", "n"]
 ONE_DAY = ["--where", "day=1", "--contribution", 1]
@@ -48,7 +48,7 @@ REFUSALS = {
         "2**60",
     ),
 }  # fmt: skip
-"""By a few words of their row in docs/privacy.md: an input, options, and words of the refusal."""
+"""By words of their row in docs/proofs/privacy.md: an input, options, words of the refusal."""
 
 ASKED = {
     "no contribution": (MESHES, [*TABLE, "--where", "day=1"]),

@@ -1,7 +1,7 @@
 """Quotes that nobody closed: rows that would vanish inside a field of delimited text.
 
 A quoted field may hold line breaks, as addresses and notes do. It may not hold rows. What is taken
-for one is fixed, and `docs/inputs.md` says it:
+for one is fixed, and `docs/tables.md` says it:
 
 - a field is open where the file ends, or for longer than a record may be;
 - a field with a line break has more text after its closing quote;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from geodp.features.local.oracles import ORACLES
 
-PAGE = Path(__file__).parents[4] / "docs" / "local.md"
+PAGE = Path(__file__).parents[4] / "docs" / "proofs" / "local.md"
 ROW = re.compile(r"^\| `(\w+)` \| .* \| (\d+) \| ([\d.]+) \| ([\d.]+) \| .* \|$", re.MULTILINE)
 
 

@@ -22,7 +22,7 @@ any_epsilon = pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 
 def test_every_oracle_has_a_twin():
     own = [name for name, kind in ORACLES.items() if kind.__module__.startswith("geodp.")]
-    assert {*own} <= {twin.name for twin in TWINS} | {"subset"}  # the example of CONTRIBUTING
+    assert {*own} <= {twin.name for twin in TWINS} | {"subset"}  # the example of docs/how-to
 
 
 @any_twin

@@ -28,6 +28,7 @@ from tests.refusals import refuses
 OFFICIAL = Path(geodp.__file__).parent / "io/read/layout/official"
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "inputs.md"
+LAYOUTS = DOCUMENT.parent / "measured" / "official.md"
 
 OFFICE = """
 title = "Our register"
@@ -172,7 +173,7 @@ def test_the_document_has_every_field_of_a_preset():
 
 
 def test_the_document_tells_of_every_preset_what_is_known_of_it():
-    text = DOCUMENT.read_text(encoding="utf-8").partition("| preset | whose files |")[2]
+    text = LAYOUTS.read_text(encoding="utf-8").partition("| preset | whose files |")[2]
     told = re.findall(r"^\| `([a-z0-9-]+)` \|.+\| (.+) \|$", text, re.MULTILINE)[: len(presets())]
     assert [name for name, _ in told] == [one.name for one in presets()]
     words = ("a file", "names", "described", "as the tables")

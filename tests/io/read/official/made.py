@@ -1,7 +1,8 @@
 """Sheets of the made-up tables of publishers: the law of variants asks them as it asks the others.
 
 A made-up table has two rows of areas. Its `Sheet` is the table as the form writes it, with a row
-for each of several areas and one of nobody, and the options of a command that docs/inputs.md gives.
+for each of several areas and one of nobody, and the options of a command in
+docs/measured/official.md.
 """
 
 import csv

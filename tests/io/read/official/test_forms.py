@@ -1,4 +1,4 @@
-"""Every form of input is published as docs/inputs.md says, or refused in its words."""
+"""Every form of input is published as docs/measured/official.md says, or refused in its words."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.command import geodp
 from tests.io.read.official.forms import FORMS, PEOPLE, write_all
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "inputs.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "measured" / "official.md"
 PUBLISHED = {"persons.nc", "mesh.xlsx"}
 """Forms that the quick test takes all the way; the long one takes all of them."""
 
