@@ -93,7 +93,7 @@ def slope(rows: Rows, x: str, y: str) -> float:
 
 
 @contextmanager
-def _figure(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
+def figure_of(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
     """Give a figure in the documents' style, which is then written: a PNG."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -111,7 +111,7 @@ def _figure(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
 
 def draw_memory(rows: Rows, path: Path) -> None:
     """Peak memory beyond the table's against output cells, beside lines of so many bytes each."""
-    with _figure(path, (6.4, 4.2)) as figure:
+    with figure_of(path, (6.4, 4.2)) as figure:
         axes = figure.subplots()
         figure.subplots_adjust(left=0.11, right=0.94, top=0.88, bottom=0.13)
         axes.set_xscale("log")
@@ -150,7 +150,7 @@ def draw_memory(rows: Rows, path: Path) -> None:
 
 def draw(rows: Rows, path: Path) -> None:
     """Time against work with fitted lines; then what each setting alone does. A PNG."""
-    with _figure(path, (10.5, 6.8)) as figure:
+    with figure_of(path, (10.5, 6.8)) as figure:
         above, below = figure.subplots(2, 3)
         figure.subplots_adjust(
             left=0.065, right=0.985, top=0.9, bottom=0.075, wspace=0.2, hspace=0.28

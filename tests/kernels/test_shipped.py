@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,38 @@ def test_better_targets_come_first_and_have_all_of_the_others():
     levels = [one.features for one in TARGETS if one.machine == "x86_64"]
     assert all({*better} > {*worse} for better, worse in pairwise(levels))
     assert {*targets(every=False)} <= {*targets(every=True)}
+
+
+WIDE = """
+import numba, numpy as np
+from geodp.kernels import chacha
+lanes = numba.njit(nogil=True, error_model="numpy")(chacha.lanes.py_func)
+one = np.uint32(1)
+types = [numba.typeof(value) for value in (
+    np.zeros(8, np.uint32), one, one, np.zeros(1, np.uint64), np.zeros(2048, np.uint32)
+)]
+lanes.compile(tuple(types))
+(code,) = lanes.inspect_asm().values()
+print(code.count("%zmm"), code.count("%ymm"))
+"""
+
+
+@pytest.mark.law
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="registers of 512 bits are of x86-64")
+def test_the_cipher_fills_the_registers_of_its_processor():
+    """LLVM fills half of them by itself, for the sake of the first processors that had them."""
+    used = {}
+    for target in TARGETS[:2]:
+        done = subprocess.run(
+            [sys.executable, "-c", WIDE],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **target.environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        used[target.name] = [int(number) for number in done.stdout.split()]
+    assert used["x86-64-v4"][0] > 500
+    assert used["x86-64-v3"][0] == 0 < used["x86-64-v3"][1]
 
 
 GOLDEN = """
