@@ -71,17 +71,24 @@ def write_land(path: Path) -> None:
         whole = np.concatenate([lines[0], *(line[1:] for line in lines[1:])])
         return whole * scale + shift
 
+    def lay(shape: Any) -> list[Any]:
+        """Return a shape in steps: corners that lie on none move to one, and rings stay areas."""
+        return of_area(shapely.set_precision(shapely.transform(shape, to_steps), 1.0))
+
+    def to_steps(points: Any) -> Any:
+        return (points - shift) / scale
+
     parts = []
     for one in topology["objects"]["land"]["geometries"]:
         for outer, *holes in one["arcs"] if one["type"] == "MultiPolygon" else [one["arcs"]]:
             rings = land._unroll(ring(outer), [ring(hole) for hole in holes])
             if len(rings[0]) < 4:
-                parts.append(islet(rings[0], scale))
+                parts += lay(islet(rings[0], scale))
                 continue
             shape = shapely.make_valid(shapely.Polygon(rings[0], rings[1]))
-            found = [part for whole in land.parts_within(shape) for part in of_area(whole)]
-            parts += found or [islet(rings[0], scale)]
-    at = np.rint((shapely.get_coordinates(parts) - shift) / scale).astype(np.int32)
+            found = [part for whole in land.parts_within(shape) for part in lay(whole)]
+            parts += found or lay(islet(rings[0], scale))
+    at = shapely.get_coordinates(parts).astype(np.int32)
     _, _, (ring_ends, part_ends) = shapely.to_ragged_array(parts)
     steps = np.diff(at, axis=0, prepend=np.zeros((1, 2), np.int32))
     np.savez_compressed(

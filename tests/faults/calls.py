@@ -37,8 +37,18 @@ READ = {
 
 READ_BY_ALL = {
     *("about", "cells", "compare", "inputs", "key_file", "mask", "metadata", "new", "old"),
-    *("parts", "plan", "polygons", "prior", "public_totals", "recipe", "regions", "releases"),
-    *("reports", "sums", "supersedes", "table", "use"),
+    *(
+        "parts",
+        "places",
+        "plan",
+        "polygons",
+        "prior",
+        "public_totals",
+        "recipe",
+        "regions",
+        "releases",
+    ),
+    *("releases", "reports", "sums", "supersedes", "table", "use"),
 }
 """Names of such options of all commands that have them."""
 

@@ -100,7 +100,10 @@ READ = {
         "mask": (*SAMPLE, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*SAMPLE, "--regions", PIPE, "--regions-source", "s"),
     },
-    "report": {"about": ("release", "--format", "html", "--about", PIPE)},
+    "report": {
+        "about": ("release", "--format", "html", "--about", PIPE),
+        "places": ("release", "--format", "html", "--places", PIPE),
+    },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
     "compare": {"polygons": ("release", "release", "--polygons", PIPE)},
     "estimate": {"polygons": ("release", "--polygons", PIPE)},

@@ -65,7 +65,7 @@ def test_rows_are_compared_a_piece_at_a_time(written, monkeypatch):
     asked, compare = [], geopackage._require_rows
 
     def count(found, number, shapes, columns):
-        asked.append((len(found), number, shapes.size, *map(len, columns)))
+        asked.append((len(found), number, len(shapes), *map(len, columns)))
         compare(found, number, shapes, columns)
 
     monkeypatch.setattr(geopackage, "_require_rows", count)

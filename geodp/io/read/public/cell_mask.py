@@ -13,8 +13,8 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.cells.area import CellMask, Outlines
 from geodp.grid.cells.choose import find_cells
 from geodp.io.read.public.land import DATUM, parts_within, read_land, read_lands
-from geodp.io.read.public.mask import read_codes
-from geodp.io.read.public.polygons import ENDINGS, JUMPS, jump, read_outlines
+from geodp.io.read.public.mask import read_codes, read_polygons_of_mask
+from geodp.io.read.public.polygons import ENDINGS, JUMPS, jump
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 
 CRS = "EPSG:4326"
@@ -78,7 +78,7 @@ def mask_of_land(named: str) -> CellMask:
 
 def _read_shapes(path: FilePath) -> NDArray[Any]:
     """Return polygons between -180 and 180 degrees; InputError for one that jumps across them."""
-    shapes = read_outlines(path, CRS)[0]
+    shapes = read_polygons_of_mask(path, CRS)
     if jump(shapes).any():
         raise InputError(JUMPS, file=os.fspath(path))
     return np.array([part for shape in shapes for part in parts_within(shape)], object)

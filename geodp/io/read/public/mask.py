@@ -7,18 +7,26 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.grid.region import shapes_on
-from geodp.io.read.public.polygons import ENDINGS, read_outlines
+from geodp.io.read.public.polygons import ENDINGS, NO_POLYGONS, read_outlines
 from geodp.io.read.rows.delimited import BINARY
 from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_parts
+
+FORM = Rule(
+    "mask-form",
+    "A mask is a text with codes, polygons or a raster, in a file of its own: unpack an archive, "
+    "and save a table as CSV with the codes first.",
+)
 
 
 def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
@@ -84,12 +92,7 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
     """
     name = os.fspath(path)
     if kind_of(path) != "text":
-        raise InputError(
-            "A mask is a text with codes, polygons or a raster, in a file of its own: unpack an "
-            "archive, and save a table as CSV with the codes first.",
-            file=name,
-            code="mask-form",
-        )
+        raise InputError(FORM, file=name)
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
         raise InputError(BINARY, file=name)
@@ -120,6 +123,16 @@ def _is_code(lattice: Lattice, code: str) -> bool:
     return True
 
 
+def read_polygons_of_mask(path: FilePath, crs: str) -> NDArray[Any]:
+    """Return the polygons of a mask in a CRS; InputError for a file that has none."""
+    try:
+        return np.asarray(read_outlines(path, crs)[0])
+    except InputError as error:
+        if error.rule is not NO_POLYGONS:
+            raise
+        raise InputError(FORM, file=os.fspath(path)) from None
+
+
 def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
     import rasterio.features
 
@@ -127,7 +140,7 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
         raise UsageError(
             "A mask of polygons needs a grid with a place on the Earth.", code="mask-needs-earth"
         )
-    shapes = shapes_on(lattice, read_outlines(path, lattice.crs)[0])
+    shapes = shapes_on(lattice, read_polygons_of_mask(path, lattice.crs))
     inside = rasterio.features.rasterize(
         ((shape, 1) for shape in shapes),
         out_shape=(lattice.rows, lattice.cols),

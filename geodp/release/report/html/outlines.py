@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import shapely
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
@@ -55,8 +54,8 @@ def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int
 
     ``unit``: numbers of units, int64[n].
     """
-    west, south, east, north = shapely.total_bounds(outlines.shapes[unit])
-    ground = lay_ground(outlines)
+    boxes, ground = outlines.boxes[unit], lay_ground(outlines)
+    (west, south), (east, north) = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
     corners = to_cells(np.array([[west, north], [east, south]]), ground)
     (left, top), (right, bottom) = np.floor(corners[0]), np.ceil(corners[1])
     return int(top), int(left), int(bottom), int(right)
