@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.grid import Grid
@@ -123,10 +122,10 @@ def _is_code(lattice: Lattice, code: str) -> bool:
     return True
 
 
-def read_polygons_of_mask(path: FilePath, crs: str) -> NDArray[Any]:
+def read_polygons_of_mask(path: FilePath, crs: str) -> Any:
     """Return the polygons of a mask in a CRS; InputError for a file that has none."""
     try:
-        return np.asarray(read_outlines(path, crs)[0])
+        return read_outlines(path, crs)[0]
     except InputError as error:
         if error.rule is not NO_POLYGONS:
             raise
