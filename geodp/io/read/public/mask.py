@@ -127,7 +127,7 @@ def read_polygons_of_mask(path: FilePath, crs: str) -> Any:
     try:
         return read_outlines(path, crs)[0]
     except InputError as error:
-        if error.rule is not NO_POLYGONS:
+        if error.code != NO_POLYGONS.code:
             raise
         raise InputError(FORM, file=os.fspath(path)) from None
 
