@@ -29,7 +29,7 @@ then `geodp publish` as a whole in a process that may hold 8 GB.
   bytes                   peak memory above the process's own for each cell of table and output"""
 
 SAVED = Path(__file__).parents[1] / "results" / "large.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "speed.md"
 EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "kanto"
 
 CASES = ((37, 10_000_000), (37, 100_000_000), (62, 10_000_000))

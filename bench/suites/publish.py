@@ -30,8 +30,8 @@ which lie in their memory before.
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = Path(__file__).parents[1] / "results" / "publish.json"
-DOCUMENT = ROOT / "docs" / "speed.md"
-PICTURE = ROOT / "docs" / "publish.png"
+DOCUMENT = ROOT / "docs" / "measured" / "speed.md"
+PICTURE = ROOT / "docs" / "measured" / "publish.png"
 EXAMPLE = ROOT / "data" / "kanto"
 
 BITS = 37

@@ -1,4 +1,4 @@
-"""Speed and memory in one run, side by side with what else there is; docs/speed.md shows it."""
+"""Speed and memory in one run, beside what else there is; docs/measured/speed.md shows it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ compiled before. One thread, unless it says 2."""
 
 SAVED = Path(__file__).parents[1] / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "speed.md"
-PLOT = ROOT / "docs" / "speed.png"
-MEMORY = ROOT / "docs" / "memory.png"
+DOCUMENT = ROOT / "docs" / "measured" / "speed.md"
+PLOT = ROOT / "docs" / "measured" / "speed.png"
+MEMORY = ROOT / "docs" / "measured" / "memory.png"
 
 PARTS: dict[str, Callable[[Sizes], Rows]] = {
     "refinement": speed_parts.refinement,

@@ -1,4 +1,4 @@
-"""What is measured for docs/speed.md: every part is one table of side-by-side figures."""
+"""What is measured for docs/measured/speed.md: every part is one table of side-by-side figures."""
 
 from __future__ import annotations
 
