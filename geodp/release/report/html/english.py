@@ -244,8 +244,8 @@ PAGE: Mapping[str, str] = {
     "places.",
     "embed_origins": ", by origin",
     "embed_destinations": ", by destination",
-    "embed_believe": "What may be believed: a full colour, as its count is larger than the noise; "
-    "in pale squares noise may be as large as the count (95 % margin: {margin}). Sums of larger "
+    "embed_believe": "What may be believed: coloured squares, whose counts are larger than the "
+    "noise; elsewhere noise may be as large as the count (95 % margin: {margin}). Sums of larger "
     "areas are surer. The noise limits what anybody can find out about any one {unit}.",
     "embed_unknown": "What may be believed: sums of many squares more than single squares, whose "
     "error is not known here. The noise limits what anybody can find out about any one {unit}.",
@@ -322,6 +322,9 @@ SCRIPT: Mapping[str, str] = {
 }
 
 PAGE_OF_UNITS: Mapping[str, str] = {
+    "intro": "Chance was added to the numbers on this page before anybody saw them, which limits "
+    "what anybody can find out about any one {unit}. Sums of many areas are sure, areas of few "
+    "people often are not. The map begins with what can be believed.",
     "belief_help": "A unit is shown where its count is at least so many 95 % margins. At 0 every "
     "unit is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "

@@ -11,6 +11,7 @@ from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html.markup import Html, Page, element, pairs
+from geodp.release.report.html.outlines import lay_ground
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedPlace
 
@@ -74,7 +75,9 @@ def _facts(view: View, page: Page, about: About, total: str | None) -> list[tupl
         facts.append(("what", element("span", said.description, lang=said.language)))
     if about:
         facts.append(("where", about["data_product_region"]))
-    for place in view.table.grid.places[:1]:
+    grid = view.table.grid
+    lain = [] if grid.outlines is None else [lay_ground(grid.outlines.drawn)]
+    for place in [*lain, *grid.places][:1]:
         if (where := write_bounds(place, page)) is not None:
             facts.append(("where", where))
     if total is not None:

@@ -74,10 +74,11 @@ def write_page(
     title = title_of(view, who, page, about)
     surface = state_surface(view) if grid.places else None
     quotes = quote_places(list_places(view, places), said, view.limit)
+    named = places is not None or grid.hierarchy is not None
     listing = quotes if any(not one.is_whole for one in quotes) else []
     shown = _show_map(view, who, page, surface)
     if surface is not None:
-        listed = draw_places(page, said, who, listing, view.limit, places is not None)
+        listed = draw_places(page, said, who, listing, view.limit, named)
         shown.insert(1, ("places", listed))
     shown += _tell_card(card, told, unit, page, language)
     if record is not None:
