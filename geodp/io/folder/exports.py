@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,7 @@ from geodp.io.folder.staging import stage
 from geodp.io.write import export
 from geodp.io.write.areas import file_names
 from geodp.io.write.format import Export
-from geodp.io.write.view import View
+from geodp.io.write.view import View, keep_rows
 
 
 @cache
@@ -76,12 +77,18 @@ def require_writable(cells: View, chosen: Sequence[Export]) -> None:
 
 
 def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[str, str]:
-    """Write the same into a folder that is there, of views that the formats can have."""
+    """Write the same into a folder that is there, of views that the formats can have.
+
+    Rows are made once for all formats.
+    """
     written = {}
-    for one in chosen:
-        for file, view in list_files(views, one):
-            one.write(view, folder / file)
-            written[file] = one.help
+    with ExitStack() as until_all_are_written:
+        enter = until_all_are_written.enter_context
+        kept = [enter(keep_rows(view, folder.parent)) for view in views]
+        for one in chosen:
+            for file, view in list_files(kept, one):
+                one.write(view, folder / file)
+                written[file] = one.help
     return written
 
 

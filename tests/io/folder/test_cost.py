@@ -15,6 +15,7 @@ import pytest
 import geodp
 from geodp.accuracy.cell_interval import ClampedIntervals, PlainIntervals
 from geodp.grid.grid import Grid
+from geodp.io.folder.exports import choose_exports, write_exports
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS
@@ -118,6 +119,16 @@ def test_rows_codes_and_intervals_are_made_once_and_by_the_first_format(tmp_path
     raster = cells[INTERVALS].pop("geotiff", 0)  # it walks windows of the map, where zeros are too
     assert cells[INTERVALS] == {"csv": listed}
     assert raster <= BANDS * listed
+
+
+def test_exports_share_rows_that_are_made_once(tmp_path):
+    release = release_on(GRID)
+    chosen = choose_exports("parquet,csv:excel,gpkg,geojson")
+    with Work(release.grid) as work:
+        write_exports(release.view(), chosen, tmp_path / "out")
+    listed = release.table.key.size
+    assert sum(work.cells[ROWS].values()) == listed
+    assert sum(work.cells[CODES].values()) == listed
 
 
 def test_the_table_is_walked_no_more_often_than_today(tmp_path):
