@@ -62,7 +62,6 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     modules = imported(done)
     assert {"numba", "pyarrow", "rasterio"} <= modules
     assert not {"rich", "matplotlib", "scipy.special", "scipy.optimize", "distributed"} & modules
-    assert not [name for name in modules if name.startswith("shapely.")]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")

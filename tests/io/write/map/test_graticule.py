@@ -64,7 +64,7 @@ def test_every_format_draws_them():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), LAEA)
     release = geodp.publish(table, epsilon=1, contribution=1)
     view = release.view()
-    svg = draw_map(view, Look(graticule=True), form="svg").decode()
+    svg = draw_map(view, Look(graticule=True, ground=False), form="svg").decode()
     assert svg.count("<polyline") == svg.count('stroke="#8c8c93"') > 5
     for form in ("png", "pdf"):
         assert draw_map(view, Look(graticule=True), form=form) != draw_map(view, form=form)
