@@ -60,7 +60,7 @@ PAGE: Mapping[str, str] = {
     "legend_per_cell": "{what} per cell",
     "legend_none": "none",
     "legend_few": "counts above 0: <{limit:,}",
-    "legend_water": "water; released as 0",
+    "legend_water": "water, or released as 0",
     "legend_pale": "A square's own count on the left; paler, to the right: means of larger and "
     "larger squares, over their land.",
     "legend_untold": "below every margin: cannot be told from none",

@@ -22,9 +22,7 @@ MOST_TIMES, USUAL_TIMES = "3", "1"
 
 def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
     """Return the map with its controls and its legend; ``what``: who or what is counted."""
-    known = any(
-        margin is not None for level in surface["levels"] for margin in level["margins"].values()
-    )
+    known = _has_margins(surface)
     tools = element(
         "div", *_choices(page, surface), _slider(page, known), _buttons(page), class_="tools"
     )
@@ -69,6 +67,12 @@ def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
     ]
 
 
+def _has_margins(surface: Mapping[str, Any]) -> bool:
+    """Whether it is known, of any level, what cannot be told from none."""
+    margins = (level["margins"].values() for level in surface["levels"])
+    return any(margin is not None for each in margins for margin in each)
+
+
 def _slider(page: Page, known: bool) -> Html:
     slider = element(
         "input", id="belief", type="range", min="0", max=MOST_TIMES, step="0.5",
@@ -109,7 +113,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     if not card.mechanism.nonnegative:
         named.append((BELOW, page["legend_below"]))
     tints = [(fade(colour, steps), text) for colour, text in named]
-    tints.append(([UNTOLD], page["legend_untold"]))
+    tints += [([UNTOLD], page["legend_untold"])] * _has_margins(surface)
     tints.append(([PAPER], page["legend_none" if surface["land"] is None else "legend_water"]))
     if surface["inside"] is not None:
         tints.append(([OUTSIDE], page["legend_outside"]))
