@@ -59,7 +59,7 @@ bench: $(INSTALLED)
 
 catalogues: $(INSTALLED)
 	@echo "Compiling the translations of help and messages, .po to .mo ..."
-	$(BIN)/python -m tests.catalogues
+	$(BIN)/python packaging/catalogues.py
 
 # The same sources make the same bytes: the time that files say is that of the last commit.
 COMMITTED = $$(git log -1 --format=%ct)
