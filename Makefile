@@ -68,7 +68,7 @@ wheels: $(INSTALLED)
 	@echo "Building the source distribution, from it the wheel, and the list of what it needs; trying the wheel ..."
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
-	SOURCE_DATE_EPOCH=$(COMMITTED) GEODP_TARGETS=all $(BIN)/python -m build --outdir dist .
+	SOURCE_DATE_EPOCH=$(COMMITTED) GEODP_TARGETS=$${GEODP_TARGETS:-all} $(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents --ignore W002 dist/*.whl  # empty files, and a licence that stands twice
 	$(PYTHON) -m venv build/wheel

@@ -17,7 +17,9 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["Makefile", ".github/workflows/ci.yml"])
+@pytest.mark.parametrize(
+    "name", ["Makefile", ".github/workflows/ci.yml", ".github/workflows/release.yml"]
+)
 def test_the_paths_that_are_named_are_there(name):
     found = re.findall(r"(?:tests|docs|data|\.ci)/[\w./*-]*\w", read(name))
     assert found
