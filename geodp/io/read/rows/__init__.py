@@ -1,1 +1,1 @@
-"""What readers share: files into rows of columns, rows into cells, cells into one table."""
+"""Shared parts of the readers: from files to rows, from rows to cells, from cells to one table."""
