@@ -69,16 +69,16 @@ class Converted:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-def convert_once(given: Given) -> Given:
+def convert_once(source: Given) -> Given:
     """Convert a frame of pandas or geopandas to Arrow; return other sources as they are.
 
     A pandas frame converts all of its rows at every export, while other libraries share their
     columns or run a query lazily.
     """
     # By the name of the module: pandas must not be imported to recognise its frames.
-    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(given).__mro__):
-        return given
-    table = ArrowTable.open(cast(ArrowStream, given))
+    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(source).__mro__):
+        return source
+    table = ArrowTable.open(cast(ArrowStream, source))
     return Converted(table.name, table.active, guard(table.name, table.stream.read_all, ENGINE))
 
 
@@ -172,7 +172,7 @@ class ArrowTable:
             # steps.
             for start in range(0, read.num_rows, BATCH):
                 batch = read.slice(start, BATCH)
-                yield checked([batch.column(i) for i in chosen], self.name, first)
+                yield validate_arrays([batch.column(i) for i in chosen], self.name, first)
                 first += batch.num_rows
 
     @property
@@ -200,7 +200,7 @@ def _extension(field: pa.Field) -> tuple[bytes, bytes]:
     )
 
 
-def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
+def validate_arrays(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
     """Validate columns, whose texts must be UTF-8, and return views of texts as strings.
 
     Parameters

@@ -296,7 +296,7 @@ def batches(
         mask = None
         for array, term in zip(arrays[len(chosen) :], terms.values(), strict=True):
             with rows.named(term.column):
-                match = selection.meet(term, array)
+                match = selection.match(term, array)
             matches[str(term)] = match.spellings
             if begins:
                 survey.describe_term(table.name, str(term), describe_form(array))
@@ -338,7 +338,7 @@ def _folders_match(table: FileTable, terms: Mapping[int, Term], survey: Survey) 
         if fold(term.column) not in values:
             continue
         with Rows(table, 0).named(term.column):
-            one = term.meet(pa.array([values[fold(term.column)]], pa.string()))
+            one = term.match(pa.array([values[fold(term.column)]], pa.string()))
         if not one.mask.true_count:
             unmet.append(str(term))
         elif term.has_one_spelling and not survey.spell(term, *one.spellings):

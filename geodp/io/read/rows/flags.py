@@ -55,17 +55,17 @@ class Flags:
         >>> Flags.of(["p", "()"]).drop(pa.array(["7 p", "(8)", "p 9", "7 q"]))[0].to_pylist()
         ['7', '8', '9', '7 q']
         """
-        marks = dict.fromkeys(mark.translate(WIDE).strip() for mark in flags)
-        for mark in marks:
-            if not is_flag(mark):
+        symbols = dict.fromkeys(symbol.translate(WIDE).strip() for symbol in flags)
+        for symbol in symbols:
+            if not is_flag(symbol):
                 raise UsageError(
-                    f"'{printable(mark)}' is no flag beside a number (--flags, flags=): flags are "
-                    "marks such as p, e, * or (). What is a part of a number, multiplies or bounds "
-                    "it, or makes it an amount is none; a value that is hidden, such as <5 or .., "
+                    f"'{printable(symbol)}' is no flag beside a number (--flags, flags=): flags "
+                    "are marks such as p, e, * or (). What is a part of a number, multiplies or "
+                    "bounds it, or makes it an amount is none; a value that is hidden, such as <5 or .., "
                     "may be named as missing (--missing, missing=).",
                     code="flag-unknown",
                 )
-        return cls(tuple(marks))
+        return cls(tuple(symbols))
 
     def drop(
         self, column: pa.Array, unchanged: Sequence[str] = ()
@@ -93,10 +93,10 @@ class Flags:
         entries, stays = coded.dictionary.to_pylist(), {*map(str.strip, unchanged)}
         occurrences = np.bincount(coded.indices.to_numpy(), minlength=len(entries))
         for at, entry in enumerate(entries):
-            number, marks = self._part(entry.translate(WIDE).strip())
-            if marks and entry.strip() not in stays:
+            number, found = self._part(entry.translate(WIDE).strip())
+            if found and entry.strip() not in stays:
                 entries[at] = number
-                numbers_flagged.update(dict.fromkeys(marks, int(occurrences[at])))
+                numbers_flagged.update(dict.fromkeys(found, int(occurrences[at])))
         if not numbers_flagged:
             return column, numbers_flagged
         plain = pa.array(entries, pa.string()).take(coded.indices)
@@ -104,17 +104,17 @@ class Flags:
 
     def _part(self, text: str) -> tuple[str, list[str]]:
         """Split a text into its number and its flags, each once; no flags if it is not such."""
-        number, marks = text, list[str]()
+        number, found = text, list[str]()
         # Flags may be nested, as in "(7 p)": strip one at a time until nothing changes.
         while True:
-            for mark in self._longest:
-                rest = _without(mark, number)
-                if mark not in marks and rest is not None:
+            for flag in self._longest:
+                rest = _without(flag, number)
+                if flag not in found and rest is not None:
                     number = rest
-                    marks.append(mark)
+                    found.append(flag)
                     break
             else:
-                return (number, marks) if _NUMBER.fullmatch(number) else (text, [])
+                return (number, found) if _NUMBER.fullmatch(number) else (text, [])
 
     @cached_property
     def _longest(self) -> list[str]:
@@ -125,23 +125,23 @@ class Flags:
 NO_FLAGS = Flags()
 
 
-def _without(mark: str, text: str) -> str | None:
+def _without(flag: str, text: str) -> str | None:
     """Return a text without a flag at one end, or brackets at both; None if it has none."""
-    if mark in BRACKETS:
-        inner = len(text) > 2 and text.startswith(mark[0]) and text.endswith(mark[1])
+    if flag in BRACKETS:
+        inner = len(text) > 2 and text.startswith(flag[0]) and text.endswith(flag[1])
         return text[1:-1].strip() if inner else None
-    if text.endswith(mark):
-        return text.removesuffix(mark).strip()
-    return text.removeprefix(mark).strip() if text.startswith(mark) else None
+    if text.endswith(flag):
+        return text.removesuffix(flag).strip()
+    return text.removeprefix(flag).strip() if text.startswith(flag) else None
 
 
-def is_flag(mark: str) -> bool:
+def is_flag(symbol: str) -> bool:
     """Whether a symbol beside a number leaves its value unchanged."""
-    if mark in BRACKETS:
+    if symbol in BRACKETS:
         return True
-    if not mark.strip(SEPARATORS) or any(map(str.isdecimal, mark)) or mark.lower() in TIMES:
+    if not symbol.strip(SEPARATORS) or any(map(str.isdecimal, symbol)) or symbol.lower() in TIMES:
         return False
     # Whatever already has a meaning beside a number, such as a currency, a percent sign or a bound,
     # is diagnosed as that and cannot be declared a flag.
-    ways = (f"5{mark}", f"5 {mark}", f"{mark}5", f"{mark} 5")
+    ways = (f"5{symbol}", f"5 {symbol}", f"{symbol}5", f"{symbol} 5")
     return all(fields.diagnose(text, fields.COUNT_IS_SYMBOL) == fields.FLAGGED for text in ways)

@@ -242,10 +242,10 @@ def list_paths(paths: Given) -> list[FilePath]:
             "read_raster.",
             code="files-expected",
         )
-    paths_given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not paths_given:
+    requested = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not requested:
         raise UsageError("Give at least one file to read.", code="files-missing")
-    files = [file for path in paths_given for file in find_files(path)]
+    files = [file for path in requested for file in find_files(path)]
     seen: set[object] = set()
     for file in files:
         require_regular(file)

@@ -171,8 +171,8 @@ def _key(name: str) -> str:
     # Camel case separates words, as in AgeGroup.
     text = re.sub("(?<=[a-z])(?=[A-Z])", "_", normalize("NFKC", name))
     text = re.sub(r"[(（].*?[)）]", " ", text)
-    words = [fold(word) for word in re.findall(r"[^\W\d_]+", text)]
-    key = "".join([word for word in words if word not in PART_OF_NAME] or words)
+    parts = [fold(part) for part in re.findall(r"[^\W\d_]+", text)]
+    key = "".join([part for part in parts if part not in PART_OF_NAME] or parts)
     # Several such suffixes may follow each other, as in 年齢階級コード.
     while not any(key in _folded(attribute) for attribute in SYNONYMS):
         end = next((one for one in map(fold, ENDS) if key.endswith(one) and key != one), "")

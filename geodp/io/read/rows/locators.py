@@ -118,7 +118,7 @@ def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = 
 
 
 def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
-    """Return what to add or remove where an axis has no column or several."""
+    """Explain what to add or remove for an axis with no column or several."""
     if count:
         return Rule(
             "place-columns-several",

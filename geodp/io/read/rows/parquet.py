@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from geodp import progress
 from geodp.errors import Rule
 from geodp.io.opening import open_parquet
-from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.parquet import check_chunks
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -70,7 +70,7 @@ class ParquetTable(FileTable):
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 break
-            arrays = checked([batch.column(name) for name in names], self.name, read)
+            arrays = validate_arrays([batch.column(name) for name in names], self.name, read)
             read += batch.num_rows
             progress.part(read / max(rows, 1), self.file.size)
             yield arrays

@@ -119,7 +119,7 @@ def require_agreement(term: Term, array: pa.Array) -> None:
     Raises CodeError at the first row with another value.
     """
     try:
-        matches = term.meet(array).mask
+        matches = term.match(array).mask
     except UsageError:  # a column of this type cannot have such a value
         matches = None
     # An empty batch cannot disagree, whatever its type.

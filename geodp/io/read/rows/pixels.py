@@ -92,7 +92,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Part:
+class RasterBlock:
     """A block of lines of a raster on a lattice.
 
     Attributes
@@ -128,7 +128,7 @@ def align_parts(
     unit: float | None = None,
     missing: Sequence[float] = (),
     counted: bool = True,
-) -> Iterator[Part]:
+) -> Iterator[RasterBlock]:
     """Yield a raster in blocks of lines, on the lattice whose cells are its own.
 
     Parameters
@@ -191,7 +191,7 @@ def align_parts(
                 raise InputError(DEFAULT_FILL, file=name, row=line + at + 1)
             valid &= ~hidden
             first = line * raster.width
-            yield Part(lines, first, rows[line : line + height], cols, values, valid, stored)
+            yield RasterBlock(lines, first, rows[line : line + height], cols, values, valid, stored)
 
 
 @contextmanager
@@ -301,7 +301,5 @@ def _wrap_longitudes(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.in
     if circumference is None:
         return cols
     rotation = round(circumference / lattice.transform[0])
-    is_whole = (
-        abs(rotation * lattice.transform[0] - circumference) <= ALIGNED * lattice.transform[0]
-    )
-    return cols % rotation if is_whole and max(cols.size, lattice.cols) <= rotation else cols
+    divides = abs(rotation * lattice.transform[0] - circumference) <= ALIGNED * lattice.transform[0]
+    return cols % rotation if divides and max(cols.size, lattice.cols) <= rotation else cols

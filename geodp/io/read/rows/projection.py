@@ -19,11 +19,11 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.locators import Check, Locator
 from geodp.typing import FloatArray
 
-Move: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+Transform: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def point_locator(
-    lattice: Lattice, x: str, y: str, move: Move | None, check: Check | None = None
+    lattice: Lattice, x: str, y: str, move: Transform | None, check: Check | None = None
 ) -> Locator:
     """Locate points by columns of coordinates, moved into the lattice's CRS."""
 
@@ -36,7 +36,7 @@ def point_locator(
     return Locator((x, y), (0, 1), read, check)
 
 
-def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
+def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Transform | None:
     """Return the transformation to the lattice's CRS; None if the records have it already.
 
     Raises UsageError if none is exact enough.

@@ -223,7 +223,7 @@ class Term:
             "write all of them in one way.",
         )
 
-    def meet(self, array: pa.Array) -> TermMatch:
+    def match(self, array: pa.Array) -> TermMatch:
         """Return which values of a column match the term.
 
         Raises
@@ -602,13 +602,13 @@ class RowFilter:
         self.terms = terms
         self._first: dict[Term, str] = {}
 
-    def meet(self, term: Term, array: pa.Array) -> TermMatch:
+    def match(self, term: Term, array: pa.Array) -> TermMatch:
         """Return which values of a batch match one of the terms.
 
-        Raises CodeError as :meth:`Term.meet` does, and at a value that is spelled differently from
+        Raises CodeError as :meth:`Term.match` does, and at a value that is spelled differently from
         earlier rows, if that may be another code.
         """
-        match = term.meet(array)
+        match = term.match(array)
         if term.has_one_spelling and match.spellings:
             # The first spelling in the file is the reference; a second one may be another code.
             first = self._first.setdefault(term, next(iter(match.spellings)))

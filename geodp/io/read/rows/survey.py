@@ -138,12 +138,12 @@ class Survey:
         """Add the number of selected records whose persons are not distinguished."""
         self._of(file).update(without_person=rows)
 
-    def reading(self, stated: tuple[str, ...] = (), *, cells: int | None = None) -> Reading:
+    def reading(self, statements: tuple[str, ...] = (), *, cells: int | None = None) -> Reading:
         """Return the statistics of all files.
 
         Parameters
         ----------
-        stated : tuple of str
+        statements : tuple of str
             Sentences in which a release states how the counts were made.
         cells : int, optional
             Occupied cells of the table, if counts of repeated cells were added up.
@@ -151,7 +151,7 @@ class Survey:
         sources = tuple(self._source(file) for file in self._numbers)
         counted = sum(numbers["counted"] for numbers in self._numbers.values())
         doubled = 0 if cells is None else counted - cells
-        return Reading(sources, stated, doubled, join_stated(self._public))
+        return Reading(sources, statements, doubled, join_stated(self._public))
 
     def _source(self, file: str) -> Source:
         """Return the statistics of one file."""

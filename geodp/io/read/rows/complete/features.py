@@ -22,7 +22,7 @@ from geodp.table.source import Fact
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredFeatures:
     """Numbers of features that a file declares.
 
     Attributes
@@ -62,7 +62,7 @@ def check_fields(
             check_numbers(parts, names, chosen)
 
 
-def check_features(path: str | os.PathLike[str], kind: str, member: str = "") -> Declared:
+def check_features(path: str | os.PathLike[str], kind: str, member: str = "") -> DeclaredFeatures:
     """Compare the features that a file declares with its content.
 
     Parameters
@@ -74,7 +74,7 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
 
     Returns
     -------
-    Declared
+    DeclaredFeatures
         0 features for a GeoPackage, whose layers are counted by :func:`count_features`.
 
     Raises
@@ -87,12 +87,12 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
     # Which layer is read is not chosen yet, so its features are counted later.
     if kind == "geopackage":
         check_geopackage(path)
-        return Declared(0)
+        return DeclaredFeatures(0)
     if kind == "flatgeobuf":
-        return Declared(check_flatgeobuf(path))
+        return DeclaredFeatures(check_flatgeobuf(path))
     with _open_parts(path, member) as parts:
         records = check_dbf(parts) if kind == "dbf" else check_shapefile(parts)
-    return Declared(records.declared - records.deleted, records.deleted)
+    return DeclaredFeatures(records.declared - records.deleted, records.deleted)
 
 
 @contextmanager

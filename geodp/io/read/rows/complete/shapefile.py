@@ -90,7 +90,7 @@ class ShapefileParts:
             yield stream, opened[1]
 
 
-def beside(path: str | os.PathLike[str], ending: str) -> Path:
+def companion_path(path: str | os.PathLike[str], ending: str) -> Path:
     """Return the path of a part of a shapefile, with its ending in lower or upper case.
 
     As in GDAL, lower case takes precedence; it is also returned if neither exists.
@@ -103,7 +103,7 @@ def parts_of_files(path: str | os.PathLike[str]) -> ShapefileParts:
     """Return the parts beside a .shp or .dbf."""
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
-        one = beside(path, ending)
+        one = companion_path(path, ending)
         return (one.open("rb"), one.stat().st_size) if one.is_file() else None
 
     return ShapefileParts(os.fspath(path), opens)

@@ -22,7 +22,7 @@ from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.projection import Move, transformation
+from geodp.io.read.rows.projection import Transform, transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3
@@ -164,7 +164,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     return Locator((geometry.name,), (0, 1), read)
 
 
-def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
+def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | None:
     """Return the transformation of vertices to the lattice's CRS; None if they have it."""
     if lattice.transform is not None and crs is None:
         raise InputError(

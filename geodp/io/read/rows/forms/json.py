@@ -14,7 +14,7 @@ import pyarrow.json
 
 from geodp.errors import InputError, Rule
 from geodp.io.opening import MOST_JSON, parse_json
-from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
@@ -98,7 +98,7 @@ class JsonTable(FileTable):
         """Yield batches of the chosen columns."""
         first = 0
         for batch in self.rows.to_batches(BATCH):
-            yield checked([batch.column(i) for i in chosen], self.name, first)
+            yield validate_arrays([batch.column(i) for i in chosen], self.name, first)
             first += batch.num_rows
 
     @property

@@ -21,11 +21,11 @@ import pyarrow as pa
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
-from geodp.io.read.rows.arrow import checked
+from geodp.io.read.rows.arrow import validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import Declared, check_features, check_fields
+from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features, check_fields
 from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
-from geodp.io.read.rows.complete.shapefile import beside
+from geodp.io.read.rows.complete.shapefile import companion_path
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
@@ -80,7 +80,7 @@ class VectorTable(FileTable):
         Encoding of texts, if the file does not declare it.
     path : str
         Path in GDAL's notation.
-    declared : Declared
+    declared : DeclaredFeatures
         Number of features that the file declares, which must all be read.
     """
 
@@ -90,7 +90,7 @@ class VectorTable(FileTable):
     geometry: tuple[str, str | None] | None
     encoding: str | None
     path: str
-    declared: Declared
+    declared: DeclaredFeatures
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class VectorTable(FileTable):
         path = _path_of(file)
         if file.kind in ("shapefile", "dbf"):
             for ending in COMPANIONS:
-                require_regular(beside(path, ending))
+                require_regular(companion_path(path, ending))
         ending = ENDINGS.get(file.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
             rule = Rule(
@@ -128,7 +128,7 @@ class VectorTable(FileTable):
         geometry = None if info["geometry_type"] is None else (column, info["crs"])
         fields = tuple(map(str, info["fields"]))
         if file.kind == "geopackage":
-            declared = Declared(count_features(file.path, chosen))
+            declared = DeclaredFeatures(count_features(file.path, chosen))
         return cls(file, fields, chosen, geometry, encoding_read, path, declared)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -165,7 +165,7 @@ class VectorTable(FileTable):
                 for name, array in zip(names, arrays, strict=True):
                     if pa.types.is_timestamp(array.type):
                         raise UsageError(NO_OFFSETS.format(printable(name)))
-                yield checked(arrays, self.name, first)
+                yield validate_arrays(arrays, self.name, first)
                 first += batch.num_rows
                 progress.part(0.5, self.file.size)
         # GDAL ends silently where a file is damaged; the missing rows would be missing people.
@@ -267,8 +267,8 @@ def _encoding_of(file: InputFile, path: str) -> str | None:
     """Guess the encoding of a dbf that declares none, UTF-8 or CP932; None for others."""
     if file.kind not in ("shapefile", "dbf"):
         return None
-    table = beside(path, ".dbf")
-    if beside(path, ".cpg").is_file() or not table.is_file():
+    table = companion_path(path, ".dbf")
+    if companion_path(path, ".cpg").is_file() or not table.is_file():
         return None
     with table.open("rb") as stream:
         head = stream.read(1 << 18)

@@ -47,7 +47,9 @@ def test_cells_of_a_chart_are_none_of_the_sheet():
     error = record(0x205, struct.pack("<HHHBB", 7, 7, 0, 42, 1))
     stream = biff({"a": []})[:-4] + begin(32) + error + record(10)
     assert WorkbookStream.of(stream + record(10)).cell_records()[0].errors == {}
-    assert WorkbookStream.of(stream + error + record(10)).cell_records()[0].errors == {7: {7: "#N/A"}}
+    assert WorkbookStream.of(stream + error + record(10)).cell_records()[0].errors == {
+        7: {7: "#N/A"}
+    }
 
 
 FAR = record(0x203, struct.pack("<HHHd", 65535, 255, 0, 1))
