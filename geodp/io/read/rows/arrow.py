@@ -29,8 +29,8 @@ BATCH = 1 << 18
 
 ENGINE = Rule(
     "engine-failed",
-    "The table's own library failed to hand it over, in words that may quote a value; run its "
-    "query by itself where those may be read, and give the result.",
+    "The library of the table failed to export it, with a message that may quote values and is "
+    "not shown. Run its query by itself to see the message, and give the result.",
 )
 
 

@@ -163,8 +163,8 @@ def open_tables(
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
     ):
         raise UsageError(
-            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; left "
-            "out, it is found.",
+            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; "
+            "without the option it is detected.",
             code="delimiter-form",
         )
     # Rows are split at ASCII bytes, so that the encoding must keep ASCII bytes as they
@@ -418,13 +418,13 @@ def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
         )
     if not recognised and isinstance(table, ArrowTable):
         return (
-            "nor is any other of the frame known, so that they may be data and are not shown; "
-            "correct the name that is asked for, or rename the frame's columns."
+            "the names of the frame's columns are not shown, as they may be data; correct the "
+            "requested name, or rename the columns."
         )
     if not recognised:
         return (
-            "nor is any other name known in the first row, which may be no header; write the names "
-            f"of the columns in the first row, or correct the names that are asked for.{remedy}"
+            "the first row may be data, and is not shown; write the names of the columns in the "
+            f"first row, or correct the requested names.{remedy}"
         )
     names = list_names([name for name in table.columns if name], MAX_NAMES)
     return f"there are {names}.{remedy}"

@@ -74,23 +74,22 @@ LONG_NAME = Rule(
 )
 UNEQUAL = Rule(
     "header-rows-unequal",
-    "The two header rows must have as many columns as each other; add the delimiters that one of "
-    "them lacks.",
+    "The two header rows must have the same number of columns; add the missing delimiters.",
 )
 FAR = Rule(
     "header-too-far",
-    f"The line with the names does not end within the first {HEAD:,} bytes; delete what stands "
+    f"The line with the names does not end within the first {HEAD:,} bytes; delete the lines "
     "above it.",
 )
 SAYS_DELIMITER = Rule(
     "line-says-delimiter",
-    "This line says the delimiter and holds no names; name the one below that has them "
+    "This line declares the delimiter and holds no names; name the line below that has them "
     "(--header-row, header_row=).",
 )
 ANOTHER = Rule(
     "delimiter-contradicted",
-    "The first line says that the delimiter is another than --delimiter (delimiter=); leave the "
-    "option out.",
+    "The first line declares another delimiter than --delimiter (delimiter=); leave the option "
+    "out.",
 )
 ARRAY = Rule(
     "json-array",
@@ -575,7 +574,7 @@ def _first_line(text: str, name: str) -> str:
     if any(category(character) == "Cc" for character in line.strip() if character not in "\t\r"):
         raise InputError(BINARY, file=name)
     if not line.strip():
-        rule = Rule("text-empty", "The file holds no header and no rows; write them again.")
+        rule = Rule("text-empty", "The file has no header and no rows; write the table again.")
         if text.strip():
             rule = Rule(
                 "header-names-nothing",

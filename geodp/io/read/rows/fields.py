@@ -26,9 +26,9 @@ from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 COUNT_IS_SYMBOL = Rule(
     "count-is-mark",
-    "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data; where units or totals stand below the "
-    "names, or notes below the table, name its first row (--first-row, first_row=) or its last "
+    "a count is blank or a symbol instead of a number; if it means zero, name it as missing "
+    "(--missing, missing=), otherwise complete the data. If units or totals follow the header, "
+    "or notes follow the table, name its first row (--first-row, first_row=) or its last row "
     "(--last-row, last_row=).",
 )
 BROKEN = Rule(
@@ -45,7 +45,7 @@ ERRORS = (
 ERROR = Rule(
     "count-is-error",
     "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
-    "made, or name it as missing (--missing, missing=) if it is to count nobody.",
+    "made, or name it as missing (--missing, missing=) if it should count as zero.",
 )
 SHORT = Rule(
     "count-rounded",
@@ -62,8 +62,8 @@ NO_LABEL = (
 )
 FRACTION = Rule(
     "count-fraction",
-    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
-    "--round stochastic; rounding=).",
+    "Counts are whole numbers; to round modelled, fractional counts, choose how (--round "
+    "nearest, --round stochastic; rounding=).",
 )
 POINT = Rule(
     "count-with-point",
@@ -72,14 +72,13 @@ POINT = Rule(
 )
 NEGATIVE = Rule(
     "count-negative",
-    "If a negative number means that nobody is counted or nothing is known, name it as missing "
-    "(--missing, missing=), where it is to count nobody.",
+    "If a negative number stands for a missing value, name it as missing (--missing, missing=); "
+    "it then counts as zero.",
 )
 HIDDEN = Rule(
     "count-hidden",
-    "a count is a range or a bound, such as below 5 or 5 to 9, of a value that is hidden "
-    "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to "
-    "count nobody.",
+    "a count is a range or a bound, such as below 5 or 5 to 9, of a suppressed value; complete "
+    "the data, or name it as missing (--missing, missing=) if it should count as zero.",
 )
 FLAGGED = Rule(
     "count-flagged",
@@ -613,7 +612,8 @@ def diagnose(text: str, symbol_rule: str) -> str:
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return Rule(
             "count-not-finite",
-            "a count must be a finite number; if it means nobody, name it (--missing, missing=).",
+            "a count must be a finite number; if it means zero, name it as missing (--missing, "
+            "missing=).",
         )
     if _is_error(text):
         return ERROR

@@ -59,10 +59,10 @@ class Flags:
         for symbol in symbols:
             if not is_flag(symbol):
                 raise UsageError(
-                    f"'{printable(symbol)}' is no flag beside a number (--flags, flags=): flags "
-                    "are marks such as p, e, * or (). What is a part of a number, multiplies or "
-                    "bounds it, or makes it an amount is none; a value that is hidden, such as <5 or .., "
-                    "may be named as missing (--missing, missing=).",
+                    f"'{printable(symbol)}' is not a flag beside a number (--flags, flags=). "
+                    "Flags are symbols such as p, e, * or (); characters that belong to a "
+                    "number, multiply or bound it, or make it an amount are not. A suppressed "
+                    "value, such as <5 or .., may be named as missing (--missing, missing=).",
                     code="flag-unknown",
                 )
         return cls(tuple(symbols))

@@ -122,8 +122,8 @@ def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
     if count:
         return Rule(
             "place-columns-several",
-            f"Several columns say where a row lies along {name}; give one of --code, --x with --y, "
-            "and --column (code=, x= with y=, columns=).",
+            f"Several columns locate the rows along {name}; give one of --code, --x with --y, and "
+            "--column (code=, x= with y=, columns=).",
         )
     of_place = axis < len(grid.maps.axes)
     if not of_place or grid.maps.ends:
@@ -140,8 +140,8 @@ def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
         )
     return Rule(
         "place-columns-missing",
-        "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "
-        "--y COLUMN (code=, or x= and y=).",
+        "No column locates the rows in cells: add --code COLUMN, or --x COLUMN --y COLUMN "
+        "(code=, or x= and y=).",
     )
 
 

@@ -30,8 +30,8 @@ SUPPRESSED = ("*", "X", "x", "")
 
 NO_KEY = Rule(
     "key-code-missing",
-    f"The header must have one column {KEY}; of another table, name the columns that say where a "
-    "row is (--code, or --x and --y; code=, or x= and y= of read_table).",
+    f"The header must have one column {KEY}; for another table, name the columns that locate its "
+    "rows (--code, or --x and --y; code=, or x= and y= of read_table).",
 )
 
 REPEATED = Rule(

@@ -20,9 +20,8 @@ from geodp.table.source import Fact
 
 DISAGREE = Rule(
     "folder-disagrees-with-row",
-    "the name of the file's folder says another value than the row, so that one of them is wrong; "
-    "move the file into the folder of its rows, correct the column, or give the file by a path "
-    "without that folder.",
+    "the name of the file's folder gives another value than the row; move the file into the "
+    "folder of its rows, correct the column, or give the file by a path without that folder.",
 )
 
 

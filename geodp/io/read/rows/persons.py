@@ -42,13 +42,14 @@ MAX_NAME_BYTES = (1 << 31) - 1
 
 TOO_MANY_OF_ONE = Rule(
     "persons-of-one-too-large",
-    "The records of a single person go beyond the limit of memory or 2 GiB of names; raise it "
-    "(--memory, memory=), or bound persons before and vouch for it (--contribution).",
+    "The records of a single person exceed the memory limit or 2 GiB of names; raise the limit "
+    "(--memory, memory=), or bound contributions beforehand and declare the bound "
+    "(--contribution).",
 )
 TOO_MANY_TO_SAMPLE = Rule(
     "persons-to-sample-too-large",
-    "A sample that a kept key draws needs all records in memory, and they go beyond the limit or "
-    "2 GiB of names; raise it (--memory, memory=), or keep the first cells of a person "
+    "Sampling with a stored key needs all records in memory, and they exceed the limit or 2 GiB "
+    "of names; raise the limit (--memory, memory=), or keep the first cells of a person "
     "(--truncation first).",
 )
 
@@ -147,8 +148,8 @@ def name_persons(
     if pa.types.is_floating(kind):
         rule = Rule(
             "persons-not-told-apart",
-            "persons are told apart by text or whole numbers; write the column as text, and drop "
-            "records without a person, which make floats of whole numbers.",
+            "persons are identified by text or whole numbers; write the column as text, and drop "
+            "records without a person, which turn whole numbers into floats.",
         )
         raise rows.error(0, Rule(rule.code, f"Column {column}: {rule}"))
     with rows.named(column):

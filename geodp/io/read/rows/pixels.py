@@ -232,8 +232,8 @@ def _require_alone(path: Path, name: str) -> None:
             if not any(element in content for element in DECISIVE_ELEMENTS):
                 continue
         raise InputError(
-            f"What stands beside a raster is not read, and {printable(other.name)} would change "
-            "it; write it into the raster (gdal_translate), or move it away.",
+            f"Files beside a raster are not read, and {printable(other.name)} would change what "
+            "its pixels mean; write it into the raster (gdal_translate), or move it away.",
             file=name,
             code="raster-changed-by-file",
         )

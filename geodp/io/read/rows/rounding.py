@@ -42,8 +42,8 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
         if not good.all():
             raise CodeError(
                 int(good.argmin()),
-                "a count must be finite, not negative, and below 2**53; name a number that means "
-                "nobody as missing (--missing, missing=).",
+                "a count must be finite, not negative, and below 2**53; if a number stands for a "
+                "missing value, name it as missing (--missing, missing=).",
                 code="count-form",
             )
         if rounding == "nearest":

@@ -266,7 +266,7 @@ class Term:
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             if self.number is None:
                 raise UsageError(
-                    f"A column of numbers is filtered by a number: {self.column} is {kind}.",
+                    f"Column {self.column} is {kind}; give a number (--where, where=).",
                     code="where-needs-number",
                 )
             return _match_number(array, self.number)
@@ -294,8 +294,8 @@ class Term:
             return _match_int(array.view(width), time, _UNITS[kind.unit])
         described = "nested" if pa.types.is_nested(kind) else str(kind)
         raise UsageError(
-            f"Column {self.column} is {described}, by which no rows are selected (--where, "
-            "where=).",
+            f"Column {self.column} is {described}, a type by which rows cannot be selected "
+            "(--where, where=).",
             code="where-type-unselectable",
         )
 
@@ -443,7 +443,7 @@ class Term:
 
 OTHER_TIMES = Rule(
     "where-other-times",
-    "the column holds other times of the day that --where names, and a date is its first moment; "
+    "the column holds times within the day that --where names, and a date matches midnight only; "
     "give a date and time, such as 2024-05-31T09:30 (--where, where=), or a column of dates.",
 )
 OFFSET = Rule(

@@ -16,26 +16,27 @@ _ROW_OPTIONS = "(--header-row, header_row=; --first-row, first_row=; --last-row,
 COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {_ROW_OPTIONS}.")
 ORDER = Rule(
     "first-row-order",
-    f"The first row stands below that of the names, and the last one not above it {_ROW_OPTIONS}.",
+    "The first row must be below the header row, and the last row not above the first "
+    f"{_ROW_OPTIONS}.",
 )
 ENDS_ABOVE = Rule(
     "last-row-beyond-file",
-    "The file ends above that row; name the last one of the table (--last-row, last_row=).",
+    "The file ends before that row; name the last row of the table (--last-row, last_row=).",
 )
 BETWEEN = Rule(
     "row-above-first",
-    "This row above the first one of the table (--first-row, first_row=) looks like one of its "
-    "rows; name the first of them, or delete what is no unit and no total.",
+    "This row above the first row of the table (--first-row, first_row=) looks like data; name "
+    "an earlier first row, or delete rows that are neither units nor totals.",
 )
 NO_FIRST = Rule(
     "first-row-blank",
-    "This row is blank, or below the file's; name the first one of the table (--first-row, "
-    "first_row=).",
+    "This row is blank, or beyond the end of the file; name the first row of the table "
+    "(--first-row, first_row=).",
 )
 BELOW = Rule(
     "row-below-last",
-    "This row below the last one of the table (--last-row, last_row=) looks like one of its rows; "
-    "name the last of them, or delete what is no note.",
+    "This row below the last row of the table (--last-row, last_row=) looks like data; name a "
+    "later last row, or delete rows that are not notes.",
 )
 
 

@@ -49,8 +49,8 @@ MOST_PARTS = 1 << 10
 
 COPIED = Rule(
     "cell-part-repeated",
-    "The same part of the cell, such as a country, is there already: by this table's layout a cell "
-    "has one row for each, whose counts add up, so this is a copy; leave it out.",
+    "This part of the cell, such as a country, already has a row. By this table's layout a cell "
+    "has one row for each part, so this row is a copy; leave it out.",
 )
 MANY_CELLS = Rule(
     "grid-too-large-for-rows",
@@ -203,22 +203,23 @@ class Tally:
         rule = (
             Rule(
                 "cell-repeated-in-file",
-                "The cell is in this file already; a file lists a cell once.",
+                "The cell already has a row in this file; a file may list a cell only once.",
             )
             if same
             else Rule(
                 "cell-repeated-in-files",
-                "The cell is in an earlier file already; if the files hold shares of the same "
-                "cell, as files of prefectures do, choose --duplicates sum "
+                "The cell already has a row in an earlier file; if the files hold shares of the "
+                "same cell, as files of prefectures do, choose --duplicates sum "
                 '(duplicates="sum").',
             )
         )
         if self._within:
             rule = Rule(
                 "cell-repeated-in-rows",
-                "The cell is there already; if a column tells its rows apart, such as sex or hour, "
-                "name it (--by sex, by=['sex']) or choose one of its values (--where COLUMN=VALUE, "
-                'where=); if its counts add up, choose --duplicates sum (duplicates="sum").',
+                "The cell already has a row; if a column distinguishes its rows, such as sex or "
+                "hour, name it (--by sex, by=['sex']) or choose one of its values (--where "
+                "COLUMN=VALUE, where=); if its counts add up, choose --duplicates sum "
+                '(duplicates="sum").',
             )
         if runs is self._parts:
             rule = COPIED

@@ -22,8 +22,8 @@ BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 OPEN = Rule(
     "geopackage-open",
-    "A program has the GeoPackage open, or broke off while it wrote: {} stands beside it and holds "
-    "a part of the data. Close the program, or open and close the file once in QGIS.",
+    "A program has the GeoPackage open, or was interrupted while writing: {} beside it holds a "
+    "part of the data. Close the program, or open and close the file once in QGIS.",
 )
 
 

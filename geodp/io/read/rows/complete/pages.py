@@ -13,8 +13,8 @@ OF_ALL = ("numberMatched", "totalFeatures")
 
 PAGE = Rule(
     "pages-incomplete",
-    "The file is one page of what a service has, as it says itself ({}); fetch all pages, and put "
-    "them into one file (ogr2ogr does both).",
+    "The file is one page of a larger result, as it declares itself ({}); fetch all pages, and "
+    "put them into one file (ogr2ogr does both).",
 )
 
 

@@ -37,8 +37,8 @@ DECIMAL = r"^[ \x00]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|\*+)?[ \
 
 NO_NUMBER = Rule(
     "dbf-number-signs",
-    "a number in the .dbf has other signs than the field's type allows, so that it would be read "
-    "in part; write the table again, or copy or download it again.",
+    "a number in the .dbf has characters that the field's type does not allow, so that it would "
+    "be read in part; write the table again, or copy or download it again.",
 )
 SHORT = Rule("shapefile-part-size", "The {part} is shorter or longer than its header says")
 

@@ -126,7 +126,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
             require_regular(one)
         files = [one for one in matches if os.path.isfile(one)]
         if not files:
-            raise InputError("No file has a name like this.", file=text, code="file-not-found")
+            raise InputError("No file matches this pattern.", file=text, code="file-not-found")
         _require_finished(_folder_of(text), text)
         _refuse_links(files, _folder_of(text), text)
         return [*files]
@@ -181,8 +181,8 @@ def _require_finished(folder: Path, name: str) -> None:
             )
     if any(any(folder.glob(part)) for part in UNFINISHED):
         raise InputError(
-            "The folder was not written to its end, as files of the program that wrote are still "
-            "in it; let it finish, or write the folder anew.",
+            "The folder is incomplete, as temporary files of the program that writes it are "
+            "still there; let it finish, or write the folder again.",
             file=name,
             code="folder-unfinished",
         )

@@ -30,8 +30,8 @@ DEPTH_OF_PARTS = 3
 
 NO_GEOMETRY = Rule(
     "table-without-geometries",
-    "The table has no geometries; name the columns that say where a row is (--code, or --x and "
-    "--y; code=, or x= and y=).",
+    "The table has no geometries; name the columns that locate its rows (--code, or --x and --y; "
+    "code=, or x= and y=).",
 )
 
 

@@ -45,8 +45,8 @@ CUT = Rule(
 )
 DENIED = Rule(
     "url-denied",
-    "The server does not let it be read: give what it asks for, as the package of its protocol "
-    "takes it from the environment, or fetch the file, and give its path.",
+    "The server denied access: set the credentials in the environment, as the package of the "
+    "protocol expects them, or fetch the file, and give its path.",
 )
 FOLDER = Rule("url-is-folder", "This is a folder; give each of its files by a URL of its own.")
 UNKNOWN_SIZE = Rule(

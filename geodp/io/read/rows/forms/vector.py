@@ -55,9 +55,9 @@ MISCOUNTED = Rule(
 )
 NO_OFFSETS = Rule(
     "vector-offsets-unknown",
-    "Column {} is one of dates and times, of which this GDAL does not tell whether they have a "
-    'zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "geodp[vector]"), '
-    "or write the column as text.",
+    "Column {} holds dates and times, and this version of GDAL does not report whether they have "
+    "a time zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "
+    '"geodp[vector]"), or write the column as text.',
 )
 NO_VECTOR = Rule(
     "vector-unreadable",

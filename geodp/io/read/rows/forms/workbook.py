@@ -40,8 +40,8 @@ LOST = Rule(
 )
 LAST_IS_BLANK = Rule(
     "last-row-blank",
-    "This row is blank, or below the sheet's; name the last one of the table (--last-row, "
-    "last_row=).",
+    "This row is blank, or beyond the end of the sheet; name the last row of the table "
+    "(--last-row, last_row=).",
 )
 FORMULA = Rule(
     "workbook-formula", "A cell holds a formula; copy the sheet and paste its values only."
