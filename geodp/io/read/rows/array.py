@@ -115,6 +115,7 @@ def align_array(
         A Dataset, other dimensions, coordinates that are not the centres of columns and rows, each
         once, another CRS than the grid's, unknown labels, or numbers that are no counts.
     """
+    # xarray is not imported, so that a Dataset is recognised by its attributes.
     if hasattr(array, "data_vars"):
         raise UsageError(DATASET)
     place = grid.require_map("Arrays of x and y need a grid of one map.")
@@ -280,6 +281,7 @@ def _crs_of(array: Any) -> Iterator[Any]:
         text = attributes.get("crs_wkt") or attributes.get("spatial_ref")
         if text or "grid_mapping_name" in attributes:
             yield text or dict(attributes)
+        # GDAL's six numbers, as rioxarray stores them: the third and the fifth are rotation terms.
         transform = str(attributes.get("GeoTransform", "")).split()
         if len(transform) == 6 and any(transform[number].strip("-+0.e") for number in (2, 4)):
             raise UsageError(

@@ -126,7 +126,7 @@ class ArrowTable:
             rule = Rule(
                 "column-types-mixed", "A column holds values of several types; give it one."
             )
-        except Exception:  # whatever the library whose table it is raises, with values in it
+        except Exception:  # any error of the table's library, which may quote values
             pass
         raise InputError(rule, file=name)
 
@@ -250,6 +250,7 @@ def _spelt(array: pa.Array) -> pa.Array:
 
 def _as_string(array: pa.Array) -> pa.Array:
     """Convert string views, also in dictionaries, to strings; return other arrays unchanged."""
+    # The readers handle one layout of strings; views have no offsets that kernels could read.
     if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):
         return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
     return array.cast(pa.string()) if pa.types.is_string_view(array.type) else array

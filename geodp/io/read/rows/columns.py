@@ -59,7 +59,7 @@ NO_OTHER_ROWS = Rule(
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
-"""Names that tell a header from a row of data."""
+"""Common column names, by which a header is distinguished from a row of data."""
 
 
 class InputTable(Protocol):
@@ -148,7 +148,7 @@ def open_tables(
     layer : str, optional
         Layer of a GeoPackage with several, or sheet of a workbook.
     header_row : int, optional
-        Line of a text, or row of a sheet, with the names, counted from 1; what stands above is not
+        Line of a text, or row of a sheet, with the names, counted from 1; rows above are not
         read. Default: the first one that is not blank.
     first_row : int, optional
         The first line or row below the names; units and totals between are not read.
@@ -306,7 +306,7 @@ def batches(
             columns = [array.filter(mask) for array in columns]
         survey.take(table.name, read, matches, read if mask is None else mask.true_count)
         yield rows, columns
-    survey.note(table.name, table.facts)  # what only the end of a file tells
+    survey.note(table.name, table.facts)  # some facts are known at the end only
 
 
 def _arrays(
@@ -331,7 +331,7 @@ def _arrays(
 def _folders_match(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bool:
     """Whether the names of the file's folders meet the terms about them.
 
-    Raises InputError where they write the value of a term in several ways.
+    Raises InputError if they write the value of a term in several ways.
     """
     unmet, values = [], {fold(name): value for name, value in table.file.partitions.items()}
     for term in terms.values():
@@ -437,7 +437,7 @@ def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
     def is_header(fields: Sequence[str]) -> bool:
         return names <= {fold(field) for field in fields}
 
-    # Imported here, as the reader of workbooks takes long to load.
+    # Imported on demand, as most tables are no workbooks.
     from geodp.io.read.rows.forms.workbook import SheetTable
 
     if isinstance(table, TextTable | SheetTable):

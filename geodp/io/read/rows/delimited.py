@@ -98,7 +98,7 @@ ARRAY = Rule(
 )
 
 _SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
-"""The first line by which Excel is told a file's delimiter."""
+"""First line by which Excel recognises the delimiter of a file."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +201,7 @@ class TextTable(FileTable):
         """Yield batches of the chosen columns as strings; refuse rows of another length."""
         # All supported encodings agree on ASCII bytes, so the file is split as bytes, and only
         # chosen values with other bytes are decoded.
+        # Columns are named by their position, as names in a header may repeat.
         names = [str(column) for column in range(len(self.names))]
         include = [names[column] for column in chosen]
         ragged: list[bool] = []
@@ -216,6 +217,8 @@ class TextTable(FileTable):
                 return
             body = self._cut(stream)
             counted = CountedStream(body)
+            # Values are read as bytes: Arrow would otherwise decode every column, infer types block
+            # by block, and quote values in its errors.
             reader: Any = self._read(
                 chosen,
                 ragged,
@@ -376,6 +379,7 @@ class TextTable(FileTable):
     def _explain_ragged(self) -> InputError:
         """Return the error of a row of another length, with its likely cause."""
         width = len(self.names)
+        # A title above the true header is a common cause, so it is named if there is one.
         if (rows := self.guess_header()) is not None:
             rule = Rule(
                 "rows-wider-than-header",
@@ -519,7 +523,7 @@ def _open_head(
             None,
         )
         head = guard(file.name, partial(_head_of, file))
-    if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
+    if encoding is None or head.startswith(codecs.BOM_UTF8):  # a byte order mark is certain
         encoding = _encoding(head, file.name, header_row or 1)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     if header_row is not None and len(head) == HEAD and text.count("\n") < header_row:

@@ -169,7 +169,9 @@ def counts(
         return _exact(plain.cast(pa.string()))
     numbers = plain.to_numpy(zero_copy_only=False)
     if pa.types.is_floating(kind):
-        numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
+        numbers = numbers.astype(
+            kind.to_pandas_dtype()
+        )  # the type limits the number of exact digits
     return _as_counts(numbers)
 
 
@@ -180,6 +182,7 @@ def _as_counts(numbers: NDArray[Any]) -> NDArray[np.int64]:
         return whole_counts(numbers)
     except CodeError as error:
         position, rule = error.position, error.rule
+    # One rule covers negative, too large and fractional numbers; the remedy depends on which it is.
     if rule == WHOLE:
         value = numbers[position]
         more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
@@ -321,6 +324,7 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
 
     Each distinct text is parsed once.
     """
+    # Decimal keeps all digits; a float would round numbers of 16 digits or more.
     coded = texts.dictionary_encode()
     code = coded.indices.to_numpy()
     values = np.zeros(len(coded.dictionary), np.int64)
@@ -350,6 +354,7 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
         plain = _floats(plain)
     _require(plain, pc.is_valid(plain), lambda _: MISSING)
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
+    # An infinite coordinate would be cast to an arbitrary cell index.
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise CodeError(
@@ -473,7 +478,7 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
     values = None if as_text else numbers_of_digits(plain, as_names=True)  # which parse faster
     if values is None:
         plain = pc.utf8_trim_whitespace(_narrow(plain))
-        if not as_text:  # whole numbers as pandas writes a column with a blank
+        if not as_text:  # pandas writes integers as 1.0 if a column has blanks
             plain = pc.replace_substring_regex(plain, r"^([0-9]+)[.]0+$", r"\1")
             values = numbers_of_digits(plain, as_names=True)
     return texts_of(plain) if values is None else values
@@ -619,7 +624,7 @@ def diagnose(text: str, symbol_rule: str) -> str:
         return ERROR
     if not any(letter.isdecimal() for letter in text):
         return symbol_rule
-    # The order matters: a date such as 1/2/2020 would otherwise be taken for a flagged number.
+    # The first pattern that fits decides: dates come before numbers with separators.
     for pattern, rule in _KINDS:
         if re.fullmatch(pattern, text.lower()):
             return rule

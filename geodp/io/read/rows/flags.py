@@ -1,7 +1,7 @@
 """Flags: symbols that tables print beside a number, as ``7 p``, ``(7)``, ``12*`` or ``e 5``.
 
-The operator lists them; they are removed, and the number is counted. What stands for a number
-(``..``, ``:``) or bounds one (``<5``) is no flag but a missing value (``missing=``).
+The operator lists them; they are removed, and the number is counted. A text in place of a number
+(``..``, ``:``) or a bound (``<5``) is no flag but a missing value (``missing=``).
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Flags:
         """
         numbers_flagged: Counter[str] = Counter()
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        # Numeric columns have no flags, as their cells hold nothing but a number.
         if not self.marks or pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return column, numbers_flagged
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
@@ -93,10 +94,10 @@ class Flags:
         entries, stays = coded.dictionary.to_pylist(), {*map(str.strip, unchanged)}
         occurrences = np.bincount(coded.indices.to_numpy(), minlength=len(entries))
         for at, entry in enumerate(entries):
-            number, found = self._part(entry.translate(WIDE).strip())
-            if found and entry.strip() not in stays:
+            number, flags_found = self._part(entry.translate(WIDE).strip())
+            if flags_found and entry.strip() not in stays:
                 entries[at] = number
-                numbers_flagged.update(dict.fromkeys(found, int(occurrences[at])))
+                numbers_flagged.update(dict.fromkeys(flags_found, int(occurrences[at])))
         if not numbers_flagged:
             return column, numbers_flagged
         plain = pa.array(entries, pa.string()).take(coded.indices)
@@ -104,17 +105,17 @@ class Flags:
 
     def _part(self, text: str) -> tuple[str, list[str]]:
         """Split a text into its number and its flags, each once; no flags if it is not such."""
-        number, found = text, list[str]()
+        number, flags = text, list[str]()
         # Flags may be nested, as in "(7 p)": strip one at a time until nothing changes.
         while True:
             for flag in self._longest:
                 rest = _without(flag, number)
-                if flag not in found and rest is not None:
+                if flag not in flags and rest is not None:
                     number = rest
-                    found.append(flag)
+                    flags.append(flag)
                     break
             else:
-                return (number, found) if _NUMBER.fullmatch(number) else (text, [])
+                return (number, flags) if _NUMBER.fullmatch(number) else (text, [])
 
     @cached_property
     def _longest(self) -> list[str]:

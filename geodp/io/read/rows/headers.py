@@ -61,7 +61,7 @@ _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, int] | None:
     """Return the indices of the first row that looks like a header and of its first row of data.
 
-    None where none does. A header has more than ``wider`` fields, all filled and distinct, the
+    Return None without one. A header has more than ``wider`` fields, all filled and distinct, the
     first one a name; and a row soon below has as many fields, more of which are values. Other rows,
     such as units and totals, may stand between. The result is a hint in errors and decides nothing.
 

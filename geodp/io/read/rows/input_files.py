@@ -52,6 +52,7 @@ Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
 
 T = TypeVar("T")
 
+# First bytes of each kind, as the endings of files are often wrong.
 _KINDS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
@@ -171,6 +172,7 @@ def input_files(
         if kind == "zip":
             yield from _of_archive(path, member, header_row)
         elif kind == "gzip":
+            # A bgzip file that was cut between two blocks decompresses without an error.
             check_blocks(path)
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
@@ -208,6 +210,7 @@ def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> I
     check_archive(path, archive)
     shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
     shapes = [one for one in shapes if member is None or is_named(one, member)]
+    # GDAL reads a shapefile inside an archive by itself, so that it need not be unpacked.
     if len(shapes) > 1:
         shown = ", ".join(map(printable, shapes))
         rule = Rule(
@@ -342,7 +345,7 @@ def guard(name: str, step: Callable[[], T], damaged: Rule = DAMAGED) -> T:
             "archive-compression",
             "The archive is compressed in a way that is not supported; unpack it first.",
         )
-    except UnicodeDecodeError:  # Arrow decodes names when they are asked for
+    except UnicodeDecodeError:  # Arrow decodes names on access
         rule = Rule(
             "column-name-not-utf8",
             "The name of a column is not UTF-8; write the file again in UTF-8.",

@@ -83,6 +83,7 @@ def locate(
 def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
     """Return locators of single axes by name: attributes by label, all others by index."""
     locators = []
+    # Axes of the maps come first, then those of the attributes.
     first = len(grid.shape) - len(grid.attributes)
     for name, column in columns.items():
         if name not in grid.axis_names:
@@ -187,6 +188,7 @@ def cell_locators(
                 )
             )
             locators.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
+    # Pairs have a map at each end, and a column of codes for each.
     for number, name in enumerate(grid.maps.ends):
         if name in columns:
             locators.append(_code_locator(grid, columns.pop(name), number, drops, other))
@@ -216,7 +218,7 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     as_text = lattice.system is not None and lattice.system.zeros
     once = codes.dictionary if pa.types.is_dictionary(codes.type) else None
     if once is not None and not codes.null_count and len(once) < len(codes):
-        # An entry that no row has may be anything; whether one is bad, the rows tell.
+        # Entries that no row uses may be invalid: the error is located by rows below.
         with suppress(CodeError):
             indices = lattice.parse(fields.codes(once, as_text=as_text))
             at = codes.indices.to_numpy()

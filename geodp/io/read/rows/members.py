@@ -140,6 +140,7 @@ def choose_members(
                 file=name,
                 code="member-unknown",
             )
+    # The first bit of the flags means encryption.
     if any(one.flag_bits & 1 for one in tables):
         raise InputError(
             "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
@@ -201,6 +202,7 @@ def _start_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
         start = stream.read(HEAD_BYTES)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return start.decode("utf-16", "replace")
+    # The start may end inside a character, which an incremental decoder accepts.
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(start)
     return start.decode("cp932", "replace")

@@ -177,6 +177,7 @@ def _with_joint(grid: Grid, attribute: str, labels: Sequence[str]) -> Grid:
     parts = [tuple(part.strip() for part in label.split(",")) for label in labels]
     if all(len(one) == len(names) for one in parts):
         labels_of_attributes = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
+        # Columns that do not form a full product of labels leave cells of the joint table open.
         if {*parts} == {*product(*labels_of_attributes)}:
             for name, several in zip(names, labels_of_attributes, strict=True):
                 grid = grid.with_attribute(name, several)
@@ -303,6 +304,7 @@ def _explain_uncertain(grid: Grid, columns: Sequence[str]) -> str:
     shown = pairs[:MAX_COLUMNS]
     more = " and so on" if len(pairs) > len(shown) else ""
     flags = [f"--value '{_written(labels)}={column}'" for labels, column in shown]
+    # Written as a dictionary that can be pasted into the call.
     keys = [labels[0] if len(labels) == 1 else labels for labels, _ in shown]
     mapping = ", ".join(
         f"{key!r}: {column!r}" for key, (_, column) in zip(keys, shown, strict=True)

@@ -92,7 +92,7 @@ class ParquetTable(FileTable):
             if name in sizes and pa.types.is_string(self.parquet.schema_arrow.field(name).type):
                 groups = (footer.row_group(i) for i in range(footer.num_row_groups))
                 sizes[name] = sum(group.column(column).total_uncompressed_size for group in groups)
-        # Encoded codes are grouped and parsed once each, which is most of the time of reading.
+        # Dictionary-encoded codes are parsed once each instead of row by row.
         coded = [name for name, size in sizes.items() if 0 < size < CODED * footer.num_rows]
         if not coded:
             return self.parquet

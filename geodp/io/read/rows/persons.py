@@ -141,7 +141,7 @@ def name_persons(
 ) -> pa.Array:
     """Return the persons of the rows inside the domain as texts, given those of all rows.
 
-    Raises InputError where a person is missing.
+    Raises InputError if a person is missing.
     """
     kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
     # Floats hold ids only up to 2**53, beyond which two persons would become one.

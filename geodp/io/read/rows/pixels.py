@@ -170,6 +170,7 @@ def align_parts(
         rows, cols = _align(header, lattice, slack)
         if raster.driver == "AAIGrid":
             require_numbers(here, raster.width * raster.height)
+        # Checksums are verified before the first block is used.
         pixel_facts = guard(name, partial(check_pixels, here, kind_of(here)), NO_RASTER)
         lines = Lines(
             name,
@@ -201,6 +202,7 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
     kind = kind_of(path)
     if kind not in RASTERS:
         raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)
+    # Checked before GDAL opens the raster, as it would apply such files silently.
     _require_alone(Path(path), name)
     guard(name, partial(check_raster, path, kind), NO_RASTER)
     with contextlib.ExitStack() as stack:
@@ -250,6 +252,7 @@ def _align(
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.", code="raster-needs-transform")
     unstated = header.crs is None and raster.driver == "AAIGrid"  # its format has no CRS
+    # Warping would split counts into fractions, so that another CRS is refused.
     if not unstated and not same_plane(header.crs, lattice.crs):
         raise InputError(
             f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "

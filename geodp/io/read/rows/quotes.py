@@ -132,6 +132,7 @@ class QuotedText:
             ended = not data
             text = waiting + (data or b"\n")
             array, start = np.frombuffer(text, np.uint8), 0
+            # The kernel writes the start of a record, its end, and its fault into `span`.
             while self.fault is None and find_broken(array, start, delimiter, span):
                 first, start, ragged = span.tolist()
                 self.multiline += 1

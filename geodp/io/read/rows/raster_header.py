@@ -246,6 +246,7 @@ class RasterHeader:
                 code="raster-has-colours",
             )
         about = raster.tags(ns="IMAGE_STRUCTURE")
+        # Lossy compression changes counts by small amounts that no check could find later.
         packed = about.get("COMPRESSION", "")
         if (
             "JPEG" in packed
@@ -321,6 +322,7 @@ class RasterHeader:
         """Whether a unit is that of the vertical axis of the CRS instead of the band."""
         from pyproj import CRS
 
+        # GDAL assigns the unit of a vertical axis to bands that have none.
         axes = [] if self.crs is None else CRS.from_user_input(self.crs).axis_info[2:]
         return any(axis.unit_name == unit for axis in axes)
 
@@ -380,7 +382,7 @@ class RasterHeader:
         rounded = middles.dtype.kind == "f" and middles.dtype.itemsize == 4
         size = np.abs(middles).max().astype(np.float32 if rounded else np.float64)
         slack: float = min(2 * float(np.spacing(size)), OFF * abs(step))
-        if not np.abs(away).max() <= ALIGNED * abs(step) + slack:  # nor where one is NaN
+        if not np.abs(away).max() <= ALIGNED * abs(step) + slack:  # also true for NaN
             raise InputError(UNEVEN.format(here), file=self.name)
         return slack
 

@@ -49,8 +49,8 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
         floor = np.floor(values)
-        # A float64 has 53 binary digits: the fraction is compared with 53 random bits, so that its
-        # probability is exact.
+        # A float64 has 53 binary digits: compared with 53 random bits, the probability is exact,
+        # or within 2**-54 for values below 1.
         drawn = blocks(fresh, Stream.ROUNDING, _number(index))[0] >> np.uint64(11)
         up = drawn < np.rint((values - floor) * 2.0**53).astype(np.uint64)
         return np.asarray(floor.astype(np.int64) + up, np.int64)

@@ -163,6 +163,7 @@ def is_note(fields: Sequence[str], row: Sequence[str]) -> bool:
     """
     if sum(bool(field.strip()) for field in fields) <= 1:
         return True
+    # A total has a word such as "Total" where rows have a code.
     first = next((at for at, field in enumerate(row) if field.strip()), 0)
     if not row or is_name(row[first]) or len(fields) <= first:
         return False

@@ -155,6 +155,7 @@ class Survey:
 
     def _source(self, file: str) -> Source:
         """Return the statistics of one file."""
+        # "counted" serves only the number of repeated cells.
         numbers: dict[str, Any] = {
             name: number for name, number in self._numbers[file].items() if name != "counted"
         }
@@ -181,4 +182,5 @@ class Survey:
 
 def _exact_sum(count: NDArray[np.int64]) -> int:
     """Return the sum of counts below 2**60, a few of which may exceed int64 together."""
+    # Split at 32 bits, so that the sum of each half fits int64.
     return (int((count >> 32).sum()) << 32) + int((count & 0xFFFFFFFF).sum())

@@ -106,6 +106,7 @@ class Tally:
         # Each file is merged by itself first, so that a repetition inside it is an error while the
         # same cell in another file is added.
         if duplicates == "sum" and not within:  # every file by itself first
+            # Two sorts share the memory: that of the current file and that of all files.
             share = max(share // 2, LEAST_MEMORY)
             self._file = Runs(share, scratch, recorded=True)
         self._of_file = share, scratch
@@ -176,6 +177,7 @@ class Tally:
         """
         self._end_file()
         key, count = self._all_files.arrays()
+        # Repetitions are known only once the runs were merged.
         self._check(self._all_files)
         if self._parts is not None:
             for _ in self._parts.blocks():
@@ -198,6 +200,7 @@ class Tally:
         """Raise InputError at the first record that repeats a key."""
         if runs.again is None:
             return
+        # Records are numbered over all tables: the last table that starts before one holds it.
         before, again = (bisect_right(self._starts, record) - 1 for record in runs.again)
         same = self._tables[before].name == self._tables[again].name
         rule = (

@@ -32,6 +32,7 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
     for one in header.variables.values():
         (in_records if header.is_record(one) else fixed).append((one.begin, header.held(one)))
     size = os.path.getsize(path)
+    # Readers then derive the number from the length of the file, complete or not.
     if header.records == STREAMING and in_records:
         rule = Rule(
             "netcdf-records-untold",

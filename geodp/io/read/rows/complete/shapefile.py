@@ -253,7 +253,7 @@ def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
     digit, filled = (text >= ord("0")) & (text <= ord("9")), text != ord(" ")
     parts = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
     good: NDArray[np.bool_] = (digit == filled).all(axis=1) & (parts <= 1)
-    others = np.flatnonzero(~good)  # digits are looked at where they lie; few are anything else
+    others = np.flatnonzero(~good)  # plain digits are matched as bytes; other texts are few
     if others.size:
         texts = [line.decode("latin-1") for line in map(bytes, text[others])]
         good[others] = pc.match_substring_regex(pa.array(texts), pattern)

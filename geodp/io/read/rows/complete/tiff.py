@@ -102,6 +102,7 @@ class _File:
             value = one[-inline:][:length]
             if length > inline:
                 value = self.take(self._place(one[-inline:]), length)
+            # Unsigned integers of all sizes, offsets and texts; no tag of other types is needed.
             if kind in (1, 2, 3, 4, 13, 16, 18):
                 numbers = np.frombuffer(value, f"{self.order}u{TYPES[kind]}")
                 tags[tag] = numbers.astype(np.uint64).astype(np.int64)
@@ -199,6 +200,7 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     )
     width, height = number(WIDTH, 0), number(HEIGHT, 0)
     samples = number(SAMPLES, 1)
+    # Planar storage has separate blocks for each band.
     planes = samples if number(PLANAR, 1) == 2 else 1
     wide = number(TILE_WIDTH, 0) if tiled else width
     tall = number(TILE_HEIGHT, 0) if tiled else min(number(STRIP_ROWS, height), height)

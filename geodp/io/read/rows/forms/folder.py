@@ -153,6 +153,7 @@ def _tables(folder: Path, name: str) -> list[Path]:
             "folder-without-table", f"The folder holds no table; tables end in {', '.join(FORMS)}."
         )
         raise InputError(rule, file=name)
+    # Exports often hold the same table in several formats, whose rows would count twice.
     if len(forms) > 1:
         rule = Rule(
             "folder-of-several-forms",
@@ -239,6 +240,8 @@ def partition_values(path: str | os.PathLike[str]) -> dict[str, str | None]:
             )
             break
         columns[column] = None if encoded == NOTHING else value
+        # Folders nested by mistake, such as year=2023/year=2024, would otherwise count rows for one
+        # of them.
         if values.setdefault(fold(column), columns[column]) != columns[column]:
             rule = Rule(
                 "folder-column-two-values",

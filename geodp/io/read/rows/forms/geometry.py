@@ -218,6 +218,7 @@ def _read_shapes(column: pa.Array) -> NDArray[Any]:
         column = column.storage
     if pa.types.is_nested(column.type):
         return _of_coordinates(column)
+    # Errors of Shapely would quote the geometry; invalid WKB becomes None instead.
     shapes: NDArray[Any] = shapely.from_wkb(
         column.to_numpy(zero_copy_only=False), on_invalid="ignore"
     )

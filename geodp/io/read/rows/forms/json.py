@@ -57,6 +57,7 @@ class JsonTable(FileTable):
     @classmethod
     def _open_features(cls, file: InputFile) -> JsonTable:
         """Read a GeoJSON document of features."""
+        # The document is parsed at once and takes many times its size in memory.
         if file.size > MOST_JSON:
             rule = Rule(
                 "geojson-too-large",

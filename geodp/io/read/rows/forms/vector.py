@@ -255,6 +255,7 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
         raise InputError(
             f"There is no such layer; there are {shown}.", file=file, code="layer-unknown"
         )
+    # Tables without geometries, such as those of styles, are rarely the data.
     among = [name for name, kind in layers.items() if kind is not None] or [*layers]
     if layer is None and len(among) != 1:
         raise InputError(

@@ -138,6 +138,7 @@ class SheetTable(FileTable):
                     continue
                 for column, cells in zip(chosen, columns_read, strict=True):
                     cell = row[column] if column < len(row) else None
+                    # A code of 16 digits ends in zeros after a workbook saved it as a number.
                     if isinstance(cell, int) and abs(cell) >= EXACT_LIMIT:
                         raise InputError(LOST, file=self.name, row=number)
                     # Blank rows inside the table count as rows, so that errors name the right one.

@@ -52,6 +52,7 @@ class OpenXmlBook(Book):
     def _cell(self, cell: Any) -> Cell:
         """Return the value of a cell; numbers keep the sign of their format."""
         value = cell.value
+        # A bool is an int to Python; it has no number format that matters.
         if type(value) not in (int, float):
             return as_cell(value)
         style = cell.style_array.numFmtId
