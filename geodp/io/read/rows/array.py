@@ -138,10 +138,13 @@ def align_array(
     require_plane(array, place.crs)
     dense = numbers_of(array, names)
     stored = read_array(array, dense.dtype, unit, missing)
-    rows = _rows_and_columns(place, *(_floats(array.coords[one]) for one in (x, y)))
+    rows = _rows_and_columns(place, *(_floats(array.coords[name]) for name in (x, y)))
     at = [
         *rows,
-        *(_numbers(one.labels, np.asarray(array.coords[one.name])) for one in grid.attributes),
+        *(
+            _numbers(attribute.labels, np.asarray(array.coords[attribute.name]))
+            for attribute in grid.attributes
+        ),
     ]
     valid = stored.present(dense)
     # Only numbers that are not 0 are kept, so that a large empty raster takes little memory.
@@ -151,8 +154,10 @@ def align_array(
         str(array.name or "xarray.DataArray"),
         dense.shape[-1],
         {"x": x, "y": y},
-        {one: one for one in labels},
-        np.array([axis[one] for axis, one in zip(at, coordinates, strict=True)], np.int64),
+        {name: name for name in labels},
+        np.array(
+            [axis[positions] for axis, positions in zip(at, coordinates, strict=True)], np.int64
+        ),
         np.ravel_multi_index(occupied, dense.shape) if dense.size else np.empty(0, np.int64),
         dense[occupied],
         int(np.count_nonzero(valid)),
@@ -163,10 +168,10 @@ def align_array(
 
 def _find_axis(array: Any, kind: str) -> str:
     """Return the dimension of columns or rows, by its usual names; "x" or "y" without one."""
-    for one in array.dims:
-        attributes = array.coords[one].attrs if one in array.coords else {}
-        if {str(one).lower(), str(attributes.get("standard_name"))} & {*AXES[kind]}:
-            return str(one)
+    for dimension in array.dims:
+        attributes = array.coords[dimension].attrs if dimension in array.coords else {}
+        if {str(dimension).lower(), str(attributes.get("standard_name"))} & {*AXES[kind]}:
+            return str(dimension)
     return kind
 
 
@@ -252,7 +257,8 @@ def _unpack_limits(stored: Stored, applied: dict[str, Any]) -> Stored:
     scale = exact(np.asarray(applied.get("scale_factor", 1)).item())
     offset = exact(np.asarray(applied.get("add_offset", 0)).item())
     limits = [
-        None if one is None else exact(one) * scale + offset for one in (stored.low, stored.high)
+        None if limit is None else exact(limit) * scale + offset
+        for limit in (stored.low, stored.high)
     ]
     # A negative scale exchanges the lower and the upper limit.
     if scale < 0:
@@ -276,8 +282,8 @@ def _crs_of(array: Any) -> Iterator[Any]:
             "decode_coords='all', or delete the attribute grid_mapping.",
             code="array-crs-not-held",
         )
-    for one in {name, *NAMES} & {*array.coords}:
-        attributes = array.coords[one].attrs
+    for coordinate in {name, *NAMES} & {*array.coords}:
+        attributes = array.coords[coordinate].attrs
         text = attributes.get("crs_wkt") or attributes.get("spatial_ref")
         if text or "grid_mapping_name" in attributes:
             yield text or dict(attributes)
@@ -325,8 +331,8 @@ def _rows_and_columns(
         cell = high - low
         # Two units in the last place of a float32, but never so much that the cell is in doubt.
         rounded = np.minimum(2 * np.spacing(np.abs(at).astype(np.float32)), OFF * cell)
-        away = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
-        if away.any() or np.unique(number).size < number.size:
+        misplaced = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
+        if misplaced.any() or np.unique(number).size < number.size:
             raise UsageError(
                 "The coordinates of the array must be the middles of the grid's columns and rows, "
                 "each once; bring the array onto the grid first.",

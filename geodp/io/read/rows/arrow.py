@@ -76,7 +76,7 @@ def convert_once(source: Given) -> Given:
     columns or run a query lazily.
     """
     # By the name of the module: pandas must not be imported to recognise its frames.
-    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(source).__mro__):
+    if not any(base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__):
         return source
     table = ArrowTable.open(cast(ArrowStream, source))
     return Converted(table.name, table.active, guard(table.name, table.stream.read_all, ENGINE))

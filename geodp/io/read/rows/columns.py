@@ -200,7 +200,7 @@ def open_tables(
         return
     with fetch_urls(paths, scratch) as sources, ExitStack() as stack:
         paths = list_paths(sources)
-        files = [stack.enter_context(unpack(one, scratch, member)) for one in paths]
+        files = [stack.enter_context(unpack(path, scratch, member)) for path in paths]
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files, member, header_row):
             if file.kind == "text":
@@ -338,10 +338,10 @@ def _folders_match(table: FileTable, terms: Mapping[int, Term], survey: Survey) 
         if fold(term.column) not in values:
             continue
         with Rows(table, 0).named(term.column):
-            one = term.match(pa.array([values[fold(term.column)]], pa.string()))
-        if not one.mask.true_count:
+            term_match = term.match(pa.array([values[fold(term.column)]], pa.string()))
+        if not term_match.mask.true_count:
             unmet.append(str(term))
-        elif term.has_one_spelling and not survey.spell(term, *one.spellings):
+        elif term.has_one_spelling and not survey.spell(term, *term_match.spellings):
             raise InputError(
                 f"Column {term.column}: {term.two_spellings}",
                 file=table.name,
@@ -398,8 +398,8 @@ def _header_row(table: InputTable) -> int | None:
 
 def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
     """Explain why no column has this name, and what to do, as the end of a sentence."""
-    there = {fold(name) for name in table.columns}
-    recognised = not there.isdisjoint({*WELL_KNOWN, *map(fold, requested)})
+    existing = {fold(name) for name in table.columns}
+    recognised = not existing.isdisjoint({*WELL_KNOWN, *map(fold, requested)})
     # Names are shown only if they cannot be values of a first row of data.
     all_names = all(map(is_name, table.columns))
     if (row := _find_header(table, [wanted, *requested])) is not None:

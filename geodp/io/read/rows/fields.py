@@ -429,7 +429,7 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
 def _spellings(texts: pa.Array, candidates: Sequence[str]) -> dict[str, int]:
     """Map texts that spell a label differently to the position of that label."""
     spelt = [spell(label) for label in candidates]
-    numbers = {one: i for i, one in enumerate(spelt) if spelt.count(one) == 1}
+    numbers = {label: i for i, label in enumerate(spelt) if spelt.count(label) == 1}
     read = read_label(candidates)
     matches = {}
     for text in texts.unique().drop_null().to_pylist():
@@ -445,7 +445,7 @@ def _numerals(labels: Sequence[str]) -> list[str]:
     Labels stay as they are if two of them would become the same number.
     """
     digits = re.compile("[0-9]+")
-    plain = [str(int(one)) if digits.fullmatch(one) else one for one in labels]
+    plain = [str(int(label)) if digits.fullmatch(label) else label for label in labels]
     return plain if len({*plain}) == len(plain) else [*labels]
 
 

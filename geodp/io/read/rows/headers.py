@@ -71,7 +71,7 @@ def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, in
     >>> guess_header(rows)
     (0, 3)
     """
-    filled = [(number, row) for number, one in enumerate(rows) if (row := trim(one))]
+    filled = [(number, row) for number, fields in enumerate(rows) if (row := trim(fields))]
     for at, (number, row) in enumerate(filled):
         below = filled[at + 1 :]
         if _is_plain(row, wider) and _is_above(row, below[:BETWEEN]):

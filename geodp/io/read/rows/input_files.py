@@ -257,14 +257,14 @@ def list_paths(paths: Given) -> list[FilePath]:
         status = os.stat(file)
         # The same file may be given by two paths: hard links and symbolic links share the inode.
         number = status.st_ino  # 0 on disks that number no files
-        one = (status.st_dev, number) if number else os.path.realpath(file)
-        if one in seen:
+        identity = (status.st_dev, number) if number else os.path.realpath(file)
+        if identity in seen:
             rule = Rule(
                 "file-twice",
                 "The file is given twice, and its rows would be counted twice; give it once.",
             )
             raise InputError(rule, file=str(file))
-        seen.add(one)
+        seen.add(identity)
     return files
 
 

@@ -147,7 +147,9 @@ def read_label(labels: Sequence[str]) -> Callable[[str], str]:
     ('7', 'Monday')
     """
     pattern = re.compile("([0-9]+)[.]0+")
-    standard = next((one for one in STANDARD.values() if one.labels == tuple(labels)), None)
+    standard = next(
+        (candidate for candidate in STANDARD.values() if candidate.labels == tuple(labels)), None
+    )
     if standard is not None:
         pattern = standard.spelling
 
@@ -175,8 +177,10 @@ def _key(name: str) -> str:
     key = "".join([part for part in parts if part not in PART_OF_NAME] or parts)
     # Several such suffixes may follow each other, as in 年齢階級コード.
     while not any(key in _folded(attribute) for attribute in SYNONYMS):
-        end = next((one for one in map(fold, ENDS) if key.endswith(one) and key != one), "")
-        if not end:
+        ending = next(
+            (suffix for suffix in map(fold, ENDS) if key.endswith(suffix) and key != suffix), ""
+        )
+        if not ending:
             break
-        key = key.removesuffix(end)
+        key = key.removesuffix(ending)
     return key

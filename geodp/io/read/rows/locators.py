@@ -104,9 +104,9 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
 def describe_columns(grid: Grid, columns: Mapping[str, str]) -> list[Fact]:
     """Return facts on the column that the call names for each attribute."""
     return [
-        Fact(f"column of attribute {one.name}", columns[one.name], "operator")
-        for one in grid.attributes
-        if one.name in columns
+        Fact(f"column of attribute {attribute.name}", columns[attribute.name], "operator")
+        for attribute in grid.attributes
+        if attribute.name in columns
     ]
 
 

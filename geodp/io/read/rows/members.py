@@ -75,9 +75,9 @@ def ending_of(path: Path, wanted: str | None = None) -> str:
         return ending
     # A damaged archive keeps its own ending; opening it reports the damage.
     with suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
-        names = [one.filename for one in _visible(archive)]
-        meant = [one for one in names if wanted is None or is_named(one, wanted)]
-        packed = {PurePosixPath(one).suffix.lower() for one in meant}.intersection(PACKED)
+        names = [member.filename for member in _visible(archive)]
+        meant = [member for member in names if wanted is None or is_named(member, wanted)]
+        packed = {PurePosixPath(member).suffix.lower() for member in meant}.intersection(PACKED)
         return packed.pop() if len(packed) == 1 else ending
     return ending
 
@@ -91,22 +91,22 @@ def choose_packed(
     and for an encrypted archive.
     """
     infos = _visible(archive)
-    if wanted is None and any(one.filename.lower().endswith(".shp") for one in infos):
+    if wanted is None and any(info.filename.lower().endswith(".shp") for info in infos):
         return None, ()
-    meant = [one for one in infos if wanted is None or is_named(one.filename, wanted)]
-    packed = [one for one in meant if one.filename.lower().endswith(PACKED)]
+    meant = [info for info in infos if wanted is None or is_named(info.filename, wanted)]
+    packed = [info for info in meant if info.filename.lower().endswith(PACKED)]
     if not packed:
         return None, ()
-    if any(one.flag_bits & 1 for one in packed):
+    if any(info.flag_bits & 1 for info in packed):
         raise InputError(
             "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
         )
     # A text beside a workbook may be the table that is meant, unless it is clearly a readme.
-    texts = [one for one in meant if one.filename.lower().endswith(TABLES)]
+    texts = [info for info in meant if info.filename.lower().endswith(TABLES)]
     tables = [
-        one
-        for one in texts
-        if not one.filename.lower().endswith(".txt") or _has_table(_start_of(archive, one))
+        info
+        for info in texts
+        if not info.filename.lower().endswith(".txt") or _has_table(_start_of(archive, info))
     ]
     if len(packed) + len(tables) > 1:
         raise InputError(
@@ -114,7 +114,7 @@ def choose_packed(
             file=name,
             code="archive-holds-several",
         )
-    return packed[0], _facts(wanted, [one for one in infos if one != packed[0]])
+    return packed[0], _facts(wanted, [info for info in infos if info != packed[0]])
 
 
 def choose_members(
@@ -130,9 +130,9 @@ def choose_members(
         No such member or no table, several tables whose headers differ, or an encrypted archive.
     """
     infos = _visible(archive)
-    tables = [one for one in infos if one.filename.lower().endswith(TABLES)]
+    tables = [info for info in infos if info.filename.lower().endswith(TABLES)]
     if wanted is not None:
-        tables = [one for one in infos if is_named(one.filename, wanted)]
+        tables = [info for info in infos if is_named(info.filename, wanted)]
         if not tables:
             raise InputError(
                 "The archive holds no member of that name (--member, member=); there are "
@@ -141,11 +141,11 @@ def choose_members(
                 code="member-unknown",
             )
     # The first bit of the flags means encryption.
-    if any(one.flag_bits & 1 for one in tables):
+    if any(info.flag_bits & 1 for info in tables):
         raise InputError(
             "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
         )
-    if not tables and any(one.filename.lower().endswith((".zip", ".gz")) for one in infos):
+    if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
         raise InputError(
             "The archive holds further archives; unpack it first.",
             file=name,
@@ -159,7 +159,7 @@ def choose_members(
         )
     if wanted is None and len(tables) > 1:
         tables = _require_one_layout(archive, name, tables, header_row)
-    return tables, _facts(wanted, [one for one in infos if one not in tables])
+    return tables, _facts(wanted, [info for info in infos if info not in tables])
 
 
 def _facts(wanted: str | None, others: Sequence[zipfile.ZipInfo]) -> tuple[Fact, ...]:
@@ -176,15 +176,15 @@ def _require_one_layout(
     header_row: int | None,
 ) -> list[zipfile.ZipInfo]:
     """Return the members that hold tables; InputError if their columns differ."""
-    heads = {one.filename: _start_of(archive, one) for one in members}
+    heads = {info.filename: _start_of(archive, info) for info in members}
     tables = [
-        one
-        for one in members
-        if not one.filename.lower().endswith(".txt") or _has_table(heads[one.filename])
+        info
+        for info in members
+        if not info.filename.lower().endswith(".txt") or _has_table(heads[info.filename])
     ]
     # If no member looks like a table, all are tried, and reading reports what is wrong.
     tables = tables or [*members]
-    headers = {_columns_of(heads[one.filename], header_row) for one in tables}
+    headers = {_columns_of(heads[info.filename], header_row) for info in tables}
     if len(headers) > 1:
         raise InputError(
             "The archive holds several tables with different columns; name the one that is meant, "
@@ -219,7 +219,9 @@ def _has_table(text: str) -> bool:
         plain = _THOUSANDS.sub("", line)
         # The delimiter is not known yet, and one that splits the line is enough.
         for fields in (_split(plain, delimiter) for delimiter in DELIMITERS):
-            if sum(map(bool, trim(fields))) > 1 and not any(one[:1] == " " for one in fields[1:]):
+            if sum(map(bool, trim(fields))) > 1 and not any(
+                field[:1] == " " for field in fields[1:]
+            ):
                 return True
     return not any(map(str.strip, lines))
 
@@ -244,13 +246,13 @@ def _split(line: str, delimiter: str) -> list[str]:
 def is_named(member: str, wanted: str) -> bool:
     """Whether a member has this name, with or without its folders, or matches this pattern."""
     names = (member, PurePosixPath(member).name)
-    return wanted in names or any(fnmatchcase(one, wanted) for one in names)
+    return wanted in names or any(fnmatchcase(form, wanted) for form in names)
 
 
 def _visible(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members that are files, without hidden ones and macOS metadata."""
-    every = archive.infolist()
-    return [one for one in every if not one.is_dir() and not _is_hidden(one.filename)]
+    infos = archive.infolist()
+    return [info for info in infos if not info.is_dir() and not _is_hidden(info.filename)]
 
 
 def _is_hidden(member: str) -> bool:
@@ -260,4 +262,4 @@ def _is_hidden(member: str) -> bool:
 
 def _format_names(members: Sequence[zipfile.ZipInfo]) -> str:
     """Return the names of members for a message."""
-    return list_names([one.filename for one in members], MAX_NAMES)
+    return list_names([info.filename for info in members], MAX_NAMES)

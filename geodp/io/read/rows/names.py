@@ -88,9 +88,9 @@ def match(pattern: str, names: Sequence[str]) -> list[str]:
     (['tot_p'], ['TOT_P'])
     """
     # Exact before folded, so that a file with both "n" and "N" is not ambiguous.
-    for one in pattern.split("|"):
+    for alternative in pattern.split("|"):
         for form in SPELLINGS:
-            is_match = _compile(form(one))
+            is_match = _compile(form(alternative))
             if matches := [name for name in names if is_match(form(name))]:
                 return matches
     return []
@@ -128,7 +128,7 @@ def _any_matches(patterns: list[str], names: Set[str]) -> bool:
     # Most patterns are plain names: a set lookup instead of a regular expression for each.
     if all(map(PLAIN.fullmatch, patterns)):
         return not names.isdisjoint(patterns)
-    return any(any(map(_compile(one), names)) for one in patterns)
+    return any(any(map(_compile(pattern), names)) for pattern in patterns)
 
 
 def list_names(names: Sequence[str], limit: int = MAX_NAMES) -> str:
@@ -139,7 +139,7 @@ def list_names(names: Sequence[str], limit: int = MAX_NAMES) -> str:
     >>> list_names([" men", "women"]), list_names("abcdefghijklmn")
     ('men, women', 'a, b, c, d, e, f, g, h, i, j, k, l and others')
     """
-    shown = ", ".join(printable(one.strip()) for one in names[:limit])
+    shown = ", ".join(printable(name.strip()) for name in names[:limit])
     return shown + (" and others" if len(names) > limit else "")
 
 
@@ -152,12 +152,12 @@ def describe_lookalike(wanted: str, names: Sequence[str]) -> str:
     "the column 'TO1' only looks like it: its character 2 is U+004F (LATIN CAPITAL LETTER O),
     not U+0030 (DIGIT ZERO); copy the name from the file."
     """
-    alike = look_alike(wanted, [one for one in names if one.strip()])
+    alike = look_alike(wanted, [candidate for candidate in names if candidate.strip()])
     if alike is None:
         return ""
     ours, theirs = normalize("NFC", alike.strip()), normalize("NFC", wanted.strip())
     pairs = zip(ours + "\0", theirs + "\0", strict=False)
-    at = next((i for i, (one, two) in enumerate(pairs) if one.casefold() != two.casefold()), None)
+    at = next((i for i, (a, b) in enumerate(pairs) if a.casefold() != b.casefold()), None)
     if at is None or at >= len(ours) or at >= len(theirs):
         return f"the column '{alike.strip()}' only looks like it; copy the name from the file."
     return (

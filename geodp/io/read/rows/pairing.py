@@ -114,9 +114,9 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         return Paired(grid, columns)
     parted = [_part(grid, column) for column in columns]
     if all(parted):
-        return Paired(grid, _in_order(grid, [one for one in parted if one is not None]))
+        return Paired(grid, _in_order(grid, [split for split in parted if split is not None]))
     if any(parted):
-        plain = next(name for name, one in zip(columns, parted, strict=True) if one is None)
+        plain = next(name for name, split in zip(columns, parted, strict=True) if split is None)
         raise UsageError(
             f"Either every column of counts has its label before it or none does, and "
             f"{printable(plain)} has none (--value LABEL=COLUMN, value={{label: column}}); write "
@@ -149,7 +149,7 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
                 "value={(label, label): column}).",
                 code="value-for-every-label",
             )
-        names = [one.name for one in grid.attributes]
+        names = [axis.name for axis in grid.attributes]
         if attribute not in (None, *names, JOINT.join(names)):
             raise UsageError(
                 "The grid has an attribute already, of another name.",
@@ -165,7 +165,7 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
             code="columns-of-counts-without-attribute",
         )
     parted = [value.partition("=") for value in values]
-    labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
+    labels = [part[0].strip() for part in parted] if _are_labelled(values) else values
     if JOINT in attribute:
         return _with_joint(grid, attribute, labels)
     return grid.with_attribute(attribute, labels)
@@ -175,7 +175,7 @@ def _with_joint(grid: Grid, attribute: str, labels: Sequence[str]) -> Grid:
     """Return a grid with the attributes of a joint table whose columns name all combinations."""
     names = attribute.split(JOINT)
     parts = [tuple(part.strip() for part in label.split(",")) for label in labels]
-    if all(len(one) == len(names) for one in parts):
+    if all(len(combination) == len(names) for combination in parts):
         labels_of_attributes = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
         # Columns that do not form a full product of labels leave cells of the joint table open.
         if {*parts} == {*product(*labels_of_attributes)}:

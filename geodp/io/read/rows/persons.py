@@ -218,9 +218,10 @@ def part_records(
             keys[i].append(key[positions])
     return [
         Records(
-            pa.chunked_array(some, pa.large_string()).combine_chunks(), np.concatenate(positions)
+            pa.chunked_array(names_of_part, pa.large_string()).combine_chunks(),
+            np.concatenate(positions),
         )
-        for some, positions in zip(names, keys, strict=True)
+        for names_of_part, positions in zip(names, keys, strict=True)
     ]
 
 
@@ -228,9 +229,9 @@ def number_persons(
     files: Sequence[Records],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return persons int64[n], numbered by their first records, and keys uint64[n]."""
-    names = pa.chunked_array([one.name for one in files], pa.large_string()).combine_chunks()
+    names = pa.chunked_array([part.name for part in files], pa.large_string()).combine_chunks()
     numbers = names.dictionary_encode().indices.to_numpy().astype(np.int64)
-    return numbers, np.concatenate([one.key for one in files])
+    return numbers, np.concatenate([part.key for part in files])
 
 
 class _TooManyError(Exception):
@@ -267,14 +268,17 @@ class _Records:
     def add(self, names: pa.Array, key: NDArray[np.uint64]) -> None:
         """Add names, none of them empty, and keys uint64[n]."""
         for start in range(0, key.size, self._step):
-            some, keys = names.slice(start, self._step), key[start : start + self._step]
-            more = some.nbytes + HELD * keys.size
-            if self._held + more > self._memory_limit or self._named + some.nbytes > MAX_NAME_BYTES:
+            batch, keys = names.slice(start, self._step), key[start : start + self._step]
+            size = batch.nbytes + HELD * keys.size
+            if (
+                self._held + size > self._memory_limit
+                or self._named + batch.nbytes > MAX_NAME_BYTES
+            ):
                 self._spill()
-            self._names.append(some)
+            self._names.append(batch)
             self._keys.append(keys)
-            self._held += more
-            self._named += some.nbytes
+            self._held += size
+            self._named += batch.nbytes
 
     def parts(self) -> Iterator[tuple[list[pa.Array], list[NDArray[np.uint64]]]]:
         """Yield names and keys, with all records of a person at once; frees what was yielded."""

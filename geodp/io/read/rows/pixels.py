@@ -65,8 +65,8 @@ def grid_like(path: FilePath) -> Grid:
 
     Raises InputError for a raster without a transform.
     """
-    with unpack(path) as here, open_raster_file(here) as raster:
-        header = RasterHeader(raster, here)
+    with unpack(path) as local, open_raster_file(local) as raster:
+        header = RasterHeader(raster, local)
         header.require_affine()
         crs = None if header.crs is None else name_plane(header.crs)
         return Grid.regular(raster.shape, crs=crs, transform=raster.transform)
@@ -150,8 +150,9 @@ def align_parts(
         A raster that is not aligned or is damaged, has several bands of which none was chosen, or
         holds numbers that are no counts.
     """
-    with unpack(path) as here, open_raster_file(here) as raster:
-        name, member_facts = str(here), here.facts if isinstance(here, Unpacked) else ()
+    with unpack(path) as local, open_raster_file(local) as raster:
+        name = str(local)
+        member_facts = local.facts if isinstance(local, Unpacked) else ()
         if band is None and raster.count != 1:
             raise InputError(
                 f"The raster has {raster.count} bands; choose one (--band, band=), or write it "
@@ -164,14 +165,14 @@ def align_parts(
             raise InputError(
                 f"The raster has the bands 1 to {raster.count}.", file=name, code="band-unknown"
             )
-        header = RasterHeader(raster, here)
+        header = RasterHeader(raster, local)
         stored = header.stored(chosen, unit, missing, counted=counted)
         slack = header.require_affine()
         rows, cols = _align(header, lattice, slack)
         if raster.driver == "AAIGrid":
-            require_numbers(here, raster.width * raster.height)
+            require_numbers(local, raster.width * raster.height)
         # Checksums are verified before the first block is used.
-        pixel_facts = guard(name, partial(check_pixels, here, kind_of(here)), NO_RASTER)
+        pixel_facts = guard(name, partial(check_pixels, local, kind_of(local)), NO_RASTER)
         lines = Lines(
             name,
             raster.width,

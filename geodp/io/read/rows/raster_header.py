@@ -228,7 +228,7 @@ class RasterHeader:
     def _require_numbers(self, band: int, counted: bool) -> None:
         """Raise InputError for colours and for lossy compression."""
         raster = self.raster
-        kinds = {one.name for one in raster.colorinterp}
+        kinds = {colour.name for colour in raster.colorinterp}
         interpretation = raster.colorinterp[band - 1].name
         if "alpha" in kinds:
             raise InputError(
@@ -331,66 +331,68 @@ class RasterHeader:
         if len(variable.dimensions) < 2:
             raise InputError(NO_PLACE, file=self.name)
         dimension = variable.dimensions[number]
-        one = header.variables.get(dimension)
-        if one is None or one.dimensions != (dimension,):
+        coordinate = header.variables.get(dimension)
+        if coordinate is None or coordinate.dimensions != (dimension,):
             return None
-        here, other = ("x", "y") if number == -1 else ("y", "x")
-        declared = {str(one.attributes.get(key)) for key in ("units", "standard_name", "axis")}
+        axis, other = ("x", "y") if number == -1 else ("y", "x")
+        declared = {
+            str(coordinate.attributes.get(key)) for key in ("units", "standard_name", "axis")
+        }
         # GDAL takes the last dimension for x, whatever it is.
-        if declared & {*DIRECTIONS[other]} and not declared & {*DIRECTIONS[here]}:
+        if declared & {*DIRECTIONS[other]} and not declared & {*DIRECTIONS[axis]}:
             raise InputError(
                 "The file's rows run along x and its columns along y, and it would be read with "
                 "x and y exchanged; turn it (ncpdq -a y,x).",
                 file=self.name,
                 code="raster-axes-exchanged",
             )
-        units, crs = str(one.attributes.get("units", "")), self.raster.crs
+        units, crs = str(coordinate.attributes.get("units", "")), self.raster.crs
         if units and crs is not None:
             metric = crs.is_projected and crs.linear_units_factor[1] == 1
             wanted = METRES if metric else DEGREES if crs.is_geographic else ".*"
             if not re.fullmatch(wanted, units, re.IGNORECASE):
                 raise InputError(
-                    f"The coordinates {here} of the file are in another unit than its CRS; write "
+                    f"The coordinates {axis} of the file are in another unit than its CRS; write "
                     "them in the unit of the CRS, such as metres.",
                     file=self.name,
                     code="raster-coordinate-unit",
                 )
-        if {"scale_factor", "add_offset"} & {*one.attributes}:
+        if {"scale_factor", "add_offset"} & {*coordinate.attributes}:
             raise InputError(
-                f"The coordinates {here} of the file are packed (scale_factor); write them as they "
+                f"The coordinates {axis} of the file are packed (scale_factor); write them as they "
                 "are (ncpdq -U).",
                 file=self.name,
                 code="raster-coordinate-packed",
             )
-        if one.dtype.kind not in "if":
-            raise InputError(UNEVEN.format(here), file=self.name)
+        if coordinate.dtype.kind not in "if":
+            raise InputError(UNEVEN.format(axis), file=self.name)
         return header.values(dimension)
 
-    def _slack(self, here: str, middles: NDArray[Any] | None) -> float:
+    def _slack(self, axis: str, middles: NDArray[Any] | None) -> float:
         """Return the tolerance of a rounded coordinate; InputError if it is uneven."""
         if middles is None:
             return 0.0
         a, _, c, _, e, f = [*self.raster.transform][:6]
-        step, first = (a, c) if here == "x" else (e, f)
-        wide = middles.astype(np.float64)
-        if (wide[-1] - wide[0]) * step < 0:  # GDAL shows rows from north to south
-            wide = wide[::-1]
+        step, first = (a, c) if axis == "x" else (e, f)
+        positions = middles.astype(np.float64)
+        if (positions[-1] - positions[0]) * step < 0:  # GDAL shows rows from north to south
+            positions = positions[::-1]
         # GDAL looks at three steps of a coordinate only; here all values are compared.
-        away = wide - (first + step * (np.arange(wide.size) + 0.5))
-        if here == "x":  # GDAL shows longitudes from -180 to 180
-            away -= 360 * np.round(away[0] / 360)
+        deviation = positions - (first + step * (np.arange(positions.size) + 0.5))
+        if axis == "x":  # GDAL shows longitudes from -180 to 180
+            deviation -= 360 * np.round(deviation[0] / 360)
         rounded = middles.dtype.kind == "f" and middles.dtype.itemsize == 4
         size = np.abs(middles).max().astype(np.float32 if rounded else np.float64)
         slack: float = min(2 * float(np.spacing(size)), OFF * abs(step))
-        if not np.abs(away).max() <= ALIGNED * abs(step) + slack:  # also true for NaN
-            raise InputError(UNEVEN.format(here), file=self.name)
+        if not np.abs(deviation).max() <= ALIGNED * abs(step) + slack:  # also true for NaN
+            raise InputError(UNEVEN.format(axis), file=self.name)
         return slack
 
 
 def _parse(text: str) -> Any:
     """Parse a tag such as ``-9`` or ``{10,20}`` as an array; return other texts as they are."""
     try:
-        return np.array([_number(one) for one in text.strip().strip("{}").split(",")])
+        return np.array([_number(number) for number in text.strip().strip("{}").split(",")])
     except (ValueError, OverflowError):
         return text
 

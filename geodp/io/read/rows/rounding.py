@@ -87,7 +87,7 @@ class Counting:
 
     def drop_flags(self, column: pa.Array) -> tuple[pa.Array, Counter[str]]:
         """Remove the flags beside numbers; return the column and how many numbers have each."""
-        return self.flags.drop(column, [str(one) for one in self.missing])
+        return self.flags.drop(column, [str(value) for value in self.missing])
 
     def numbers(self, column: pa.Array) -> NDArray[Any]:
         """Return the numbers of a column: int64[n], or float64[n] if they are rounded later.
@@ -115,4 +115,6 @@ class Counting:
             plain = plain.cast(plain.type.value_type)
         texts = pc.utf8_trim_whitespace(fields.as_text(plain))
         occurrences = pc.value_counts(texts).to_pylist()
-        return sum(one["counts"] for one in occurrences if parse_number(one["values"] or "") != 0)
+        return sum(
+            entry["counts"] for entry in occurrences if parse_number(entry["values"] or "") != 0
+        )

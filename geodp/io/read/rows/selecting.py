@@ -342,10 +342,10 @@ class Term:
 
     def _match_column(self, texts: pa.Array) -> TermMatch:
         """Compare texts; preselect candidates if most of the texts differ."""
-        some = texts[:SAMPLE]
+        sample = texts[:SAMPLE]
         # A dictionary pays if values repeat. In a column of distinct texts it costs more than a
         # regular expression over all of them.
-        if len(some.unique()) * 4 <= len(some):
+        if len(sample.unique()) * 4 <= len(sample):
             coded = texts.dictionary_encode()
             return self._match_texts(coded.dictionary, coded.indices)
         maybe = pc.fill_null(self._may_match(texts), False).to_numpy(zero_copy_only=False)
@@ -385,9 +385,9 @@ class Term:
         mask = pc.fill_null(matches.take(at), False)
         spellings: dict[str, int] = {}
         if self.value:
-            for one in pc.value_counts(at.filter(mask)):
-                written = values[one["values"].as_py()].as_py().strip()
-                spellings[written] = spellings.get(written, 0) + one["counts"].as_py()
+            for occurrence in pc.value_counts(at.filter(mask)):
+                written = values[occurrence["values"].as_py()].as_py().strip()
+                spellings[written] = spellings.get(written, 0) + occurrence["counts"].as_py()
         # The empty value also matches nulls, which a dictionary holds as missing indices.
         elif at.null_count or mask.true_count:
             mask = pc.or_(mask, pc.is_null(matches.take(at)))
@@ -422,17 +422,17 @@ class Term:
 
         def holds(test: Callable[[Moment], bool]) -> pa.Array:
             matches = np.zeros(len(texts), np.bool_)
-            matches[places] = [one is not None and test(one) for one in moments]
+            matches[places] = [moment is not None and test(moment) for moment in moments]
             return pa.array(matches)
 
         if wanted.zoned:
-            self._refuse(holds(lambda one: not one.zoned).take(at), NO_OFFSET)
+            self._refuse(holds(lambda moment: not moment.zoned).take(at), NO_OFFSET)
         else:
-            self._refuse(holds(lambda one: one.zoned).take(at), OFFSET)
+            self._refuse(holds(lambda moment: moment.zoned).take(at), OFFSET)
         if wanted.is_date:
-            later = holds(lambda one: 0 < one.ns - wanted.ns < DAY)
+            later = holds(lambda moment: 0 < moment.ns - wanted.ns < DAY)
             self._refuse(later.take(at), OTHER_TIMES)
-        return holds(lambda one: one.ns == wanted.ns)
+        return holds(lambda moment: moment.ns == wanted.ns)
 
     def _refuse(self, wrong: pa.Array, rule: str) -> None:
         """Raise CodeError at the first value marked as wrong, bool[n]."""

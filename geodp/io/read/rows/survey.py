@@ -96,11 +96,11 @@ class Survey:
         """
 
         def rows_of(mask: NDArray[np.bool_] | None) -> tuple[int, int, int]:
-            some = count if mask is None else count[mask]
+            selected = count if mask is None else count[mask]
             if sizes is None:
-                return some.size, int(np.count_nonzero(some)), _exact_sum(some)
+                return selected.size, int(np.count_nonzero(selected)), _exact_sum(selected)
             each, counting = sizes if mask is None else sizes[:, mask]
-            return int(each.sum()), int(counting.sum()), _exact_sum(some)
+            return int(each.sum()), int(counting.sum()), _exact_sum(selected)
 
         rows, counted, people = rows_of(None)
         inside_rows, counted, within = (

@@ -282,7 +282,7 @@ class Groups:
         slot, (numbers, *outputs) = self._buffers(number.size)
         numbers[:] = number
         groups = records.group(numbers, count, slot, *outputs)
-        first, codes_of_groups, total, sizes = (one[:groups].copy() for one in outputs)
+        first, codes_of_groups, total, sizes = (array[:groups].copy() for array in outputs)
         values = codes_of_groups.astype(number.dtype)
         kind = pa.from_numpy_dtype(values.dtype)
         codes = pa.Array.from_buffers(kind, groups, [None, pa.py_buffer(values)])

@@ -101,11 +101,11 @@ def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:
 
 def _inner_nodes(count: int, node_size: int) -> int:
     """Return the number of nodes of the index that are not leaves."""
-    many, level = 0, count
+    nodes, level = 0, count
     while level > 1:
         level = -(-level // node_size)
-        many += level
-    return max(many, 1)
+        nodes += level
+    return max(nodes, 1)
 
 
 def _behind(data: mmap.mmap, at: int) -> int:

@@ -29,8 +29,10 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
     header = read_header(path)
     fixed: list[tuple[int, int]] = []
     in_records: list[tuple[int, int]] = []
-    for one in header.variables.values():
-        (in_records if header.is_record(one) else fixed).append((one.begin, header.held(one)))
+    for variable in header.variables.values():
+        (in_records if header.is_record(variable) else fixed).append(
+            (variable.begin, header.held(variable))
+        )
     size = os.path.getsize(path)
     # Readers then derive the number from the length of the file, complete or not.
     if header.records == STREAMING and in_records:

@@ -47,12 +47,12 @@ def check_pages(name: str, document: Mapping[str, Any], features: int) -> None:
         if every is not None and every > features:
             raise InputError(PAGE.format(member), file=name)
     links = document.get("links")
-    if any(isinstance(one, dict) and one.get("rel") == "next" for one in links or ()):
+    if any(isinstance(link, dict) and link.get("rel") == "next" for link in links or ()):
         raise InputError(PAGE.format("a link to the next"), file=name)
     extras = document.get("properties")
     # ArcGIS writes the flag at the top level or among the properties.
     limits = [document, extras] if isinstance(extras, dict) else [document]
-    if any(one.get("exceededTransferLimit") is True for one in limits):
+    if any(holder.get("exceededTransferLimit") is True for holder in limits):
         raise InputError(PAGE.format("exceededTransferLimit"), file=name)
 
 

@@ -95,7 +95,7 @@ def companion_path(path: str | os.PathLike[str], ending: str) -> Path:
 
     As in GDAL, lower case takes precedence; it is also returned if neither exists.
     """
-    small, capital = (Path(path).with_suffix(one) for one in (ending, ending.upper()))
+    small, capital = (Path(path).with_suffix(suffix) for suffix in (ending, ending.upper()))
     return capital if not small.exists() and capital.exists() else small
 
 
@@ -103,8 +103,8 @@ def parts_of_files(path: str | os.PathLike[str]) -> ShapefileParts:
     """Return the parts beside a .shp or .dbf."""
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
-        one = companion_path(path, ending)
-        return (one.open("rb"), one.stat().st_size) if one.is_file() else None
+        part = companion_path(path, ending)
+        return (part.open("rb"), part.stat().st_size) if part.is_file() else None
 
     return ShapefileParts(os.fspath(path), opens)
 
@@ -115,9 +115,9 @@ def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Shapef
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
         stem = str(PurePosixPath(member).with_suffix(""))
-        for one in (stem + ending, stem + ending.upper()):
-            if one in members:
-                return archive.open(members[one]), members[one].file_size
+        for name_of_part in (stem + ending, stem + ending.upper()):
+            if name_of_part in members:
+                return archive.open(members[name_of_part]), members[name_of_part].file_size
         return None
 
     return ShapefileParts(name, opens)
@@ -180,9 +180,9 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
         stream.read(start - 32)
         deleted, left, step = 0, declared, max(1, CHUNK // width)
         while left:
-            many = min(step, left)
-            marks = np.frombuffer(stream.read(many * width), np.uint8)[::width]
-            if marks.size != many or not np.isin(marks, (ACTIVE, DELETED)).all():
+            count = min(step, left)
+            marks = np.frombuffer(stream.read(count * width), np.uint8)[::width]
+            if marks.size != count or not np.isin(marks, (ACTIVE, DELETED)).all():
                 raise incomplete(
                     parts.name,
                     Rule(
@@ -190,7 +190,7 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
                     ),
                 )
             deleted += int(np.count_nonzero(marks == DELETED))
-            left -= many
+            left -= count
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
             raise incomplete(
@@ -221,27 +221,27 @@ def check_numbers(parts: ShapefileParts, names: Sequence[str], chosen: Iterable[
         wanted = {name: fields[name] for name in chosen if name in fields}
         first, active, step = 0, 0, max(1, CHUNK // width)
         while wanted and first < declared:
-            many = min(step, declared - first)
-            rows = np.frombuffer(stream.read(many * width), np.uint8).reshape(many, width)
+            count = min(step, declared - first)
+            rows = np.frombuffer(stream.read(count * width), np.uint8).reshape(count, width)
             # GDAL skips deleted records, so their numbers do not matter and rows are counted
             # without them.
-            there = rows[:, 0] != DELETED
+            present = rows[:, 0] != DELETED
             for name, (at, length, pattern) in wanted.items():
-                good = _match(rows[there, at : at + length], pattern)
+                good = _match(rows[present, at : at + length], pattern)
                 if not good.all():
                     rule = Rule(NO_NUMBER.code, f"Column {name}: {NO_NUMBER}")
                     raise InputError(rule, file=parts.name, row=active + int(good.argmin()) + 1)
-            first, active = first + many, active + int(np.count_nonzero(there))
+            first, active = first + count, active + int(np.count_nonzero(present))
 
 
 def _numeric_fields(head: bytes, names: Sequence[str]) -> dict[str, tuple[int, int, str]]:
     """Return the position, length and pattern of each numeric field of a record."""
     fields, at = {}, 1
     for number, name in enumerate(names):
-        one = head[32 * number : 32 * (number + 1)]
-        if len(one) < 32:
+        descriptor = head[32 * number : 32 * (number + 1)]
+        if len(descriptor) < 32:
             break
-        kind, length, decimals = chr(one[11]), one[16], one[17]
+        kind, length, decimals = chr(descriptor[11]), descriptor[16], descriptor[17]
         if kind in "NF" and length:
             fields[name] = (at, length, DECIMAL if decimals or kind == "F" else INTEGER)
         at += length

@@ -95,13 +95,13 @@ class _File:
         body = self.take(at + head, entries * entry + inline)
         tags: dict[int, NDArray[np.int64]] = {}
         for number in range(entries):
-            one = body[number * entry : (number + 1) * entry]
-            tag, kind = struct.unpack(self.order + "HH", one[:4])
-            (count,) = struct.unpack(self.order + ("Q" if self.big else "L"), one[4:-inline])
+            record = body[number * entry : (number + 1) * entry]
+            tag, kind = struct.unpack(self.order + "HH", record[:4])
+            (count,) = struct.unpack(self.order + ("Q" if self.big else "L"), record[4:-inline])
             length = count * TYPES.get(kind, 0)
-            value = one[-inline:][:length]
+            value = record[-inline:][:length]
             if length > inline:
-                value = self.take(self._place(one[-inline:]), length)
+                value = self.take(self._place(record[-inline:]), length)
             # Unsigned integers of all sizes, offsets and texts; no tag of other types is needed.
             if kind in (1, 2, 3, 4, 13, 16, 18):
                 numbers = np.frombuffer(value, f"{self.order}u{TYPES[kind]}")
@@ -218,9 +218,9 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
             file.name, Rule("tiff-names-fewer", "The TIFF names fewer strips or tiles than it has")
         )
     place, length = place[:blocks], length[:blocks]
-    there = (length != 0) | (place != 0)
+    stored = (length != 0) | (place != 0)
     # Offsets below 8 point into the header of the file.
-    if (place[there] < 8).any() or (length[there] < 1).any():
+    if (place[stored] < 8).any() or (length[stored] < 1).any():
         raise incomplete(file.name, ENDS)
     if (place + length > file.size).any() or (place > file.size).any() or (length < 0).any():
         raise incomplete(file.name, ENDS)
@@ -231,14 +231,14 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
         if not tiled:
             rows[-1] = height - (down - 1) * tall
         wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
-        if (length[there] < wanted[there]).any():
+        if (length[stored] < wanted[stored]).any():
             raise incomplete(
                 file.name, Rule("tiff-strip-too-short", "A strip or tile of the TIFF is too short")
             )
     if unpack and number(COMPRESSION, 1) in ZLIB and not _kind(tags) & REDUCED:
-        for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
+        for at, held in zip(place[stored].tolist(), length[stored].tolist(), strict=True):
             _require_checksum(file, at, held)
-    return int(np.count_nonzero(~there)), blocks
+    return int(np.count_nonzero(~stored)), blocks
 
 
 def _kind(tags: dict[int, NDArray[np.int64]]) -> int:

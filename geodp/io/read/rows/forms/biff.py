@@ -65,7 +65,11 @@ class WorkbookStream:
                     styles.append(struct.unpack_from("<H", stream, at + 2)[0])
         if version not in VERSIONS:
             raise ValueError("a workbook of another version")
-        signs = {style: formats[one] for style, one in enumerate(styles) if formats.get(one)}
+        signs = {
+            style: formats[number_format]
+            for style, number_format in enumerate(styles)
+            if formats.get(number_format)
+        }
         return cls(stream, tuple(starts), signs)
 
     def cell_records(self) -> list[CellRecords]:
@@ -95,8 +99,8 @@ class WorkbookStream:
             elif kind in NUMBERS and style in self.signs:
                 records.signs.setdefault(row, {})[column] = self.signs[style]
             elif kind == MANY_NUMBERS and self.signs:
-                for number, one in enumerate(range(at + 4, at + size - 2, 6)):
-                    style = struct.unpack_from("<H", self.stream, one)[0]
+                for number, offset in enumerate(range(at + 4, at + size - 2, 6)):
+                    style = struct.unpack_from("<H", self.stream, offset)[0]
                     if style in self.signs:
                         records.signs.setdefault(row, {})[column + number] = self.signs[style]
         return records

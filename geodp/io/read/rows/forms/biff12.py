@@ -46,15 +46,15 @@ def read_cell_records(archive: ZipFile) -> list[CellRecords]:
     Raises ValueError, LookupError, struct.error or SyntaxError for a damaged workbook, and the
     errors of zipfile for a damaged part.
     """
-    parts = [one.filename.lower() for one in archive.infolist()]
+    parts = [entry.filename.lower() for entry in archive.infolist()]
     # Of two parts with one name, the library may read another one than zipfile.
     if len({*parts}) < len(parts):
         raise ValueError("a part that is there twice")
-    if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
+    if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
         raise ValueError("more than memory holds")
     links = {
-        one.attrib["Id"]: one.attrib["Target"]
-        for one in fromstring(archive.read(LINKS)).iter(_LINK)
+        entry.attrib["Id"]: entry.attrib["Target"]
+        for entry in fromstring(archive.read(LINKS)).iter(_LINK)
     }
     signs, texts = _read_styles(archive), 0
     if TEXTS.lower() in parts:
@@ -81,7 +81,11 @@ def _read_styles(archive: ZipFile) -> Mapping[int, str]:
             inside = kind == STYLES_BEGIN
         elif kind == STYLE and inside:
             styles.append(struct.unpack_from("<H", data, at + 2)[0])
-    return {style: formats[one] for style, one in enumerate(styles) if formats.get(one)}
+    return {
+        style: formats[number_format]
+        for style, number_format in enumerate(styles)
+        if formats.get(number_format)
+    }
 
 
 def _read_sheet(archive: ZipFile, target: str, signs: Mapping[int, str], texts: int) -> CellRecords:

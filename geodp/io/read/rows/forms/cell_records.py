@@ -82,5 +82,7 @@ class CellRecords:
 def require_near(sheets: Sequence[CellRecords]) -> None:
     """Raise ValueError if few cells of a workbook lie far from all others."""
     # The library allocates the bounding rectangle: one cell in the last row would cost gigabytes.
-    if sum(one.area for one in sheets) > max(MAX_AREA, 64 * sum(one.cells for one in sheets)):
+    if sum(sheet.area for sheet in sheets) > max(
+        MAX_AREA, 64 * sum(sheet.cells for sheet in sheets)
+    ):
         raise ValueError("cells far from all others")

@@ -30,17 +30,17 @@ def read_stream(data: bytes, names: Sequence[str]) -> bytes:
     streams: dict[str, tuple[int, int]] = {}
     root, small = None, list[int]()
     for at in range(0, len(entries) - 127, 128):
-        length, kind = struct.unpack_from("<HB", entries, at + 64)
-        first, many = struct.unpack_from("<LL", entries, at + 116)
+        name_length, kind = struct.unpack_from("<HB", entries, at + 64)
+        first, length = struct.unpack_from("<LL", entries, at + 116)
         if kind == 5 and not at:
             root = first
         elif kind == 2:
-            name = entries[at : at + max(length - 2, 0)].decode("utf-16-le")
-            streams.setdefault(name, (first, many))
+            name = entries[at : at + max(name_length - 2, 0)].decode("utf-16-le")
+            streams.setdefault(name, (first, length))
     name = next((one for one in names if one in streams), "")
     if not name or root is None:
         raise ValueError("no such stream")
-    first, many = streams[name]
+    first, length = streams[name]
     inner = b""
     if small_many:
         small, inner = (
@@ -48,19 +48,19 @@ def read_stream(data: bytes, names: Sequence[str]) -> bytes:
             _chain(body, table, root, size),
         )
     # Short streams lie in small sectors inside the stream of the root entry.
-    if many < cutoff:
+    if length < cutoff:
         stream = _chain(inner, small, first, SMALL)
     else:
         stream = _chain(body, table, first, size)
-    if len(stream) < many:
+    if len(stream) < length:
         raise ValueError("the stream ends before its length")
-    return stream[:many]
+    return stream[:length]
 
 
 def _table(data: bytes, body: bytes, size: int) -> list[int]:
     """Return the number of the sector that follows each one."""
-    many = struct.unpack_from("<L", data, 44)[0]
-    if max(many, struct.unpack_from("<L", data, 64)[0]) * size > len(body):
+    count = struct.unpack_from("<L", data, 44)[0]
+    if max(count, struct.unpack_from("<L", data, 64)[0]) * size > len(body):
         raise ValueError("more sectors than the file has")
     # The header lists the first 109 sectors of the table; further sectors list the others.
     following, _ = struct.unpack_from("<LL", data, 68)
@@ -73,7 +73,7 @@ def _table(data: bytes, body: bytes, size: int) -> list[int]:
         if seen * size > len(body):
             raise ValueError("a chain without end")
     table: list[int] = []
-    for number in listed[:many]:
+    for number in listed[:count]:
         table += _integers(_sector(body, number, size))
     return table
 

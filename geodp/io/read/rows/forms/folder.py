@@ -122,9 +122,9 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     refuse_url(text)
     if _PATTERN.search(text):
         matches = sorted(glob.glob(text, recursive=True))
-        for one in matches:
-            require_regular(one)
-        files = [one for one in matches if os.path.isfile(one)]
+        for match in matches:
+            require_regular(match)
+        files = [match for match in matches if os.path.isfile(match)]
         if not files:
             raise InputError("No file matches this pattern.", file=text, code="file-not-found")
         _require_finished(_folder_of(text), text)

@@ -72,14 +72,18 @@ class JsonTable(FileTable):
             document = parse_json(data)
             features = document["features"]
             check_pages(file.name, document, len(features))
-            drawn = [one.get("geometry") for one in features]
+            drawn = [feature.get("geometry") for feature in features]
             # A feature without a geometry still is a row, and an error if its geometry is needed.
             shapes = np.full(len(drawn), None, dtype=object)
-            located = [i for i, one in enumerate(drawn) if one is not None]
+            located = [i for i, geometry in enumerate(drawn) if geometry is not None]
             shapes[located] = shapely.from_geojson([dumps(drawn[i]) for i in located])
-            properties = [one.get("properties") or {} for one in features]
-            names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
-            columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
+            properties = [feature.get("properties") or {} for feature in features]
+            names = dict.fromkeys(
+                name for feature in properties for name in feature if name != GEOMETRY
+            )
+            columns = {
+                name: pa.array([feature.get(name) for feature in properties]) for name in names
+            }
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
             return cls(file, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
         except InputError:

@@ -82,43 +82,45 @@ class Header:
     records: int
     end: int
 
-    def is_record(self, one: Variable) -> bool:
+    def is_record(self, variable: Variable) -> bool:
         """Whether a variable is stored record by record."""
-        return bool(one.dimensions) and self.sizes[one.dimensions[0]] == 0
+        return bool(variable.dimensions) and self.sizes[variable.dimensions[0]] == 0
 
-    def held(self, one: Variable) -> int:
+    def held(self, variable: Variable) -> int:
         """Return the size of a variable, or of one record of it, in bytes."""
-        inner = one.dimensions[1:] if self.is_record(one) else one.dimensions
-        return int(one.dtype.itemsize * prod(self.sizes[dimension] for dimension in inner))
+        inner = variable.dimensions[1:] if self.is_record(variable) else variable.dimensions
+        return int(variable.dtype.itemsize * prod(self.sizes[dimension] for dimension in inner))
 
     @property
     def step(self) -> int:
         """Bytes from one record to the next, over all variables with records."""
-        sizes = [self.held(one) for one in self.variables.values() if self.is_record(one)]
+        sizes = [
+            self.held(variable) for variable in self.variables.values() if self.is_record(variable)
+        ]
         # The specification pads records to four bytes, unless a single variable has records.
-        return sum(sizes) if len(sizes) == 1 else sum(-(-one // 4) * 4 for one in sizes)
+        return sum(sizes) if len(sizes) == 1 else sum(-(-size // 4) * 4 for size in sizes)
 
     def values(self, name: str) -> NDArray[Any]:
         """Read a variable: an array of its shape and type.
 
         Raises InputError if the file is too short.
         """
-        one = self.variables[name]
-        shape = [self.sizes[dimension] for dimension in one.dimensions]
+        variable = self.variables[name]
+        shape = [self.sizes[dimension] for dimension in variable.dimensions]
         # Records of several variables are interleaved, so that each record is read by itself.
         parts, apart = 1, 0
-        if self.is_record(one):
+        if self.is_record(variable):
             shape[0], parts, apart = self.records, self.records, self.step
         each = prod(shape) // max(parts, 1)
 
         def read() -> list[NDArray[Any]]:
             with open(self.path, "rb") as stream:
                 return [
-                    np.fromfile(_at(stream, one.begin + apart * part), one.dtype, each)
+                    np.fromfile(_at(stream, variable.begin + apart * part), variable.dtype, each)
                     for part in range(parts)
                 ]
 
-        values = np.concatenate([*guard(str(self.path), read), np.empty(0, one.dtype)])
+        values = np.concatenate([*guard(str(self.path), read), np.empty(0, variable.dtype)])
         if values.size < prod(shape):
             guard(str(self.path), _end)
         return values.reshape(shape)

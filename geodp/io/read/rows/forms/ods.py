@@ -75,23 +75,23 @@ class OpenDocumentBook(Book):
 
     def _rows(self, sheet: str) -> Iterator[Row]:
         """Yield the rows of a sheet, with repeated rows and cells expanded."""
-        depth, blank, here = 0, 0, False
+        depth, blank, inside = 0, 0, False
         columns = _Columns(self._signs)
         # Read to the end, where zipfile verifies the checksum.
         with self._archive.open(CONTENT) as stream:
             for event, element in iterparse(stream, ("start", "end")):
                 if element.tag == f"{_TABLE}table":
                     depth += 1 if event == "start" else -1
-                    if depth > 1 and here:
+                    if depth > 1 and inside:
                         raise ValueError("a table within a cell")
-                    here = depth > 0 and (here or element.get(f"{_TABLE}name") == sheet)
+                    inside = depth > 0 and (inside or element.get(f"{_TABLE}name") == sheet)
                     columns = _Columns(self._signs)
                     if event == "end":
                         element.clear()
                 elif element.tag == f"{_TABLE}table-column" and event == "end":
                     columns.add(element)
                 elif element.tag == f"{_TABLE}table-row" and event == "end":
-                    if here:
+                    if inside:
                         row, repeat = _read_row(element, columns), _repeat(element, "rows")
                         # Sheets end in a million repeated blank rows: they are yielded only if
                         # another row follows.
@@ -136,12 +136,12 @@ class _Columns:
 def _read_row(row: Element, columns: _Columns) -> Row:
     """Return the cells of a row up to the last that is not blank, and whether it has a formula."""
     cells, blank, computed = list[Cell](), 0, False
-    for one in row:
-        if one.tag not in _CELLS:
+    for cell in row:
+        if cell.tag not in _CELLS:
             raise ValueError("a row of something else than cells")
-        repeat = _repeat(one, "columns")
-        value = _read_cell(one, columns.sign(one, row, len(cells) + blank, repeat))
-        computed = computed or one.get(f"{_TABLE}formula") is not None
+        repeat = _repeat(cell, "columns")
+        value = _read_cell(cell, columns.sign(cell, row, len(cells) + blank, repeat))
+        computed = computed or cell.get(f"{_TABLE}formula") is not None
         # Blank cells count only if a filled one follows, as the last may be repeated thousands of
         # times.
         if value is None or value == "":
@@ -215,10 +215,10 @@ def _read_time(text: str) -> str:
 def _read_text(cell: Element) -> str:
     """Return the paragraphs of a cell, one a line, without comments."""
     texts = []
-    for one in cell:
-        if one.tag in _PARAGRAPHS:
-            texts.append(_read_inline(one).strip(" "))
-        elif one.tag.startswith(_TEXT):
+    for child in cell:
+        if child.tag in _PARAGRAPHS:
+            texts.append(_read_inline(child).strip(" "))
+        elif child.tag.startswith(_TEXT):
             raise ValueError("a text of another form")
     return "\n".join(texts)
 
@@ -226,17 +226,17 @@ def _read_text(cell: Element) -> str:
 def _read_inline(element: Element) -> str:
     """Return the text of an element and its children."""
     parts = [_collapse(element.text)]
-    for one in element:
-        if one.tag == f"{_TEXT}s":
-            blanks = int(one.get(f"{_TEXT}c", "1"))
+    for child in element:
+        if child.tag == f"{_TEXT}s":
+            blanks = int(child.get(f"{_TEXT}c", "1"))
             if not 0 <= blanks <= MAX_BLANKS:
                 raise ValueError("blanks without end")
             parts.append(" " * blanks)
-        elif one.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
-            parts.append("\t" if one.tag.endswith("tab") else "\n")
-        elif one.tag not in _ANNOTATIONS:
-            parts.append(_read_inline(one))
-        parts.append(_collapse(one.tail))
+        elif child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+            parts.append("\t" if child.tag.endswith("tab") else "\n")
+        elif child.tag not in _ANNOTATIONS:
+            parts.append(_read_inline(child))
+        parts.append(_collapse(child.tail))
     return "".join(parts)
 
 

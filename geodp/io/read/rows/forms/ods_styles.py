@@ -63,11 +63,11 @@ def _sign_of_style(style: Element) -> str:
     if style.tag == _PERCENTAGE:
         return "%"
     code = ""
-    for one in style:
-        text = (one.text or "").replace('"', "")
-        if one.tag == f"{_NUMBER}text":
+    for part in style:
+        text = (part.text or "").replace('"', "")
+        if part.tag == f"{_NUMBER}text":
             code += f'"{text}"'
-        elif one.tag == f"{_NUMBER}currency-symbol":
+        elif part.tag == f"{_NUMBER}currency-symbol":
             code += f"[${text.translate({ord(']'): None, ord('-'): None}) or '¤'}]"
         else:
             code += "0"

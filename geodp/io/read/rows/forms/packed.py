@@ -63,8 +63,8 @@ def unpack(
             return
         temporary = TemporaryDirectory(prefix="geodp-zip-", dir=scratch, ignore_cleanup_errors=True)
         with temporary as folder:
-            for one in _with_companions(archive, chosen):
-                guard(name, partial(_copy, archive, one, Path(folder)))
+            for member_info in _with_companions(archive, chosen):
+                guard(name, partial(_copy, archive, member_info, Path(folder)))
             where = str(Path(folder) / _name_of(chosen))
             yield Unpacked(name, chosen.filename, where, facts)
 
@@ -73,10 +73,10 @@ def _with_companions(archive: zipfile.ZipFile, chosen: zipfile.ZipInfo) -> list[
     """Return a member and those in its folder with the same stem."""
     path = PurePosixPath(chosen.filename)
     return [
-        one
-        for one in archive.infolist()
-        if PurePosixPath(one.filename).parent == path.parent
-        and PurePosixPath(one.filename).name.startswith(f"{path.stem}.")
+        info
+        for info in archive.infolist()
+        if PurePosixPath(info.filename).parent == path.parent
+        and PurePosixPath(info.filename).name.startswith(f"{path.stem}.")
     ]
 
 

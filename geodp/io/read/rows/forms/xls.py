@@ -59,7 +59,7 @@ class BinaryBook(Book):
         self._book = _call(partial(library.load_workbook, BytesIO(data)))
         metadata = self._book.sheets_metadata
         worksheets = [
-            n for n, one in enumerate(metadata) if one.typ == library.SheetTypeEnum.WorkSheet
+            n for n, sheet in enumerate(metadata) if sheet.typ == library.SheetTypeEnum.WorkSheet
         ]
         numbers = {metadata[n].name: n for n in worksheets}
         # Sheets of cells, charts and macros are numbered together; names must be unique.
@@ -84,7 +84,7 @@ class BinaryBook(Book):
         for number, row in enumerate(rows):
             signs = records.signs.get(number, {})
             cells: list[Cell] = [None] * left
-            cells += [_cell(one, signs.get(left + at, "")) for at, one in enumerate(row)]
+            cells += [_cell(value, signs.get(left + at, "")) for at, value in enumerate(row)]
             for column, text in records.errors.get(number, {}).items():
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = text

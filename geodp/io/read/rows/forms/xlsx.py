@@ -36,7 +36,7 @@ class OpenXmlBook(Book):
             self._book = _load(file, openpyxl)
         if self._book is None:
             self.refuse()
-        self.sheets = tuple(one.title for one in self._book.worksheets)
+        self.sheets = tuple(worksheet.title for worksheet in self._book.worksheets)
         self._signs: dict[Any, str] = {}
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class OpenXmlBook(Book):
         worksheet = self._book[sheet]
         worksheet.reset_dimensions()  # the declared size may be wrong
         for row in worksheet.iter_rows():
-            yield [self._cell(one) for one in row], any(one.data_type == "f" for one in row)
+            yield [self._cell(cell) for cell in row], any(cell.data_type == "f" for cell in row)
 
     def _cell(self, cell: Any) -> Cell:
         """Return the value of a cell; numbers keep the sign of their format."""
@@ -65,8 +65,8 @@ def _load(file: InputFile, library: Any) -> Any:
     """Load a workbook; None if its parts besides sheets are too large."""
     # The sizes are read from the archive's directory before openpyxl unpacks anything.
     with ZipFile(file.path) as archive:
-        shared_parts = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
-    if sum(one.file_size for one in shared_parts) > MAX_SHARED:
+        shared_parts = [part for part in archive.infolist() if "/worksheets/" not in part.filename]
+    if sum(part.file_size for part in shared_parts) > MAX_SHARED:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
