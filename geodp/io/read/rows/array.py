@@ -131,7 +131,7 @@ def align_array(
         )
     if not {*names} <= {*array.coords}:
         raise UsageError(
-            f"The array must have coordinates of {dimensions}: middles of columns and rows, and "
+            f"The array must have coordinates of {dimensions}: centres of columns and rows, and "
             "labels.",
             code="array-without-coordinates",
         )
@@ -204,7 +204,7 @@ def read_array(
     before = [name for name in PACKED if applied.get(name) is not None]
     if before and any(attributes.get(name) is not None for name in PACKED):
         raise UsageError(
-            "The array says in attrs that it is still packed and in encoding that it is not "
+            "The array is packed by its attrs and already unpacked by its encoding "
             f"({before[0]}); delete the one that is wrong.",
             code="array-packed-twice",
         )
@@ -291,7 +291,7 @@ def _crs_of(array: Any) -> Iterator[Any]:
         transform = str(attributes.get("GeoTransform", "")).split()
         if len(transform) == 6 and any(transform[number].strip("-+0.e") for number in (2, 4)):
             raise UsageError(
-                "The array is rotated (GeoTransform), so that its cells are not those of a grid.",
+                "The array is rotated (GeoTransform), so its cells are not those of a grid.",
                 code="array-rotated",
             )
     for declared in (array.attrs.get("crs"), getattr(getattr(array, "rio", None), "crs", None)):
@@ -334,8 +334,8 @@ def _rows_and_columns(
         misplaced = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
         if misplaced.any() or np.unique(number).size < number.size:
             raise UsageError(
-                "The coordinates of the array must be the middles of the grid's columns and rows, "
-                "each once; bring the array onto the grid first.",
+                "The coordinates of the array must be the centres of the grid's columns and "
+                "rows, each once; align the array with the grid first.",
                 code="coordinates-not-middles",
             )
     return [row, col]
@@ -350,8 +350,8 @@ def _numbers(labels: Sequence[str], texts: NDArray[Any]) -> NDArray[np.int64]:
     ]
     if (numbers < 0).any():
         raise UsageError(
-            "A label of the array is none of the grid's attribute; name them alike, or leave out "
-            "the others: array.sel(...).",
+            "A label of the array is not one of the grid's attribute; rename it, or leave the "
+            "others out: array.sel(...).",
             code="array-label-unknown",
         )
     return numbers

@@ -124,7 +124,8 @@ class ArrowTable:
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
             rule = Rule(
-                "column-types-mixed", "A column holds values of several types; give it one."
+                "column-types-mixed",
+                ("A column holds values of several types; convert it to one type."),
             )
         except Exception:  # any error of the table's library, which may quote values
             pass

@@ -58,8 +58,8 @@ BINARY = Rule(
 )
 NO_LINES = Rule(
     "line-ends-mac",
-    "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with "
-    "line ends of Windows or Unix.",
+    "Lines must end in LF or CR LF, but these end in CR; save the file as CSV again, with line "
+    "ends of Windows or Unix.",
 )
 
 NO_HEADER = Rule(
@@ -387,8 +387,8 @@ class TextTable(FileTable):
             )
             return InputError(rule, file=self.name, row=self.header_row)
         return InputError(
-            f"Every row must have as many columns as the header ({width}); the row may be cut "
-            "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
+            f"Every row must have as many columns as the header ({width}). The row may be cut "
+            "off, a field with a delimiter may lack its quotes, or this may be a note below the "
             "table: complete the row, quote the field, or name the table's last row (--last-row, "
             "last_row=).",
             file=self.name,

@@ -57,8 +57,8 @@ LARGE = Rule(
     "A number this large is no count of people; check the column (--value, value=).",
 )
 NO_LABEL = (
-    "write what counts of it, such as the hour of 0 to 23, into a column of its own, or publish "
-    "one table for each time as a series (geodp publish-series)."
+    "write the relevant part, such as the hour from 0 to 23, into a column of its own, or "
+    "publish one table for each time as a series (geodp publish-series)."
 )
 FRACTION = Rule(
     "count-fraction",
@@ -67,8 +67,8 @@ FRACTION = Rule(
 )
 POINT = Rule(
     "count-with-point",
-    "If its points separate thousands, say so (--decimal ,); if they are decimal marks of modelled "
-    "counts, say how to round (--round nearest, rounding=).",
+    "If its points separate thousands, name the comma as the decimal mark (--decimal ,); if they "
+    "are decimal points of modelled counts, choose how to round (--round nearest, rounding=).",
 )
 NEGATIVE = Rule(
     "count-negative",
@@ -82,19 +82,19 @@ HIDDEN = Rule(
 )
 FLAGGED = Rule(
     "count-flagged",
-    "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
-    "values, a unit or brackets; if its number is to be counted, name the flag (--flags p,e; "
+    "a count has a flag beside its number, such as a mark for provisional, estimated or "
+    "footnoted values, a unit or brackets; to count its number, name the flag (--flags p,e; "
     "flags=), otherwise move flags to a column of their own.",
 )
 THOUSANDS = Rule(
     "count-thousands-mark",
-    "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
-    "the other one, blanks and apostrophes separate thousands.",
+    "a count has thousands separators; name the decimal mark (--decimal, decimal=), and the "
+    "other mark, blanks and apostrophes separate thousands.",
 )
 DECIMAL = Rule(
     "count-decimal-comma",
-    "a count has a decimal comma; counts are whole numbers, and a mean is no count. For modelled "
-    "counts name the mark and how to round (--decimal , --round nearest).",
+    "a count has a decimal comma, but counts are whole numbers. For modelled, fractional counts "
+    "name the mark and how to round (--decimal , --round nearest).",
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
@@ -666,7 +666,7 @@ def _coordinate_rule(text: str) -> str:
     if not any(map(str.isdecimal, text)):
         return Rule(
             "coordinate-is-mark",
-            "a coordinate is a mark instead of a number; drop the rows without one.",
+            "a coordinate is a symbol instead of a number; drop the rows without one.",
         )
     return Rule(
         "coordinate-not-plain-digits",

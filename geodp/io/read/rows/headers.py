@@ -18,17 +18,17 @@ HEAD_ROWS = 50
 
 AFTER_LAST = Rule(
     "header-row-after-end",
-    "The file ends above that line; name the one that has the names of the columns (--header-row, "
+    "The file ends before that line; name the line with the names of the columns (--header-row, "
     "header_row=).",
 )
 BLANK = Rule(
     "header-row-blank",
-    "The line is blank; name the one with the names of the columns (--header-row, header_row=).",
+    "The line is blank; name the line with the names of the columns (--header-row, header_row=).",
 )
 ABOVE = Rule(
     "header-row-repeated",
-    "The same names stand above this line too, and the rows between would be left out; name the "
-    "first of them (--header-row, header_row=), and leave repeated headers out of the file.",
+    "The same names are above this line too, and the rows between would be left out; name the "
+    "first such line (--header-row, header_row=), and leave repeated headers out of the file.",
 )
 
 
@@ -115,15 +115,15 @@ def point_to(row: int, first: int) -> str:
     """
     if first == row + 1:
         return (
-            f"row {row} looks like the header; say so (--header-row {row}, header_row={row}), and "
-            "titles and notes above it are not read; where notes or totals stand below the table, "
+            f"row {row} looks like the header; name it (--header-row {row}, header_row={row}), so "
+            "that titles and notes above it are not read; if notes or totals follow the table, "
             "name its last row (--last-row, last_row=)."
         )
     return (
-        f"row {row} looks like the header and row {first} like the first of the table; say so "
-        f"(--header-row {row} --first-row {first}, header_row={row}, first_row={first}), and what "
-        "stands above them and between them is not read; where notes or totals stand below the "
-        "table, name its last row (--last-row, last_row=)."
+        f"row {row} looks like the header and row {first} like the first row of the table; name "
+        f"them (--header-row {row} --first-row {first}, header_row={row}, first_row={first}), so "
+        "that rows above and between them are not read; if notes or totals follow the table, "
+        "name its last row (--last-row, last_row=)."
     )
 
 

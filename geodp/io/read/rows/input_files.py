@@ -103,8 +103,8 @@ NO_ARCHIVE = Rule(
 )
 VOLUME = Rule(
     "archive-volume",
-    "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
-    "as 7z x FILE), and give what it holds.",
+    "The file is one of several volumes of an archive; unpack it together with the others (such "
+    "as 7z x FILE), and give the files that it contains.",
 )
 
 
@@ -293,9 +293,9 @@ def kind_of(path: FilePath) -> str:
     if MARKUP.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
         rule = Rule(
             "text-is-xml",
-            "This is a text of XML. A virtual file (VRT, WMS) names other files or addresses, "
-            "which are never opened: give the files that it names. Others, such as KML and GML, "
-            "are to be converted first, to GeoPackage or GeoTIFF.",
+            "This is an XML file. A virtual file (VRT, WMS) refers to other files or addresses, "
+            "which are never opened: give the files that it names. Convert others, such as KML "
+            "and GML, to GeoPackage or GeoTIFF first.",
         )
     # OpenDocument stores its media type uncompressed as the first member of the archive.
     document = start.startswith(OPEN_DOCUMENT, 30)

@@ -137,7 +137,7 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
     if grid.attributes:
         if values is None:
             raise UsageError(
-                "Name the column of counts (--value, value=); of columns side by side, one for "
+                "Name the column of counts (--value, value=); if there are several, one for "
                 "every label of the grid's attribute (--value LABEL=COLUMN, "
                 "value={label: column}).",
                 code="value-column-unnamed",
@@ -152,7 +152,7 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         names = [axis.name for axis in grid.attributes]
         if attribute not in (None, *names, JOINT.join(names)):
             raise UsageError(
-                "The grid has an attribute already, of another name.",
+                "The grid already has an attribute of another name.",
                 code="attribute-of-other-name",
             )
         return grid
@@ -160,8 +160,8 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         return grid
     if attribute is None or not values:
         raise UsageError(
-            "Several columns of counts need the name of the attribute that tells them apart (--by "
-            "sex, by='sex').",
+            "Several columns of counts need the name of the attribute that distinguishes them "
+            "(--by sex, by='sex').",
             code="columns-of-counts-without-attribute",
         )
     parted = [value.partition("=") for value in values]

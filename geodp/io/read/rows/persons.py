@@ -64,7 +64,7 @@ UNKNOWN = (
 MISSING = Rule(
     "person-missing",
     "the person is missing: blank, or written as unknown (NA, NULL, None, nan and the like), and "
-    "all of them would be bounded as one; drop such records, or give each person an id.",
+    "all of these would count as one person; drop such records, or give each person an id.",
 )
 _LONGEST = max(len(one.encode()) for one in UNKNOWN)
 

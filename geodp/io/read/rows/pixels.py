@@ -48,8 +48,8 @@ DECISIVE_ELEMENTS = (
 
 DEFAULT_FILL = Rule(
     "raster-default-fill",
-    "a value equals the number that NetCDF keeps where nothing was written, and may as well be a "
-    "count; state in the file which number is missing (the attribute _FillValue), or name it "
+    "a value equals NetCDF's default for cells that were never written, and may also be a count; "
+    "declare in the file which number is missing (the attribute _FillValue), or name it "
     "(--missing, missing=).",
 )
 

@@ -59,14 +59,13 @@ METRES, DEGREES = r"m|met(?:re|er)s?|1", r"deg(?:ree)?s?(?:_.*)?|1"
 
 NO_PLACE = Rule(
     "raster-without-place",
-    "The raster states no placement by which its cells lie on the Earth (no transform); write it "
-    "into the raster (gdal_translate -a_ullr -a_srs).",
+    "The raster has no transform that places its cells on the Earth; write one into the raster "
+    "(gdal_translate -a_ullr -a_srs).",
 )
 CURVED = Rule(
     "raster-curved",
-    "The raster is placed by {}, by which its cells are no rectangles of one size; it has to be "
-    "brought onto a grid first, from its records and not by warping, which makes counts of "
-    "fractions.",
+    "The raster is placed by {}, so that its cells are not rectangles of one size; bring its "
+    "records onto a grid first, without warping, which makes counts fractional.",
 )
 UNEVEN = Rule(
     "raster-uneven",
@@ -232,9 +231,9 @@ class RasterHeader:
         interpretation = raster.colorinterp[band - 1].name
         if "alpha" in kinds:
             raise InputError(
-                "The raster has an alpha band, by which it is a picture that hides some of its "
-                "numbers (GDAL makes the fourth band of bytes one by itself). Write the band of "
-                "counts alone, or all with PHOTOMETRIC=MINISBLACK and ALPHA=NO.",
+                "The raster has an alpha band, so that it is a picture in which some numbers are "
+                "hidden (GDAL declares a fourth band of bytes as alpha by itself). Write the "
+                "band of counts alone, or all with PHOTOMETRIC=MINISBLACK and ALPHA=NO.",
                 file=self.name,
                 code="raster-has-alpha",
             )
@@ -273,8 +272,8 @@ class RasterHeader:
             )
         if unit is None and is_thematic(self.path, self.raster, band):
             raise InputError(
-                "The raster says that it is thematic, as classes are, which are not counted. If "
-                "its numbers are counts all the same, state the value of one person, such as 1 "
+                "The raster is declared thematic, like classes, which are not counted. If its "
+                "numbers are counts all the same, declare the value of one person, such as 1 "
                 "(--raster-unit, unit=).",
                 file=self.name,
                 code="raster-thematic",
@@ -301,8 +300,8 @@ class RasterHeader:
                 and exact(tagged.item()) == exact(value)
             ):
                 raise InputError(
-                    f"The band has a tag {key} that is another than its own scale or offset, so "
-                    "that it is not certain what its numbers mean; delete the one that is wrong.",
+                    f"The band has a tag {key} that contradicts its scale or offset, so that the "
+                    "meaning of its numbers is uncertain; delete the one that is wrong.",
                     file=self.name,
                     code="raster-tag-differs",
                 )

@@ -81,7 +81,7 @@ class Spill:
                 count = self._try(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
                 if not count:
                     raise OutputError(
-                        "A scratch file was cut off by something else; run again.",
+                        "A scratch file was truncated by another program; run again.",
                         code="scratch-cut-off",
                     )
                 view = view[count:]

@@ -65,7 +65,7 @@ def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
             name,
             Rule(
                 "archive-entries-differ",
-                "The archive's directory has another number of entries than it says",
+                "The archive's directory has another number of entries than it declares",
             ),
         )
     # Of two concatenated archives, zipfile reads the second one only, without an error.
@@ -96,5 +96,5 @@ def check_blocks(path: str | os.PathLike[str]) -> None:
         if stream.read() != BLOCKS_END:
             raise incomplete(
                 os.fspath(path),
-                Rule("bgzip-without-end", "The block that ends a file of bgzip is not there"),
+                Rule("bgzip-without-end", "The final block of the bgzip file is missing"),
             )

@@ -20,11 +20,11 @@ def incomplete(name: str, what: Rule) -> InputError:
     --------
     >>> print(incomplete("a.shx", Rule("shx-shorter", "The index is shorter than its header says")))
     a.shx: The index is shorter than its header says. The file is incomplete or damaged; copy or \
-download it again, or write it anew where it was made so.
+download it again, or write it again if it was created like this.
     """
     return InputError(
-        f"{what}. The file is incomplete or damaged; copy or download it again, or write it anew "
-        "where it was made so.",
+        f"{what}. The file is incomplete or damaged; copy or download it again, or write it again "
+        "if it was created like this.",
         file=name,
         code=what.code,
     )

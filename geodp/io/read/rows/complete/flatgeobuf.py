@@ -64,7 +64,7 @@ def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
                 name,
                 Rule(
                     "flatgeobuf-features-differ",
-                    "The FlatGeobuf file has other features than its header says",
+                    "The FlatGeobuf file has another number of features than its header says",
                 ),
             )
         return features

@@ -99,8 +99,8 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
         )
     if declared is not None and declared[0] is not None and declared[0] != count:
         raise InputError(
-            "The GeoPackage states another number of features than its table has rows "
-            "(feature_count in gpkg_ogr_contents); copy it again, or write it anew (ogr2ogr).",
+            "The GeoPackage declares another number of features than its table has rows "
+            "(feature_count in gpkg_ogr_contents); copy it again, or write it again (ogr2ogr).",
             file=os.fspath(path),
             code="geopackage-incomplete",
         )

@@ -81,8 +81,8 @@ class ShapefileParts:
         opened = self.opens(ending)
         if opened is None:
             raise InputError(
-                f"The shapefile's {ending} is not there; put it beside the .shp, as a shapefile is "
-                ".shp, .shx and .dbf together.",
+                f"The shapefile's {ending} is missing; put it beside the .shp, as a shapefile "
+                "consists of .shp, .shx and .dbf.",
                 file=self.name,
                 code="shapefile-incomplete",
             )
@@ -150,7 +150,7 @@ def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
         if not inside.all():
             raise incomplete(
                 parts.name,
-                Rule("shx-places-missing", "The .shx names places that the .shp does not have"),
+                Rule("shx-places-missing", "The .shx refers to places beyond the end of the .shp"),
             )
     records = check_dbf(parts)
     if offset.size != records.declared:
@@ -186,7 +186,8 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
                 raise incomplete(
                     parts.name,
                     Rule(
-                        "dbf-records-displaced", "The records of the .dbf are not where they belong"
+                        "dbf-records-displaced",
+                        ("The records of the .dbf do not begin where they should"),
                     ),
                 )
             deleted += int(np.count_nonzero(marks == DELETED))

@@ -41,8 +41,8 @@ MAX_DIRECTORIES = 1 << 16
 ENDS = Rule("tiff-ends-early", "The TIFF ends before the last of its strips and tiles")
 SEVERAL = Rule(
     "tiff-several-pictures",
-    "The TIFF holds several pictures, of which the first alone would be read; write the one that "
-    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE).",
+    "The TIFF holds several pictures, of which only the first would be read; write the one that "
+    "is needed to a file of its own (gdal_translate GTIFF_DIR:1:FILE).",
 )
 NEVER_WRITTEN = Rule("tiff-never-written", "The TIFF's strips and tiles were never written")
 SPARSE = Rule(
@@ -215,7 +215,8 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     blocks = down * -(-width // wide) * planes
     if place.size != length.size or place.size < blocks:
         raise incomplete(
-            file.name, Rule("tiff-names-fewer", "The TIFF names fewer strips or tiles than it has")
+            file.name,
+            Rule("tiff-names-fewer", ("The TIFF lists fewer strips or tiles than its pixels need")),
         )
     place, length = place[:blocks], length[:blocks]
     stored = (length != 0) | (place != 0)
@@ -261,5 +262,5 @@ def _require_checksum(file: _File, at: int, length: int) -> None:
     if not complete:
         raise incomplete(
             file.name,
-            Rule("tiff-checksum", "A strip or tile of the TIFF has another checksum than it says"),
+            Rule("tiff-checksum", "A strip or tile of the TIFF does not match its checksum"),
         )

@@ -175,8 +175,8 @@ def _require_finished(folder: Path, name: str) -> None:
     for log, form in TABLE_FORMATS.items():
         if any(folder.glob(log)):
             raise InputError(
-                f"The folder is a table of {form}, whose log says which of its files still hold; "
-                "write the version to be published to a folder of its own.",
+                f"The folder is a table of {form}, whose log defines which of its files are "
+                "valid; write the version to be published to a folder of its own.",
                 file=name,
                 code="folder-has-log",
             )
@@ -235,8 +235,8 @@ def partition_values(path: str | os.PathLike[str]) -> dict[str, str | None]:
         except UnicodeDecodeError:
             rule = Rule(
                 "folder-name-not-utf8",
-                "The name of a folder that stands for a column (name=value) writes letters by "
-                "bytes that are no UTF-8; rename it.",
+                "The name of a folder that defines a column (name=value) has escaped bytes that "
+                "are not UTF-8; rename it.",
             )
             break
         columns[column] = None if encoded == NOTHING else value

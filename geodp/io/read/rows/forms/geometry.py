@@ -120,7 +120,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     """
     if lattice.transform is None:
         raise InputError(
-            "The grid has no map that geometries could be cells of; name the column of codes "
+            "The grid has no map with cells that geometries could be; name the column of codes "
             "(--code, code=), or of cell indices (--column, columns=).",
             file=file,
             code="geometry-needs-map",
@@ -168,9 +168,9 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | 
     """Return the transformation of vertices to the lattice's CRS; None if they have it."""
     if lattice.transform is not None and crs is None:
         raise InputError(
-            "The geometries have no CRS, so that nothing tells whether they are cells of the grid; "
-            f"write the CRS into the file (the grid's is {lattice.crs}; of a Shapefile it is in "
-            "its .prj), or read the file by its column of codes (--code, code=).",
+            "The geometries have no CRS, so it is unknown whether they are cells of the grid; "
+            f"write the CRS into the file (the grid's is {lattice.crs}; a Shapefile has it in its "
+            ".prj), or read the file by its column of codes (--code, code=).",
             file=file,
             code="geometries-crs-untold",
         )

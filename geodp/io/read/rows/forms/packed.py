@@ -27,8 +27,8 @@ _NAME = 120
 
 DISK_FULL = Rule(
     "scratch-no-room-for-archive",
-    "There is no room for what the archive holds; choose a folder on another disk (--scratch, "
-    "scratch=), or unpack it.",
+    "The disk is too full for the content of the archive; choose a folder on another disk "
+    "(--scratch, scratch=), or unpack it.",
 )
 
 

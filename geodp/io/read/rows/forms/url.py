@@ -41,7 +41,7 @@ SILENCE = 60
 
 CUT = Rule(
     "url-cut",
-    "The file could not be fetched as a whole; try again, or fetch it, and give its path.",
+    "The file could not be fetched completely; try again, or download it and give its path.",
 )
 DENIED = Rule(
     "url-denied",
@@ -51,12 +51,12 @@ DENIED = Rule(
 FOLDER = Rule("url-is-folder", "This is a folder; give each of its files by a URL of its own.")
 UNKNOWN_SIZE = Rule(
     "url-size-unknown",
-    "The server does not say how long the file is, and a part of it would look whole: fetch the "
-    "file, and give its path.",
+    "The server does not declare the size of the file, so that a part of it would look complete: "
+    "download the file, and give its path.",
 )
 DISK_FULL = Rule(
     "scratch-no-room-for-url",
-    "There is no room for the file of a URL; choose a folder on another disk (--scratch, "
+    "The disk is too full for the file of a URL; choose a folder on another disk (--scratch, "
     "scratch=).",
 )
 

@@ -108,7 +108,7 @@ class SheetTable(FileTable):
             raise InputError(BLANK, file=file.name, row=header_row)
         if not header:
             raise InputError(
-                "The sheet holds no header and no rows; choose another (--layer, layer=).",
+                "The sheet has no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
                 code="sheet-empty",
             )
@@ -205,8 +205,8 @@ class SheetTable(FileTable):
             )
         return Rule(
             "sheet-wider-than-header",
-            f"The row has more columns than the header; give each a name in row {self.header_row}, "
-            "or delete what is beside the table.",
+            "The row has more columns than the header; give each column a name in row "
+            f"{self.header_row}, or delete the cells beside the table.",
         )
 
     @property
