@@ -238,29 +238,31 @@ class TextTable(FileTable):
                     ),
                 ),
             )
-            # A quote that is never closed swallows rows without an error. Fewer records than lines
-            # is the sign of one; only then is the text scanned for it.
             records = 0
             while True:
                 batch = self._read(chosen, ragged, reader.read_next_batch)
                 if batch is None:
-                    end = "there" if counted.ended else "missing"
-                    self._body_facts[:] = [Fact("line end at the end", end, "file")]
-                    if counted.may_hide(records):
-                        self._look_at_quotes(chosen)
-                    if isinstance(body, UpToLine):
-                        assert self.last_row is not None
-                        body.require_notes(
-                            self.name,
-                            self.last_row,
-                            self._first_row(),
-                            self.delimiter,
-                            self.encoding,
-                        )
+                    self._check_end(chosen, counted, body, records)
                     return
                 records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
                 yield [self._decode(batch.column(name)) for name in include]
+
+    def _check_end(
+        self, chosen: Sequence[int], counted: CountedStream, body: Any, records: int
+    ) -> None:
+        """Look for unclosed quotes and for rows below the table, once all records were read."""
+        end = "there" if counted.ended else "missing"
+        self._body_facts[:] = [Fact("line end at the end", end, "file")]
+        # A quote that is never closed swallows rows without an error. Fewer records than lines is
+        # the sign of one; only then is the text scanned for it.
+        if counted.may_hide(records):
+            self._look_at_quotes(chosen)
+        if isinstance(body, UpToLine):
+            assert self.last_row is not None
+            body.require_notes(
+                self.name, self.last_row, self._first_row(), self.delimiter, self.encoding
+            )
 
     def line(self, record: int) -> int | None:
         """Return the line of a record, counted from 1; blank lines are no records."""
