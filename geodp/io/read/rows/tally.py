@@ -105,11 +105,11 @@ class Tally:
         self._file: Runs | None = None
         # Each file is merged by itself first, so that a repetition inside it is an error while the
         # same cell in another file is added.
-        if duplicates == "sum" and not within:  # every file by itself first
+        if duplicates == "sum" and not within:
             # Two sorts share the memory: that of the current file and that of all files.
             share = max(share // 2, LEAST_MEMORY)
             self._file = Runs(share, scratch, recorded=True)
-        self._of_file = share, scratch
+        self._run_options = share, scratch
         self._all_files = Runs(share, scratch, recorded=duplicates == "error")
         self._parts: Runs | None = None
         self._tables: list[InputTable] = []
@@ -127,12 +127,12 @@ class Tally:
         """Add rows: cell indices int64[d, n] and counts int64[n].
 
         ``sizes`` int64[2, n] holds how many rows each row stands for and how many of these are not
-        0, see :meth:`Groups.group`; None means that each row stands for itself. ``parts`` int64[n],
-        below ``MOST_PARTS``, holds the part of its cell that each row counts, if a cell has a row
-        for each part; None if it is unknown.
+        0, see :meth:`Groups.group`; None means that each row stands for itself. ``parts`` int64[n]
+        holds the number of the part of its cell that each row counts, if a cell has a row for each
+        part; None if it is unknown.
 
         Raises InputError for a cell outside the domain, unless such cells are dropped, and for a
-        duplicate inside an earlier file, unless duplicates are summed.
+        duplicate inside an earlier file, if duplicates in one file are refused.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
         reasons = {} if inside is None else self.grid.explain_outside(index, inside)
@@ -163,7 +163,7 @@ class Tally:
         if self.grid.bits + bits_for(MOST_PARTS) > 64:
             raise UsageError(MANY_CELLS)
         if self._parts is None:
-            self._parts = Runs(LEAST_MEMORY, self._of_file[1], recorded=True)
+            self._parts = Runs(LEAST_MEMORY, self._run_options[1], recorded=True)
         # The part is packed above the bits of the cell, so that one sort finds repeated pairs.
         mixed = key | (part.astype(np.uint64) << np.uint64(self.grid.bits))
         self._parts.add(mixed, np.ones(key.size, np.int64), record)
@@ -193,7 +193,7 @@ class Tally:
         for key, count in self._file.blocks():
             self._all_files.add(key, count)
         self._check(self._file)
-        share, scratch = self._of_file
+        share, scratch = self._run_options
         self._file = Runs(share, scratch, recorded=True)
 
     def _check(self, runs: Runs) -> None:
