@@ -103,8 +103,8 @@ class FileTable(ABC):
             yield from self.file_arrays(chosen)
             return
         # A column of the file has to be read in any case, for the number of rows.
-        file_columns = [column for column in chosen if column < width] or [0]
-        for arrays in self.file_arrays(file_columns):
+        stored_columns = [column for column in chosen if column < width] or [0]
+        for arrays in self.file_arrays(stored_columns):
             remaining, n = iter(arrays), len(arrays[0])
             yield [
                 next(remaining) if column < width else _repeat(values[column - width], n)
