@@ -80,7 +80,7 @@ def test_its_files_are_published(project):
     [
         ("bad.jsonl", "bad.jsonl, row 3: Column people: "),
         ("other.jsonl", "other.jsonl: A line has a code and a people."),
-        ("again.jsonl", "again.jsonl, row 3: The cell is there already"),
+        ("again.jsonl", "again.jsonl, row 3: The cell already has a row"),
         ("broken.jsonl", "broken.jsonl: The file cannot be read as a table"),
         ("absent.jsonl", "absent.jsonl: There is no such file."),
     ],

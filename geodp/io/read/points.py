@@ -272,7 +272,7 @@ class Points(Reader):
         self.truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
         # What a kept key draws goes by the numbers of all records.
         kept = self.truncation == "sample" and self.secret is not None
-        return Persons(self.person, memory, self.scratch, whole=kept)
+        return Persons(self.person, memory, self.scratch, single_part=kept)
 
     def truncate(
         self, person: NDArray[np.int64], key: NDArray[np.uint64]

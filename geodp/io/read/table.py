@@ -282,7 +282,7 @@ class Table(Reader):
     def _counting(self, official: bool) -> Counting:
         """Return how values become counts; official mesh files have marks of their own."""
         from geodp.io.read.rows.flags import Flags
-        from geodp.io.read.rows.mesh_columns import HIDDEN, MARKS, NONE
+        from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
         from geodp.io.read.rows.rounding import Counting
 
         if not official:
@@ -291,7 +291,7 @@ class Table(Reader):
             return Counting(
                 self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
             )
-        zero = (NONE, *(MARKS if self.suppressed == "zero" else ()), *self.missing)
+        zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
         return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 

@@ -24,13 +24,13 @@ REFUSALS = {
     "nothing is counted": (MESHES, [*TABLE, "--where", "day=9", "--contribution", 1], "day=9"),
     "in several ways": (f"{MESHES}533946114,01,f,7\n", [*TABLE, *ONE_DAY], "in several ways"),
     "other times of the day": ("code,day,n\n533946113,2020-01-02T08:15,7\n",
-        [*TABLE, "--where", "day=2020-01-02", "--contribution", 1], "other times of the day"),
+        [*TABLE, "--where", "day=2020-01-02", "--contribution", 1], "times within the day"),
     "a label is the sum": (PARTS, [*SEXES, "--contribution", 1], "in every cell the sum"),
     "outside of a mask of land": ("code,day,n\n514044001,1,3\n", SEA, "row 2"),
     "other totals": (MESHES, [*TABLE, *ONE_DAY, *TOTALS], "does not have the public totals"),
     "outside of the domain": (MESHES, [*ALONE, "--bounds", 140, 35, 141, 36, "--outside", "error"],
         "outside"),
-    "a cell is there twice": (MESHES, [*TABLE, "--contribution", 1], "The cell is there already"),
+    "a cell is there twice": (MESHES, [*TABLE, "--contribution", 1], "The cell already has a row"),
     "cannot be read": ("code,n\nx,3\n", [*TABLE, "--contribution", 1], "row 2"),
     "a quoted field": (
         'code,n,name\n533946113,3,"a\n533946114,4,b\n', [*TABLE, "--contribution", 1], "quote"

@@ -102,7 +102,7 @@ def raster(path, numbers=TOWN, transform=PLACE, crs="EPSG:3035", nodata=None, **
         ({"crs": "EPSG:32632"}, "the grid's CRS"),
         ({"crs": None}, "the grid's CRS"),
         ({"transform": PLACE @ PLACE.translation(0.5, 0)}, "cells must be the grid's"),
-        ({"transform": PLACE.identity()}, "no placement"),
+        ({"transform": PLACE.identity()}, "no transform"),
         ({"units": "people/km2"}, "density or a rate"),
         ({"tags": {"flag_meanings": "sea land"}}, "stand for classes"),
         ({"tags": {"LAYER_TYPE": "thematic"}}, "thematic"),

@@ -50,7 +50,7 @@ def test_arrays_go_out_and_come_back(grid):
 
 def test_what_an_array_cannot_be():
     array = xarray.DataArray(np.zeros((8, 12)), dims=("y", "lon"))
-    with pytest.raises(UsageError, match="coordinates of y, lon: middles"):
+    with pytest.raises(UsageError, match="coordinates of y, lon: centres"):
         read(array, METRES)
     xs, ys = ((edge[1:] + edge[:-1]) / 2 for edge in METRES.places[0].edges())
     array = xarray.DataArray(np.zeros((8, 12)), coords={"y": ys, "x": xs + 1e6}, dims=("y", "x"))

@@ -106,7 +106,7 @@ CASES = [
         "blank count after a blank line", text(f"code;n\n\n1;{SECRET}\n\n\n2;\n"), table, "blank", 6
     ),
     Case("mark", text(f"code;n\n533946114;{SECRET}\n533946113;–\n".encode()), table, "mark", 3),
-    Case("dot", rows("."), table, "mark", 3),
+    Case("dot", rows("."), table, "symbol", 3),
     Case("thousands separators", rows('"987,654,321"'), table, "thousands separators", 3),
     Case("decimal comma", rows("9876543,21"), table, "decimal comma", 3),
     Case("unit", rows(f"{SECRET} persons"), table, "a flag beside its number", 3),
@@ -151,7 +151,7 @@ CASES = [
     ),
     Case("code with a leading zero", rows("1", "0533946113"), table, "have 9 digits", 3),
     Case("blank code", official(f",0,,,{SECRET},1"), mesh, "missing or blank", 4),
-    Case("same mesh twice", official(GOOD.strip()), mesh, "lists a cell once", 4),
+    Case("same mesh twice", official(GOOD.strip()), mesh, "list a cell only once", 4),
     Case("same cell twice", rows("1", "533946114"), table, 'duplicates="sum"', 3),
     Case("outside the extent", rows("1", "003946113"), table, "outside the public domain", 3),
     Case(

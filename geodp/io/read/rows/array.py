@@ -1,8 +1,8 @@
-"""An array of xarray: where its numbers lie on a grid, and what it says beside them.
+"""Arrays of xarray: the cells of their numbers on a grid, and their metadata.
 
-That is packing, missing values, unit and CRS. ``attrs`` hold what is still to be applied,
-``encoding`` what was applied when a file was opened: so xarray and rioxarray keep them. xarray is
-not imported: the array is asked for what it holds.
+The metadata are packing, missing values, unit and CRS. ``attrs`` hold what is still to be applied,
+``encoding`` what was applied when a file was opened, as in xarray and rioxarray. xarray itself is
+not imported: arrays are read by their attributes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from geodp.table.stored import (
 )
 
 ALIGNED, OFF = 1e-3, 0.25
-"""How far, in cells, a middle may be off, and how far where it was rounded to single precision, as
+"""Tolerances of centres in cells: in general, and for coordinates rounded to single precision, as
 degrees often are."""
 
 AXES = {
     "x": ("x", "lon", "longitude", "easting", "projection_x_coordinate"),
     "y": ("y", "lat", "latitude", "northing", "projection_y_coordinate"),
 }
-"""What the dimensions of columns and rows are called, by their names or ``standard_name``."""
+"""Usual names of the dimensions of columns and rows, or their ``standard_name``."""
 
 DATASET = Rule(
     "array-is-dataset",
@@ -46,29 +46,29 @@ DATASET = Rule(
 
 PACKED = ("scale_factor", "add_offset")
 NAMES = ("spatial_ref", "crs")
-"""Coordinates that hold a CRS where nothing names one."""
+"""Coordinates that hold a CRS if no attribute names one."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayPixels:
-    """The numbers of an array, and the cells of a grid that they are of; its repr shows nothing.
+    """The numbers of an array and their cells on a grid; the repr hides them.
 
     Attributes
     ----------
     name : str
-        What errors call it.
+        Name of the array in errors.
     width : int
-        Numbers of a line.
+        Number of values in a line.
     places : mapping of str to str
-        Dimensions of columns and rows; ``labels``: those of attributes.
+        Dimensions of columns and rows; ``labels`` has those of attributes.
     index : int64[d, n]
         Cells of the numbers that are not 0, possibly outside the domain.
     position : int64[n]
-        Which of all numbers, from 0, each of them is.
+        Position of each of them among all numbers, from 0.
     values : ndarray[n]
         As they are stored.
     valid : int
-        How many numbers are not missing.
+        Number of values that are not missing.
     stored : Stored
         How the values mean counts.
     facts : tuple of Fact
@@ -103,56 +103,63 @@ def align_array(
     grid : Grid
         Of one map.
     axes : (str or None, str or None)
-        The dimensions of columns and rows. Default: as they are usually called.
+        The dimensions of columns and rows. Default: those with a usual name.
     unit : float, optional
         Value of one person, after scale and offset. Default: 1.
     missing : sequence of float
-        Numbers that mean nobody, as the array holds them.
+        Numbers that count as 0, as the array holds them.
 
     Raises
     ------
     UsageError
-        A Dataset, other dimensions, coordinates that are not the middles of columns and rows, each
-        once, another CRS than the grid's, labels that the grid has not, or numbers that are no
-        counts.
+        A Dataset, other dimensions, coordinates that are not the centres of columns and rows, each
+        once, another CRS than the grid's, unknown labels, or numbers that are no counts.
     """
+    # xarray is not imported, so that a Dataset is recognised by its attributes.
     if hasattr(array, "data_vars"):
         raise UsageError(DATASET)
     place = grid.require_map("Arrays of x and y need a grid of one map.")
     labels = [attribute.name for attribute in grid.attributes]
-    x, y = (given or _find_axis(array, kind) for given, kind in zip(axes, "xy", strict=True))
+    x, y = (name or _find_axis(array, kind) for name, kind in zip(axes, "xy", strict=True))
     names = (*labels, y, x)
-    own = ", ".join(map(str, array.dims)) or "none"
+    dimensions = ", ".join(map(str, array.dims)) or "none"
     if {*array.dims} != {*names}:
         raise UsageError(
-            f"The array must have the dimensions {', '.join(names)}, and has {own}; x= and y= say "
-            "which are columns and rows.",
+            f"The array must have the dimensions {', '.join(names)}, and has "
+            f"{dimensions}; x= and y= say which are columns and rows.",
             code="array-dimensions-differ",
         )
     if not {*names} <= {*array.coords}:
         raise UsageError(
-            f"The array must have coordinates of {own}: middles of columns and rows, and labels.",
+            f"The array must have coordinates of {dimensions}: centres of columns and rows, and "
+            "labels.",
             code="array-without-coordinates",
         )
     require_plane(array, place.crs)
     dense = numbers_of(array, names)
     stored = read_array(array, dense.dtype, unit, missing)
-    rows = _rows_and_columns(place, *(_floats(array.coords[one]) for one in (x, y)))
+    rows = _rows_and_columns(place, *(_floats(array.coords[name]) for name in (x, y)))
     at = [
         *rows,
-        *(_numbers(one.labels, np.asarray(array.coords[one.name])) for one in grid.attributes),
+        *(
+            _numbers(attribute.labels, np.asarray(array.coords[attribute.name]))
+            for attribute in grid.attributes
+        ),
     ]
     valid = stored.present(dense)
-    held = np.nonzero(valid & stored.nonzero(dense))
-    turned = (*held[len(labels) :], *held[: len(labels)])
+    # Only numbers that are not 0 are kept, so that a large empty raster takes little memory.
+    occupied = np.nonzero(valid & stored.nonzero(dense))
+    coordinates = (*occupied[len(labels) :], *occupied[: len(labels)])
     return ArrayPixels(
         str(array.name or "xarray.DataArray"),
         dense.shape[-1],
         {"x": x, "y": y},
-        {one: one for one in labels},
-        np.array([axis[one] for axis, one in zip(at, turned, strict=True)], np.int64),
-        np.ravel_multi_index(held, dense.shape) if dense.size else np.empty(0, np.int64),
-        dense[held],
+        {name: name for name in labels},
+        np.array(
+            [axis[positions] for axis, positions in zip(at, coordinates, strict=True)], np.int64
+        ),
+        np.ravel_multi_index(occupied, dense.shape) if dense.size else np.empty(0, np.int64),
+        dense[occupied],
         int(np.count_nonzero(valid)),
         stored,
         tuple(describe_array(array, stored, dense.dtype, unit, missing)),
@@ -160,18 +167,18 @@ def align_array(
 
 
 def _find_axis(array: Any, kind: str) -> str:
-    """Return the dimension of columns or rows; the letter itself where none is called like it."""
-    for one in array.dims:
-        said = array.coords[one].attrs if one in array.coords else {}
-        if {str(one).lower(), str(said.get("standard_name"))} & {*AXES[kind]}:
-            return str(one)
+    """Return the dimension of columns or rows, by its usual names; "x" or "y" without one."""
+    for dimension in array.dims:
+        attributes = array.coords[dimension].attrs if dimension in array.coords else {}
+        if {str(dimension).lower(), str(attributes.get("standard_name"))} & {*AXES[kind]}:
+            return str(dimension)
     return kind
 
 
 def numbers_of(array: Any, dimensions: Sequence[str]) -> NDArray[Any]:
-    """Return an array's numbers in an order of dimensions, in the type that ``_Unsigned`` says.
+    """Return an array's numbers in an order of dimensions, in the type that ``_Unsigned`` sets.
 
-    UsageError where they are no real numbers.
+    Raises UsageError for numbers that are not real.
     """
     dense = np.asarray(array.transpose(*dimensions).values)
     if dense.dtype.kind == "b":
@@ -188,26 +195,27 @@ def numbers_of(array: Any, dimensions: Sequence[str]) -> NDArray[Any]:
 def read_array(
     array: Any, dtype: np.dtype[Any], unit: float | None, missing: Sequence[float]
 ) -> Stored:
-    """Return how an array's numbers of a type mean counts; see :func:`read_stored`.
+    """Return how the numbers of an array encode counts; see :func:`read_stored`.
 
-    UsageError for numbers that are no counts, and for packing that is said twice.
+    Raises UsageError for numbers that are no counts, and for contradictory packing.
     """
     attributes, applied = dict(array.attrs), dict(array.encoding)
     require_counts(attributes, unit)
     before = [name for name in PACKED if applied.get(name) is not None]
     if before and any(attributes.get(name) is not None for name in PACKED):
         raise UsageError(
-            "The array says in attrs that it is still packed and in encoding that it is not "
+            "The array is packed by its attrs and already unpacked by its encoding "
             f"({before[0]}); delete the one that is wrong.",
             code="array-packed-twice",
         )
-    found = read_stored(attributes, dtype, unit=unit, missing=missing)
+    stored = read_stored(attributes, dtype, unit=unit, missing=missing)
     if before:
-        found = _unpack_limits(found, applied)
+        stored = _unpack_limits(stored, applied)
     written = applied.get("dtype")
+    # Numbers decoded from float32 to float64 have no more digits than the file held.
     if dtype.kind == "f" and written is not None and np.dtype(written).kind == "f":
-        found = replace(found, digits=np.finfo(np.dtype(written)).nmant + 1)
-    return found
+        stored = replace(stored, digits=np.finfo(np.dtype(written)).nmant + 1)
+    return stored
 
 
 def describe_array(
@@ -217,23 +225,23 @@ def describe_array(
     unit: float | None,
     missing: Sequence[float],
 ) -> list[Fact]:
-    """Return the facts of an array, as :func:`describe_stored` does."""
-    found = [ARRAY_IN_MEMORY]
-    found += describe_stored(stored, str(dtype), unit, missing)
-    found += [
+    """Return facts on an array, as :func:`describe_stored` does."""
+    facts = [ARRAY_IN_MEMORY]
+    facts += describe_stored(stored, str(dtype), unit, missing)
+    facts += [
         Fact(f"{name}, applied before", str(array.encoding[name]), "file")
         for name in (*PACKED, "_FillValue", "missing_value")
         if array.encoding.get(name) is not None
     ]
     if array.attrs.get("units"):
-        found.append(Fact("unit", str(array.attrs["units"]), "file"))
-    return found
+        facts.append(Fact("unit", str(array.attrs["units"]), "file"))
+    return facts
 
 
 def require_plane(array: Any, wanted: str | None) -> None:
-    """Raise UsageError where an array states another CRS than a grid's.
+    """Raise UsageError if an array declares another CRS than the grid's.
 
-    One that states none is taken by its coordinates, which are those of the grid.
+    An array without a CRS is accepted, as its coordinates must be those of the grid.
     """
     for written in _crs_of(array):
         if not same_plane(written, wanted):
@@ -245,55 +253,58 @@ def require_plane(array: Any, wanted: str | None) -> None:
 
 
 def _unpack_limits(stored: Stored, applied: dict[str, Any]) -> Stored:
-    """Return limits of valid values, which files state of packed numbers, of unpacked ones."""
+    """Convert limits of valid values from packed numbers, as in files, to unpacked ones."""
     scale = exact(np.asarray(applied.get("scale_factor", 1)).item())
     offset = exact(np.asarray(applied.get("add_offset", 0)).item())
     limits = [
-        None if one is None else exact(one) * scale + offset for one in (stored.low, stored.high)
+        None if limit is None else exact(limit) * scale + offset
+        for limit in (stored.low, stored.high)
     ]
+    # A negative scale exchanges the lower and the upper limit.
     if scale < 0:
         limits.reverse()
-    room = abs(scale) / Fraction(4)  # unpacking rounds, and the next packed number is a scale away
+    tolerance = abs(scale) / Fraction(4)  # unpacking rounds; packed numbers differ by a scale
     low, high = limits
     return replace(
         stored,
-        low=None if low is None else float(low - room),
-        high=None if high is None else float(high + room),
+        low=None if low is None else float(low - tolerance),
+        high=None if high is None else float(high + tolerance),
     )
 
 
 def _crs_of(array: Any) -> Iterator[Any]:
-    """Yield every CRS that an array states: of its grid mapping, its attribute, its accessor."""
-    named = array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping")
-    name = str(named or "").split(":")[0].strip()
+    """Yield every CRS that an array declares: grid mapping, attribute, and accessor."""
+    mapping = array.attrs.get("grid_mapping") or array.encoding.get("grid_mapping")
+    name = str(mapping or "").split(":")[0].strip()
     if name and name not in array.coords:
         raise UsageError(
             f"The array names its CRS ({name}) and does not hold it; open the file with "
             "decode_coords='all', or delete the attribute grid_mapping.",
             code="array-crs-not-held",
         )
-    for one in {name, *NAMES} & {*array.coords}:
-        attributes = array.coords[one].attrs
+    for coordinate in {name, *NAMES} & {*array.coords}:
+        attributes = array.coords[coordinate].attrs
         text = attributes.get("crs_wkt") or attributes.get("spatial_ref")
         if text or "grid_mapping_name" in attributes:
             yield text or dict(attributes)
-        turned = str(attributes.get("GeoTransform", "")).split()
-        if len(turned) == 6 and any(turned[number].strip("-+0.e") for number in (2, 4)):
+        # GDAL's six numbers, as rioxarray stores them: the third and the fifth are rotation terms.
+        transform = str(attributes.get("GeoTransform", "")).split()
+        if len(transform) == 6 and any(transform[number].strip("-+0.e") for number in (2, 4)):
             raise UsageError(
-                "The array is rotated (GeoTransform), so that its cells are not those of a grid.",
+                "The array is rotated (GeoTransform), so its cells are not those of a grid.",
                 code="array-rotated",
             )
-    for stated in (array.attrs.get("crs"), getattr(getattr(array, "rio", None), "crs", None)):
-        if stated is not None:
-            yield stated.to_wkt() if hasattr(stated, "to_wkt") else str(stated)
+    for declared in (array.attrs.get("crs"), getattr(getattr(array, "rio", None), "crs", None)):
+        if declared is not None:
+            yield declared.to_wkt() if hasattr(declared, "to_wkt") else str(declared)
 
 
 def _floats(column: Any) -> NDArray[np.float64]:
-    """Return coordinates; UsageError, which quotes none, where they are no numbers."""
+    """Return coordinates as float64; UsageError, without quoting them, if they are no numbers."""
     try:
         return np.asarray(column, np.float64)
     except (TypeError, ValueError):
-        pass  # its words quote what it failed on
+        pass  # NumPy's message quotes the value
     raise UsageError("Coordinates are numbers.", code="coordinates-not-numbers")
 
 
@@ -302,13 +313,14 @@ def _rows_and_columns(
 ) -> list[NDArray[np.int64]]:
     """Return the row of each y and the column of each x: int64[n] and int64[m].
 
-    UsageError where they are not the middles of rows and columns, each once: those of another grid,
-    or of edges or corners, would move people by half a cell.
+    Raises UsageError unless they are the centres of rows and columns, each once: coordinates of
+    edges or corners would move people by half a cell.
     """
-    turn = None if place.crs is None else whole_turn(place.crs)
-    if turn is not None:
+    rotation = None if place.crs is None else whole_turn(place.crs)
+    # Longitudes from 0 to 360 and from -180 to 180 are the same places.
+    if rotation is not None:
         bounds = place.bounds
-        x = x - turn * np.round((x - (bounds[0] + bounds[2]) / 2) / turn)
+        x = x - rotation * np.round((x - (bounds[0] + bounds[2]) / 2) / rotation)
     if not x.size or not y.size:
         return [np.empty(y.size, np.int64), np.empty(x.size, np.int64)]
     row = place.locate(np.full(y.size, x[0]), y)[0]
@@ -317,26 +329,29 @@ def _rows_and_columns(
     _, south, _, north = place.edges_at(row, np.zeros_like(row))
     for number, at, low, high in ((col, x, west, east), (row, y, south, north)):
         cell = high - low
+        # Two units in the last place of a float32, but never so much that the cell is in doubt.
         rounded = np.minimum(2 * np.spacing(np.abs(at).astype(np.float32)), OFF * cell)
-        away = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
-        if away.any() or np.unique(number).size < number.size:
+        misplaced = np.abs(at - (low + high) / 2) > ALIGNED * cell + rounded
+        if misplaced.any() or np.unique(number).size < number.size:
             raise UsageError(
-                "The coordinates of the array must be the middles of the grid's columns and rows, "
-                "each once; bring the array onto the grid first.",
+                "The coordinates of the array must be the centres of the grid's columns and "
+                "rows, each once; align the array with the grid first.",
                 code="coordinates-not-middles",
             )
     return [row, col]
 
 
-def _numbers(labels: Sequence[str], found: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of each label; CodeError at the first that is unknown."""
-    once, back = np.unique(found.astype(str), return_inverse=True)
-    known = {label: number for number, label in enumerate(labels)}
-    numbers = np.array([known.get(text, -1) for text in once.tolist()], np.int64)[back.reshape(-1)]
+def _numbers(labels: Sequence[str], texts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the position of each label; UsageError for an unknown one."""
+    once, back = np.unique(texts.astype(str), return_inverse=True)
+    positions = {label: number for number, label in enumerate(labels)}
+    numbers = np.array([positions.get(text, -1) for text in once.tolist()], np.int64)[
+        back.reshape(-1)
+    ]
     if (numbers < 0).any():
         raise UsageError(
-            "A label of the array is none of the grid's attribute; name them alike, or leave out "
-            "the others: array.sel(...).",
+            "A label of the array is not one of the grid's attribute; rename it, or leave the "
+            "others out: array.sel(...).",
             code="array-label-unknown",
         )
     return numbers

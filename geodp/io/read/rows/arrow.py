@@ -1,9 +1,8 @@
-"""Tables in memory that speak Arrow: pandas, geopandas, Polars, DuckDB, pyarrow, unchanged.
+"""Tables in memory that implement Arrow: pandas, geopandas, Polars, DuckDB and pyarrow.
 
-Whatever has the Arrow C stream interface hands its columns over without a file and without a copy
-where none is needed; geopandas hands its geometries over by ``to_arrow``, as GeoArrow. What every
-batch of Arrow passes is here too, for files of Parquet, and texts
-as the bytes that they are, without an object or a copy for each.
+Objects with the Arrow C stream interface export their columns without a file, and without a copy
+where possible; geopandas exports geometries by ``to_arrow``, as GeoArrow. The validation of Arrow
+batches is here too, also used for Parquet, and access to texts as bytes without Python objects.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 from geodp.table.source import TABLE_IN_MEMORY, Fact
 
 BATCH = 1 << 18
-"""Rows that are looked at at once."""
+"""Rows in a batch."""
 
 
 ENGINE = Rule(
     "engine-failed",
-    "The table's own library failed to hand it over, in words that may quote a value; run its "
-    "query by itself where those may be read, and give the result.",
+    "The library of the table failed to export it, with a message that may quote values and is "
+    "not shown. Run its query by itself to see the message, and give the result.",
 )
 
 
@@ -45,17 +44,17 @@ WKB = b"geoarrow.wkb"
 """The extension type of GeoArrow for geometries of any kind."""
 
 NATIVE = ("point", "polygon", "multipolygon")
-"""Kinds of geometries that are read where they stand as coordinates, one column of one kind."""
+"""Native GeoArrow encodings that are read: coordinates, with one kind of geometry a column."""
 
 
 @dataclass(frozen=True, eq=False)
 class Converted:
-    """A frame of pandas that was converted to Arrow, for all who ask; its repr shows no rows.
+    """A pandas frame that was converted to Arrow once, for several passes; its repr hides the rows.
 
     Attributes
     ----------
     name : str
-        Of its library and class.
+        Name of its library and class.
     active : str
         As :class:`ArrowTable` has it.
     table : pyarrow.Table
@@ -70,16 +69,17 @@ class Converted:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-def convert_once(given: Given) -> Given:
-    """Return a frame of pandas or geopandas as Arrow has it; whatever else is given as it is.
+def convert_once(source: Given) -> Given:
+    """Convert a frame of pandas or geopandas to Arrow; return other sources as they are.
 
-    A frame converts all of its rows whenever it is asked for its columns. Other libraries hand
-    theirs over as they are, or run a query bit by bit.
+    A pandas frame converts all of its rows at every export, while other libraries share their
+    columns or run a query lazily.
     """
-    if not any(one.__module__.partition(".")[0] == "pandas" for one in type(given).__mro__):
-        return given
-    asked = ArrowTable.open(cast(ArrowStream, given))
-    return Converted(asked.name, asked.active, guard(asked.name, asked.stream.read_all, ENGINE))
+    # By the name of the module: pandas must not be imported to recognise its frames.
+    if not any(base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__):
+        return source
+    table = ArrowTable.open(cast(ArrowStream, source))
+    return Converted(table.name, table.active, guard(table.name, table.stream.read_all, ENGINE))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ArrowTable:
     Attributes
     ----------
     name : str
-        Of its library and class.
+        Name of its library and class.
     stream : pyarrow.RecordBatchReader
     active : str
         Name of the column of geometries that a frame of geopandas has chosen; empty for others.
@@ -105,43 +105,47 @@ class ArrowTable:
         return tuple(self.stream.schema.names)
 
     @classmethod
-    def open(cls, given: ArrowStream) -> ArrowTable:
-        """Ask for the schema. InputError where a column is of no one type."""
-        if isinstance(given, Converted):
-            return cls(given.name, given.table.to_reader(), given.active)
-        kind = type(given)
+    def open(cls, frame: ArrowStream) -> ArrowTable:
+        """Import the schema; InputError if a column mixes types."""
+        if isinstance(frame, Converted):
+            return cls(frame.name, frame.table.to_reader(), frame.active)
+        kind = type(frame)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        # A series of pandas also exports a stream, of a struct without usable names.
         if kind.__name__ == "Series":
             raise InputError(SERIES, file=name)
         rule = ENGINE
         try:
-            active = getattr(given, "active_geometry_name", None) or ""
-            stream = given.to_arrow(geometry_encoding="WKB") if active else given  # type: ignore[attr-defined]
+            active = getattr(frame, "active_geometry_name", None) or ""
+            stream = frame.to_arrow(geometry_encoding="WKB") if active else frame  # type: ignore[attr-defined]
             return cls(name, pa.RecordBatchReader.from_stream(stream), active)
         except MemoryError:  # Arrow's is both
             raise
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
             rule = Rule(
-                "column-types-mixed", "A column holds values of several types; give it one."
+                "column-types-mixed",
+                ("A column holds values of several types; convert it to one type."),
             )
-        except Exception:  # whatever the library whose table it is raises, with values in it
+        except Exception:  # any error of the table's library, which may quote values
             pass
         raise InputError(rule, file=name)
 
     @property
     def geometry(self) -> tuple[str, str | None] | None:
-        """Name of the column of geometries and its CRS; None where there is not one.
+        """Name of the column of geometries and its CRS; None unless there is exactly one.
 
         Raises InputError for geometries in another encoding of GeoArrow.
         """
         kinds = {field.name: _extension(field) for field in self.stream.schema}
-        known = {name: kind for name, kind in kinds.items() if kind[0].startswith(b"geoarrow.")}
-        if self.active in known:
-            known = {self.active: known[self.active]}
-        if len(known) != 1:
+        candidates = {
+            name: kind for name, kind in kinds.items() if kind[0].startswith(b"geoarrow.")
+        }
+        if self.active in candidates:
+            candidates = {self.active: candidates[self.active]}
+        if len(candidates) != 1:
             return None
-        ((name, (encoding, metadata)),) = known.items()
+        ((name, (encoding, metadata)),) = candidates.items()
         if (
             encoding != WKB
             and encoding.decode(errors="replace").removeprefix("geoarrow.") not in NATIVE
@@ -158,59 +162,65 @@ class ArrowTable:
         return name, crs if crs is None or isinstance(crs, str) else json.dumps(crs)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns."""
+        """Yield batches of the chosen columns."""
         first = 0
         while True:
             try:
-                whole = guard(self.name, self.stream.read_next_batch, ENGINE)
+                read = guard(self.name, self.stream.read_next_batch, ENGINE)
             except StopIteration:
                 return
-            for start in range(0, whole.num_rows, BATCH):
-                batch = whole.slice(start, BATCH)
-                yield checked([batch.column(i) for i in chosen], self.name, first)
+            # A reader may yield the whole table as one batch; slices bound the memory of later
+            # steps.
+            for start in range(0, read.num_rows, BATCH):
+                batch = read.slice(start, BATCH)
+                yield validate_arrays([batch.column(i) for i in chosen], self.name, first)
                 first += batch.num_rows
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is known of it: that it is in memory, and the CRS of its geometries."""
+        """Facts: that the table is in memory, and the CRS of its geometries."""
         geometry = self.geometry
-        known = (TABLE_IN_MEMORY,)
+        facts = (TABLE_IN_MEMORY,)
         if geometry is None or geometry[1] is None:
-            return known
-        return (*known, Fact("CRS", geometry[1], "file"))
+            return facts
+        return (*facts, Fact("CRS", geometry[1], "file"))
 
     def line(self, record: int) -> int:
-        """Row, counted from 1."""
+        """Return the row, counted from 1."""
         return record + 1
 
 
 def _extension(field: pa.Field) -> tuple[bytes, bytes]:
-    """Return the name of a field's extension type and its metadata; empty where it has none."""
+    """Return the name and metadata of a field's extension type; empty without one."""
     kind = field.type
     if isinstance(kind, pa.ExtensionType):  # registered by a library of GeoArrow
         return kind.extension_name.encode(), kind.__arrow_ext_serialize__()
-    said = field.metadata or {}
-    return said.get(b"ARROW:extension:name", b""), said.get(b"ARROW:extension:metadata", b"")
+    metadata = field.metadata or {}
+    return metadata.get(b"ARROW:extension:name", b""), metadata.get(
+        b"ARROW:extension:metadata", b""
+    )
 
 
-def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
-    """Return columns whose texts are UTF-8, as Arrow does not look at by itself, and are strings.
+def validate_arrays(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
+    """Validate columns, whose texts must be UTF-8, and return views of texts as strings.
 
     Parameters
     ----------
     name : str
-        Of the table, for errors.
+        Name of the table, for errors.
     first : int
-        Number of its rows before these.
+        Number of rows before these.
 
     Raises InputError, which names the first bad row.
     """
-    found = []
+    columns = []
     for array in arrays:
+        # Arrow trusts the buffers that it imports: offsets or bytes that are wrong would be read
+        # out of bounds, or counted as another text.
         if not _valid(array):
             array = _spelt(array)
         if _valid(array):
-            found.append(_as_string(array))
+            columns.append(_as_string(array))
             continue
         low, high = 0, len(array)
         while high - low > 1:  # the first half that is bad holds the first bad row
@@ -221,13 +231,13 @@ def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]
             "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again.",
         )
         raise InputError(rule, file=name, row=first + low + 1)
-    return found
+    return columns
 
 
 def _spelt(array: pa.Array) -> pa.Array:
-    """Return the texts of a dictionary row by row, so that a bad one is found in its row.
+    """Decode a dictionary of texts, so that invalid UTF-8 is located in its row.
 
-    Where its numbers or offsets lead elsewhere, it stays as it is.
+    Dictionaries with invalid indices or offsets stay as they are.
     """
     if not pa.types.is_dictionary(array.type) or not pa.types.is_string(array.type.value_type):
         return array
@@ -240,17 +250,16 @@ def _spelt(array: pa.Array) -> pa.Array:
 
 
 def _as_string(array: pa.Array) -> pa.Array:
-    """Return an array of views of texts, or of numbers of them, as one of texts.
-
-    Every other one stays as it is.
-    """
+    """Convert string views, also in dictionaries, to strings; return other arrays unchanged."""
+    # The readers handle one layout of strings; views have no offsets that kernels could read.
     if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):
         return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
     return array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
 
 
 def _valid(array: pa.Array) -> bool:
-    """Whether an array is what its type says."""
+    """Whether an array conforms to its type."""
+    # A full validation also checks UTF-8 and every offset, in time linear in the data.
     try:
         array.validate(full=True)
     except pa.ArrowException:
@@ -259,14 +268,14 @@ def _valid(array: pa.Array) -> bool:
 
 
 def bytes_of_texts(column: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Where the texts or bytes (string or binary[n]) of a column begin, and all of them.
+    """Return offsets and bytes of the texts (string or binary[n]) of a column.
 
     Returns
     -------
     start : int32[n + 1]
-        The last is where the last one ends.
+        Start of each text, and the end of the last.
     text : uint8[m]
-        Not to be written to; more may be there than the column has.
+        Read-only; may hold more bytes than the column's.
     """
     _, starts, texts = column.buffers()
     if starts is None or not len(column):
@@ -276,24 +285,24 @@ def bytes_of_texts(column: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint
 
 
 def is_ascii(column: pa.Array) -> bool:
-    """Whether all texts or bytes of a column are ASCII."""
+    """Whether all texts of a column are ASCII."""
     return largest_byte(column) < 1 << 7
 
 
 def largest_byte(column: pa.Array) -> int:
-    """Return the largest byte of the texts or bytes (string or binary[n]) of a column."""
+    """Return the largest byte among the texts (string or binary[n]) of a column."""
     start, text = bytes_of_texts(column)
     return int(text[start[0] : start[-1]].max(initial=0))
 
 
 def numbers_of_digits(column: pa.Array, *, as_names: bool = False) -> NDArray[np.int64] | None:
-    """Return texts of one to 18 digits as numbers, int64[n]; None where one is no such text.
+    """Parse texts of one to 18 digits as int64[n]; None if one is no such text.
 
     Parameters
     ----------
     column : string[n]
     as_names : bool
-        None also where a number would not tell its text, as one has zeros before it.
+        Also return None if a text has leading zeros, as its number would not identify it.
 
     Examples
     --------
@@ -305,5 +314,5 @@ def numbers_of_digits(column: pa.Array, *, as_names: bool = False) -> NDArray[np
     if column.null_count:
         return None
     value = np.empty(len(column), np.int64)
-    found = parse_digits(*bytes_of_texts(column), value)
-    return value if found >= (CANONICAL if as_names else DIGITS) else None
+    form = parse_digits(*bytes_of_texts(column), value)
+    return value if form >= (CANONICAL if as_names else DIGITS) else None

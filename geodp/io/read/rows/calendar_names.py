@@ -1,7 +1,7 @@
 """Names of weekdays and months as records write them, in the languages of official statistics.
 
-A name means one day and one month in all of these languages together: short names that mean
-another day elsewhere, as the Czech "so" for Saturday does in German, are left out.
+A name means one day or month across all of these languages: short names that mean another day
+elsewhere are left out, such as the Czech "so" for Saturday, which is Sunday in German.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WEEKDAYS = (
     "sunnuntai niedziela niedz nd neděle nedele nedeľa vasárnap воскресенье вс неділя Κυριακή "
     "pazar duminică 日 日曜 日曜日 星期日 星期天 周日 週日 礼拜日 일 일요일 minggu",
 )
-"""Of Monday to Sunday."""
+"""Names of Monday to Sunday."""
 
 MONTHS = (
     "january jan januar jänner janvier janv enero ene gennaio gen janeiro januari tammikuu "
@@ -64,16 +64,16 @@ MONTHS = (
     "december dec dezember dez décembre decembre déc diciembre dic dicembre dezembro joulukuu "
     "grudzień gru prosinec декабрь дек грудень Δεκέμβριος aralık decembrie 十二月",
 )
-"""Of January to December."""
+"""Names of January to December."""
 
 NAMES = {"weekday": WEEKDAYS, "month": MONTHS}
-"""By the attribute that they are labels of."""
+"""Names by the attribute whose labels they are."""
 
 
 def find_number(attribute: str, text: str) -> str | None:
-    """Return the number, from 1, of the day or month that a text names; None for no name.
+    """Return the number, from 1, of the weekday or month that a text names; None without one.
 
-    Case does not count, nor does a full stop at the end.
+    Case and a final full stop are ignored.
 
     Examples
     --------

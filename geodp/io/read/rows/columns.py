@@ -1,7 +1,7 @@
 """Tables of named columns, read in batches: delimited text, Parquet, and tables in memory.
 
-A table is open by its header only. Its rows come as batches of the columns that are asked
-for, and a row is named by its line in the file only when an error needs it.
+Opening a table reads its header only. Its rows come as batches of the requested columns,
+and the line of a row is determined only when an error needs it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from geodp.io.read.rows.input_files import (
     input_files,
     list_paths,
 )
-from geodp.io.read.rows.names import fold, list_names, tell_apart
+from geodp.io.read.rows.names import describe_lookalike, fold, list_names
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import RowFilter, Term, describe_form
@@ -45,8 +45,8 @@ from geodp.io.read.rows.span import Span
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
-MOST_NAMES = 20
-"""Names of columns that an error lists."""
+MAX_NAMES = 20
+"""Number of column names that an error lists."""
 
 MEMBER = (
     " If this member of the archive is no table, or not the one that is meant, name the one that "
@@ -59,7 +59,7 @@ NO_OTHER_ROWS = Rule(
 )
 
 WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
-"""Names that tell a header from a row of data."""
+"""Common column names, by which a header is distinguished from a row of data."""
 
 
 class InputTable(Protocol):
@@ -67,53 +67,53 @@ class InputTable(Protocol):
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name of the table in errors."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns; they may repeat."""
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns, text as strings."""
+        """Yield batches of the chosen columns, text as strings."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What it says of itself, or was told or inferred of it, beside its columns' types."""
+        """Facts that the table states, or that were declared or inferred, besides column types."""
 
     def line(self, record: int) -> int | None:
-        """Line in the file of a record counted from 0; None where it cannot be told."""
+        """Return the line of a record counted from 0; None if it cannot be determined."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the rows of a batch stand in their file."""
+    """Positions of the rows of a batch in their table, for errors."""
 
     table: InputTable
     first: int
-    kept: NDArray[np.int64] | None = field(default=None, repr=False)
+    selected: NDArray[np.int64] | None = field(default=None, repr=False)
 
-    def select(self, chosen: NDArray[np.bool_]) -> Rows:
+    def select(self, mask: NDArray[np.bool_]) -> Rows:
         """Return the rows where a mask is true."""
-        kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
-        return Rows(self.table, self.first, kept)
+        selected = np.flatnonzero(mask) if self.selected is None else self.selected[mask]
+        return Rows(self.table, self.first, selected)
 
     def at(self, positions: NDArray[np.int64]) -> Rows:
-        """Return the rows at some of these positions."""
-        kept = positions if self.kept is None else self.kept[positions]
-        return Rows(self.table, self.first, kept)
+        """Return the rows at these positions."""
+        selected = positions if self.selected is None else self.selected[positions]
+        return Rows(self.table, self.first, selected)
 
     def records(self, n: int) -> NDArray[np.int64]:
-        """Numbers in the table of these n rows, from 0: int64[n], rising."""
-        return self.first + (np.arange(n) if self.kept is None else self.kept)
+        """Return the numbers of these n rows in the table, from 0: int64[n], increasing."""
+        return self.first + (np.arange(n) if self.selected is None else self.selected)
 
     def error(self, position: int, rule: str) -> InputError:
         """Return an InputError at one of these rows."""
-        record = self.first + int(position if self.kept is None else self.kept[position])
+        record = self.first + int(position if self.selected is None else self.selected[position])
         return InputError(rule, file=self.table.name, row=self.table.line(record))
 
     @contextmanager
     def named(self, column: str | None = None) -> Iterator[None]:
-        """Turn a CodeError of the block into an InputError with file, line and column."""
+        """Convert a CodeError in the block into an InputError with file, line and column."""
         try:
             yield
         except CodeError as error:
@@ -141,14 +141,14 @@ def open_tables(
     Parameters
     ----------
     delimiter, encoding : str, optional
-        Of texts. Default: comma, semicolon, tab or bar, whichever splits the header into most
-        columns; UTF-8 if the start of the file is, else CP932.
+        For texts. Default: comma, semicolon, tab or bar, whichever splits the header into most
+        columns; UTF-8 if the start of the file is UTF-8, else CP932.
     labelled : bool
-        Whether a second header row with labels may follow, whose first field is empty.
+        Whether a second header row, with labels and an empty first field, may follow.
     layer : str, optional
-        Of a GeoPackage with several, or sheet of a workbook.
+        Layer of a GeoPackage with several, or sheet of a workbook.
     header_row : int, optional
-        Line of a text, or row of a sheet, with the names, counted from 1; what stands above is not
+        Line of a text, or row of a sheet, with the names, counted from 1; rows above are not
         read. Default: the first one that is not blank.
     first_row : int, optional
         The first line or row below the names; units and totals between are not read.
@@ -163,10 +163,12 @@ def open_tables(
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
     ):
         raise UsageError(
-            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; left "
-            "out, it is found.",
+            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; "
+            "without the option it is detected.",
             code="delimiter-form",
         )
+    # Rows are split at ASCII bytes, so that the encoding must keep ASCII bytes as they
+    # are, which UTF-16 and EBCDIC do not.
     if encoding is not None:
         try:
             decoder = codecs.getincrementaldecoder(encoding)("replace")  # as the header is read
@@ -193,11 +195,12 @@ def open_tables(
             raise UsageError(NO_ARCHIVE)
         progress.begin("Reading", None)
         yield ArrowTable.open(paths)
+
         progress.begin("Sorting")
         return
-    with fetch_urls(paths, scratch) as given, ExitStack() as held:
-        found = list_paths(given)
-        files = [held.enter_context(unpack(one, scratch, member)) for one in found]
+    with fetch_urls(paths, scratch) as sources, ExitStack() as stack:
+        paths = list_paths(sources)
+        files = [stack.enter_context(unpack(path, scratch, member)) for path in paths]
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files, member, header_row):
             if file.kind == "text":
@@ -215,16 +218,17 @@ def _open_text(
     labelled: bool,
     span: Span,
 ) -> TextTable:
-    """Open a text; of one in an archive, an error says that it may be none of the tables."""
+    """Open a text; errors about a text in an archive also suggest another member."""
     try:
         return TextTable.open(file, delimiter, encoding, labelled, span)
     except InputError as error:
         rule, row = error.rule, error.row
+    # Raised outside the handler, so that no parser's message is in its context.
     raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
 
 
 def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
-    """Open what is no text; errors call it by its name, also where it lies in another place."""
+    """Open a file that is not text; errors show its given name instead of a temporary path."""
     try:
         return _open(file, encoding, layer, span)
     except InputError as error:
@@ -235,12 +239,13 @@ def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: 
 
 
 def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
-    """Open what is no text."""
+    """Open a file that is not text by the reader of its kind."""
     if span.is_named and file.kind not in WORKBOOKS:
         raise UsageError(NO_OTHER_ROWS)
     if file.kind == "parquet":
         return ParquetTable.open(file)
     if file.kind in VECTOR:
+        # Imported when a file needs it: GDAL and the libraries of workbooks are optional.
         from geodp.io.read.rows.forms.vector import VectorTable
 
         return VectorTable.open(file, layer, encoding)
@@ -259,82 +264,84 @@ def batches(
     where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
 ) -> Iterator[tuple[Rows, list[pa.Array]]]:
-    """Rows and the chosen columns, batch by batch; of the rows that meet ``where``, if given.
+    """Yield rows and the chosen columns, batch by batch; only rows that meet ``where``, if given.
 
-    Values are compared as :mod:`geodp.io.read.rows.selecting` says. A file whose folders' names say
-    that no row of it is meant is not read. ``survey`` is told what is known of the table, the types
-    of the chosen columns, and how many rows there are and meet each term.
+    Values are compared as described in :mod:`geodp.io.read.rows.selecting`. A file is skipped if
+    the names of its folders exclude all of its rows. ``survey`` records the facts of the table, the
+    types of the chosen columns, and how many rows there are and meet each term.
     """
     survey = Survey() if survey is None else survey
     survey.note(table.name, table.facts)
-    stated: dict[int, Term] = {}
+    partitions: dict[int, Term] = {}
     terms = {
         column: Term.of(table.columns[column].strip(), value)
         for column, value in (where or {}).items()
     }
     if isinstance(table, FileTable):
         survey.note(table.name, table.facts_around)
-        stated = dict(table.stated_twice)
-        if not _is_meant(table, terms, survey):
-            for _ in _arrays(table, [], stated):
+        partitions = dict(table.duplicated_partitions)
+        # Even a skipped file is checked against its folders' names, so that a misplaced one is
+        # not overlooked.
+        if not _folders_match(table, terms, survey):
+            for _ in _arrays(table, [], partitions):
                 pass
             return
     selection, first = RowFilter([*terms.values()]), 0
-    for arrays in _arrays(table, [*chosen, *terms], stated):
-        rows, found, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
+    for arrays in _arrays(table, [*chosen, *terms], partitions):
+        rows, columns, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
         if not first:
             survey.note(table.name, _types(table, [*chosen, *terms], arrays))
         begins, first = not first, first + read
-        met: dict[str, Mapping[str, int]] = {}
+        matches: dict[str, Mapping[str, int]] = {}
         mask = None
         for array, term in zip(arrays[len(chosen) :], terms.values(), strict=True):
             with rows.named(term.column):
-                one = selection.meet(term, array)
-            met[str(term)] = one.spellings
+                match = selection.match(term, array)
+            matches[str(term)] = match.spellings
             if begins:
                 survey.describe_term(table.name, str(term), describe_form(array))
-            mask = one.mask if mask is None else pc.and_(mask, one.mask)
+            mask = match.mask if mask is None else pc.and_(mask, match.mask)
         if mask is not None:
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
-            found = [array.filter(mask) for array in found]
-        survey.take(table.name, read, met, read if mask is None else mask.true_count)
-        yield rows, found
-    survey.note(table.name, table.facts)  # what only the end of a file tells
+            columns = [array.filter(mask) for array in columns]
+        survey.take(table.name, read, matches, read if mask is None else mask.true_count)
+        yield rows, columns
+    survey.note(table.name, table.facts)  # some facts are known at the end only
 
 
 def _arrays(
-    table: InputTable, chosen: Sequence[int], stated: Mapping[int, Term]
+    table: InputTable, chosen: Sequence[int], partitions: Mapping[int, Term]
 ) -> Iterator[list[pa.Array]]:
-    """Batches of chosen columns of a table, in whose rows are the values that its folders state.
+    """Yield batches of chosen columns, after comparing them with the names of folders.
 
-    ``stated``: columns of the file that its folders state too. Raises InputError at the first row
-    that has another value in one of them.
+    ``partitions``: columns of the file that its folders define too. Raises InputError at the first
+    row with another value in one of them.
     """
-    if not chosen and not stated:
+    if not chosen and not partitions:
         return
     first = 0
-    for arrays in table.arrays([*chosen, *stated]):
-        for term, array in zip(stated.values(), arrays[len(chosen) :], strict=True):
+    for arrays in table.arrays([*chosen, *partitions]):
+        for term, array in zip(partitions.values(), arrays[len(chosen) :], strict=True):
             with Rows(table, first).named(term.column):
                 require_agreement(term, array)
         yield arrays[: len(chosen)]
         first += len(arrays[0])
 
 
-def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bool:
+def _folders_match(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bool:
     """Whether the names of the file's folders meet the terms about them.
 
-    Raises InputError where they write the value of a term in several ways.
+    Raises InputError if they write the value of a term in several ways.
     """
     unmet, values = [], {fold(name): value for name, value in table.file.partitions.items()}
     for term in terms.values():
         if fold(term.column) not in values:
             continue
         with Rows(table, 0).named(term.column):
-            one = term.meet(pa.array([values[fold(term.column)]], pa.string()))
-        if not one.mask.true_count:
+            term_match = term.match(pa.array([values[fold(term.column)]], pa.string()))
+        if not term_match.mask.true_count:
             unmet.append(str(term))
-        elif term.has_one_spelling and not survey.spell(term, *one.spellings):
+        elif term.has_one_spelling and not survey.spell(term, *term_match.spellings):
             raise InputError(
                 f"Column {term.column}: {term.two_spellings}",
                 file=table.name,
@@ -346,31 +353,32 @@ def _is_meant(table: FileTable, terms: Mapping[int, Term], survey: Survey) -> bo
 
 
 def _types(table: InputTable, chosen: Sequence[int], arrays: Sequence[pa.Array]) -> Iterator[Fact]:
-    """Yield the type that each chosen column is stored in."""
+    """Yield the stored type of each chosen column."""
     for column, array in zip(chosen, arrays, strict=True):
         kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
 def own_columns(table: InputTable) -> tuple[str, ...]:
-    """Return the names of a table's own columns, without those that its folders stand for."""
+    """Return the columns stored in a table's file, without those that its folders define."""
     return table.names if isinstance(table, FileTable) else table.columns
 
 
-def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> int:
-    """Return the position of a column: by its exact name, or by one that is spelt otherwise.
+def find_column(table: InputTable, wanted: str, requested: Sequence[str] = ()) -> int:
+    """Return the position of a column: by its exact name, or by another spelling of it.
 
-    Other spellings differ in case, width, spaces, dashes and composition alone:
+    Other spellings differ only in case, width, spaces, dashes and composition:
     :func:`geodp.io.read.rows.names.fold`.
 
-    Raises InputError. It lists the names only if they look like names, and if one of them is
-    well known or among those ``asked`` for: a first row may be one of data.
+    Raises InputError. It lists the names only if all look like names and one of them is common or
+    among those ``requested``: the first row may be confidential data.
     """
+    # The exact name wins over other spellings, so that "n" and "N" may be two columns.
     for form in (str.strip, str.casefold, fold):
-        found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        positions = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
+        if len(positions) == 1:
+            return positions[0]
+        if positions:
             raise InputError(
                 f"Several columns are named '{wanted}'; give each a name of its own in the file.",
                 file=table.name,
@@ -378,26 +386,27 @@ def find_column(table: InputTable, wanted: str, asked: Sequence[str] = ()) -> in
                 code="columns-alike",
             )
     rule = Rule(
-        "column-unknown", f"No column is named '{wanted}'; {_why_none(table, wanted, asked)}"
+        "column-unknown", f"No column is named '{wanted}'; {_why_none(table, wanted, requested)}"
     )
     raise InputError(rule, file=table.name, row=_header_row(table))
 
 
 def _header_row(table: InputTable) -> int | None:
-    """Return the row of the names: 1 where a table is no text and no sheet, none in memory."""
+    """Return the row of the names: 1 for files without a stated one, None in memory."""
     return None if isinstance(table, ArrowTable) else int(getattr(table, "header_row", 1))
 
 
-def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
-    """Return what else a table has, and what to do."""
-    there = {fold(name) for name in table.columns}
-    known = not there.isdisjoint({*WELL_KNOWN, *map(fold, asked)})
+def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
+    """Explain why no column has this name, and what to do, as the end of a sentence."""
+    existing = {fold(name) for name in table.columns}
+    recognised = not existing.isdisjoint({*WELL_KNOWN, *map(fold, requested)})
+    # Names are shown only if they cannot be values of a first row of data.
     all_names = all(map(is_name, table.columns))
-    if (row := _find_header(table, [wanted, *asked])) is not None:
+    if (row := _find_header(table, [wanted, *requested])) is not None:
         return point_to(row, row + 1)
-    if all_names and known and (other := tell_apart(wanted, table.columns)):
-        return other
-    if not (all_names and known) and (rows := guess_header_of(table)) is not None:
+    if all_names and recognised and (lookalike := describe_lookalike(wanted, table.columns)):
+        return lookalike
+    if not (all_names and recognised) and (rows := guess_header_of(table)) is not None:
         return point_to(*rows)
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
@@ -407,27 +416,28 @@ def _why_none(table: InputTable, wanted: str, asked: Sequence[str]) -> str:
             "the header has one column only, so that the delimiter may be another "
             f"(--delimiter, delimiter=).{remedy}"
         )
-    if not known and isinstance(table, ArrowTable):
+    if not recognised and isinstance(table, ArrowTable):
         return (
-            "nor is any other of the frame known, so that they may be data and are not shown; "
-            "correct the name that is asked for, or rename the frame's columns."
+            "the names of the frame's columns are not shown, as they may be data; correct the "
+            "requested name, or rename the columns."
         )
-    if not known:
+    if not recognised:
         return (
-            "nor is any other name known in the first row, which may be no header; write the names "
-            f"of the columns in the first row, or correct the names that are asked for.{remedy}"
+            "the first row may be data, and is not shown; write the names of the columns in the "
+            f"first row, or correct the requested names.{remedy}"
         )
-    names = list_names([name for name in table.columns if name], MOST_NAMES)
+    names = list_names([name for name in table.columns if name], MAX_NAMES)
     return f"there are {names}.{remedy}"
 
 
 def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
-    """Return another row that has all names which are wanted, where one of texts or sheets has."""
+    """Return another row of a text or sheet that has all wanted names; None without one."""
     names = {fold(name) for name in wanted}
 
     def is_header(fields: Sequence[str]) -> bool:
         return names <= {fold(field) for field in fields}
 
+    # Imported on demand, as most tables are no workbooks.
     from geodp.io.read.rows.forms.workbook import SheetTable
 
     if isinstance(table, TextTable | SheetTable):
@@ -436,9 +446,9 @@ def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
 
 
 def guess_header_of(table: InputTable) -> tuple[int, int] | None:
-    """Return another row of a text or sheet that looks like its header; None where none does.
+    """Return another row of a text or sheet that looks like its header, or None.
 
-    Beside it that with which its table seems to begin.
+    The second number is the row with which its table seems to begin.
     """
     from geodp.io.read.rows.forms.workbook import SheetTable
 

@@ -1,4 +1,4 @@
-"""Delimited text: its header, its encoding, its rows in batches and their lines."""
+"""Delimited text: header, encoding, rows in batches, and the line of a record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
-from geodp.io.read.rows.span import BETWEEN, FOUND, NO_FIRST, ORDER, Span, UpToLine, find_row
+from geodp.io.read.rows.span import BETWEEN, DEFAULT_SPAN, NO_FIRST, ORDER, Span, UpToLine, find_row
 from geodp.table.source import Fact, KnownBy
 
 T = TypeVar("T")
@@ -58,8 +58,8 @@ BINARY = Rule(
 )
 NO_LINES = Rule(
     "line-ends-mac",
-    "Lines must end in LF or CR LF, and these end in CR alone; save the file as CSV again, with "
-    "line ends of Windows or Unix.",
+    "Lines must end in LF or CR LF, but these end in CR; save the file as CSV again, with line "
+    "ends of Windows or Unix.",
 )
 
 NO_HEADER = Rule(
@@ -74,23 +74,22 @@ LONG_NAME = Rule(
 )
 UNEQUAL = Rule(
     "header-rows-unequal",
-    "The two header rows must have as many columns as each other; add the delimiters that one of "
-    "them lacks.",
+    "The two header rows must have the same number of columns; add the missing delimiters.",
 )
 FAR = Rule(
     "header-too-far",
-    f"The line with the names does not end within the first {HEAD:,} bytes; delete what stands "
+    f"The line with the names does not end within the first {HEAD:,} bytes; delete the lines "
     "above it.",
 )
 SAYS_DELIMITER = Rule(
     "line-says-delimiter",
-    "This line says the delimiter and holds no names; name the one below that has them "
+    "This line declares the delimiter and holds no names; name the line below that has them "
     "(--header-row, header_row=).",
 )
 ANOTHER = Rule(
     "delimiter-contradicted",
-    "The first line says that the delimiter is another than --delimiter (delimiter=); leave the "
-    "option out.",
+    "The first line declares another delimiter than --delimiter (delimiter=); leave the option "
+    "out.",
 )
 ARRAY = Rule(
     "json-array",
@@ -99,7 +98,7 @@ ARRAY = Rule(
 )
 
 _SEP = re.compile(r'\s*"?sep=([^\s"]|\t)"?[ ]*\r?\n', re.IGNORECASE)
-"""The first line by which Excel is told a file's delimiter."""
+"""First line by which Excel recognises the delimiter of a file."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class TextTable(FileTable):
     Attributes
     ----------
     header, titles : tuple of str
-        Of the header's one or two rows, stripped; without a second row titles are empty.
+        Stripped names and, from an optional second row, labels; without one they are empty.
     delimiter, encoding : str
     header_row : int
         Line of the names, counted from 1.
@@ -118,8 +117,8 @@ class TextTable(FileTable):
     last_row : int, optional
         The last line of the table, where notes stand below it.
     facts : tuple of Fact
-        Encoding and delimiter, and who says them; once it was read, also whether its last line has
-        an end, and how many rows have line breaks in fields.
+        Encoding and delimiter, and who states them. Once the file was read, also whether its last
+        line is terminated, and how many rows have line breaks in fields.
     """
 
     file: InputFile
@@ -129,14 +128,14 @@ class TextTable(FileTable):
     encoding: str
     header_row: int
     head_lines: int
-    _stated: tuple[Fact, ...]
+    _header_facts: tuple[Fact, ...]
     last_row: int | None = None
-    _met: list[Fact] = field(default_factory=list, repr=False, compare=False)
+    _body_facts: list[Fact] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is known of it; see above."""
-        return (*self._stated, *self._met)
+        """Facts of the header and, once the rows were read, of the body."""
+        return (*self._header_facts, *self._body_facts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,7 +144,7 @@ class TextTable(FileTable):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all columns."""
+        """Labels of all columns; empty for those of folders."""
         return (*self.titles, *("" for _ in self.partitions))
 
     @classmethod
@@ -155,33 +154,37 @@ class TextTable(FileTable):
         delimiter: str | None,
         encoding: str | None,
         labelled: bool,
-        span: Span = FOUND,
+        span: Span = DEFAULT_SPAN,
     ) -> TextTable:
-        """Read the header, of the first line that is not blank or of the one that was named."""
-        given, header_row = encoding, span.header
+        """Read the header: the first line that is not blank, or the line that the span names."""
+        requested, header_row = encoding, span.header
         file, encoding, text = _open_head(file, encoding, header_row)
-        known: KnownBy = "values" if delimiter is None else "operator"
+        known_by: KnownBy = "values" if delimiter is None else "operator"
         above = 0
-        if said := _SEP.match(text):
-            if delimiter not in (None, said[1]):
+        if declaration := _SEP.match(text):
+            if delimiter not in (None, declaration[1]):
                 raise InputError(ANOTHER, file=file.name, row=1)
-            delimiter, known = said[1], "file"
-            text, above = text[said.end() :], said[0].count("\n")
+            delimiter, known_by = declaration[1], "file"
+            text, above = text[declaration.end() :], declaration[0].count("\n")
         if header_row is None:
             header_row = above + 1 + text[: len(text) - len(text.lstrip("\r\n"))].count("\n")
         else:
             text, above = _from_line(text, header_row, above, file.name), header_row - 1
         line = _first_line(text, file.name)
+        # The delimiter that splits the header into most columns; ties go to the comma.
         delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
-        marked = encoding == "utf-8-sig" or file.share is _unknown
+        certain = encoding == "utf-8-sig" or file.share is _unknown_share
         facts: tuple[Fact, ...] = (
             Fact("format", "delimited text", "values"),
-            Fact("delimiter", delimiter, known),
-            Fact("encoding", encoding, "file" if marked else "operator" if given else "values"),
+            Fact("delimiter", delimiter, known_by),
+            Fact(
+                "encoding", encoding, "file" if certain else "operator" if requested else "values"
+            ),
         )
+        # Rows are only known to be in order once the header's own line is.
         end = above + lines
         if any(row is not None and row <= end for row in (span.first, span.last)):
             raise UsageError(ORDER)
@@ -194,14 +197,17 @@ class TextTable(FileTable):
             file, tuple(names), titles, delimiter, encoding, header_row, end, facts, span.last
         )
 
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns as strings; a row of another length is refused."""
-        # Bytes of ASCII mean the same in all encodings that are read, so that a file needs no
-        # decoding as a whole; only a chosen value that is no ASCII does.
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of the chosen columns as strings; refuse rows of another length."""
+        # All supported encodings agree on ASCII bytes, so the file is split as bytes, and only
+        # chosen values with other bytes are decoded.
+        # Columns are named by their position, as names in a header may repeat.
         names = [str(column) for column in range(len(self.names))]
         include = [names[column] for column in chosen]
         ragged: list[bool] = []
 
+        # Arrow's message would quote the row, so that bad rows are skipped and explained
+        # afterwards.
         def note(_: object) -> str:
             ragged.append(True)
             return "skip"
@@ -211,6 +217,8 @@ class TextTable(FileTable):
                 return
             body = self._cut(stream)
             counted = CountedStream(body)
+            # Values are read as bytes: Arrow would otherwise decode every column, infer types block
+            # by block, and quote values in its errors.
             reader: Any = self._read(
                 chosen,
                 ragged,
@@ -234,46 +242,50 @@ class TextTable(FileTable):
             while True:
                 batch = self._read(chosen, ragged, reader.read_next_batch)
                 if batch is None:
-                    end = "there" if counted.ended else "missing"
-                    self._met[:] = [Fact("line end at the end", end, "file")]
-                    if counted.may_hide(records):
-                        self._look_at_quotes(chosen)
-                    if isinstance(body, UpToLine):
-                        assert self.last_row is not None
-                        body.require_notes(
-                            self.name,
-                            self.last_row,
-                            self._first_row(),
-                            self.delimiter,
-                            self.encoding,
-                        )
+                    self._check_end(chosen, counted, body, records)
                     return
                 records += batch.num_rows
                 progress.part(self.file.share(stream), self.file.size)
                 yield [self._decode(batch.column(name)) for name in include]
 
+    def _check_end(
+        self, chosen: Sequence[int], counted: CountedStream, body: Any, records: int
+    ) -> None:
+        """Look for unclosed quotes and for rows below the table, once all records were read."""
+        end = "there" if counted.ended else "missing"
+        self._body_facts[:] = [Fact("line end at the end", end, "file")]
+        # A quote that is never closed swallows rows without an error. Fewer records than lines is
+        # the sign of one; only then is the text scanned for it.
+        if counted.may_hide(records):
+            self._look_at_quotes(chosen)
+        if isinstance(body, UpToLine):
+            assert self.last_row is not None
+            body.require_notes(
+                self.name, self.last_row, self._first_row(), self.delimiter, self.encoding
+            )
+
     def line(self, record: int) -> int | None:
-        """Line, counted from 1, on which a record starts; blank lines are no records."""
+        """Return the line of a record, counted from 1; blank lines are no records."""
         return self._find(lambda number, _: number == record)
 
-    def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first other line whose fields are wanted, None if none soon is."""
+    def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
+        """Return the first other line near the start whose fields are accepted, or None."""
         for delimiter in DELIMITERS:
             for number, fields in enumerate(self._head_rows(delimiter), 1):
-                if number not in range(self.header_row, self.head_lines + 1) and wanted(fields):
+                if number not in range(self.header_row, self.head_lines + 1) and accepts(fields):
                     return number
         return None
 
     def guess_header(self) -> tuple[int, int] | None:
-        """Return the first other line that looks like a header of more columns, None if none.
+        """Return another line that looks like a wider header, and the first row below it.
 
-        Beside it that with which its table seems to begin.
+        Lines count from 1; None where no line looks like one.
         """
         wider = sum(map(bool, self.names))
         for delimiter in DELIMITERS:
-            found = guess_header(self._head_rows(delimiter), wider)
-            if found is not None and found[0] + 1 != self.header_row:
-                return found[0] + 1, found[1] + 1
+            rows = guess_header(self._head_rows(delimiter), wider)
+            if rows is not None and rows[0] + 1 != self.header_row:
+                return rows[0] + 1, rows[1] + 1
         return None
 
     def _first_row(self) -> list[str]:
@@ -286,34 +298,36 @@ class TextTable(FileTable):
         return []
 
     def _head_rows(self, delimiter: str) -> list[list[str]]:
-        """Fields of the first lines of the file, each for itself."""
+        """Return the fields of the first lines of the file, each line split by itself."""
         text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
-        found: list[list[str]] = []
+        rows: list[list[str]] = []
         for line in text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]:
-            found.append([])
+            rows.append([])
             with suppress(csv.Error, StopIteration):
-                found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
-        return found
+                rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+        return rows
 
     def _read(
         self, chosen: Sequence[int], ragged: Sequence[bool], step: Callable[[], T]
     ) -> T | None:
-        """Carry out a step of reading, None at the end; a quote is the first to be blamed.
+        """Carry out a step of reading, None at the end; unclosed quotes are reported first.
 
-        ``ragged`` is filled where a row is of another length, even one that cannot be decoded.
+        ``ragged`` is not empty if a row has another length, even one that cannot be decoded.
         """
         wrong: InputError | None = None
-        found: T | None = None
+        result: T | None = None
         try:
-            found = guard(self.name, step)
+            result = guard(self.name, step)
         except StopIteration:
             pass
         except InputError as error:
             wrong = error
+        # A broken quote causes ragged rows and decoding errors further down, so it is looked for
+        # first.
         if wrong is not None or ragged:
             self._look_at_quotes(chosen)
             raise self._explain_ragged() if ragged or wrong is None else wrong
-        return found
+        return result
 
     def _look_at_quotes(self, chosen: Sequence[int]) -> None:
         """Raise InputError at the first record whose quoted fields hide rows."""
@@ -326,10 +340,12 @@ class TextTable(FileTable):
             rule, before = text.fault
             raise InputError(rule, file=self.name, row=self._line_at(before))
         if text.multiline:
-            self._met.append(Fact("rows with line breaks in fields", str(text.multiline), "file"))
+            self._body_facts.append(
+                Fact("rows with line breaks in fields", str(text.multiline), "file")
+            )
 
     def _line_at(self, before: int) -> int:
-        """Return the line that begins after some bytes of what follows the header."""
+        """Return the line that begins this many bytes after the header."""
         line = self.head_lines + 1
         with self.file.open() as stream:
             self._skip_header(stream)
@@ -339,19 +355,22 @@ class TextTable(FileTable):
         return line
 
     def _cut(self, stream: Any) -> Any:
-        """Return a stream behind its header, up to the last row of the table if that is named."""
+        """Limit a stream after its header to the last row of the table, if the span names it."""
         return (
             stream if self.last_row is None else UpToLine(stream, self.last_row - self.head_lines)
         )
 
     def _skip_header(self, stream: Any) -> bytes:
+        """Skip the lines down to the header and return the next byte, if there is one."""
         for _ in range(self.head_lines):
             stream.readline()
         return bytes(stream.peek(1)[:1])
 
     def _decode(self, column: pa.Array) -> pa.Array:
+        """Decode bytes as strings; distinct values are decoded once."""
         if is_ascii(column):
             return column.view(pa.string())
+        # Arrow validates UTF-8 faster than Python; what it refuses is decoded with replacements.
         if self.encoding.startswith("utf-8"):
             with suppress(pa.ArrowInvalid):
                 return column.cast(pa.string())
@@ -360,7 +379,9 @@ class TextTable(FileTable):
         return pa.array(values, pa.string()).take(coded.indices)
 
     def _explain_ragged(self) -> InputError:
+        """Return the error of a row of another length, with its likely cause."""
         width = len(self.names)
+        # A title above the true header is a common cause, so it is named if there is one.
         if (rows := self.guess_header()) is not None:
             rule = Rule(
                 "rows-wider-than-header",
@@ -368,8 +389,8 @@ class TextTable(FileTable):
             )
             return InputError(rule, file=self.name, row=self.header_row)
         return InputError(
-            f"Every row must have as many columns as the header ({width}); the row may be cut "
-            "off, or a field with a delimiter in it lacks its quotes, or this is a note below the "
+            f"Every row must have as many columns as the header ({width}). The row may be cut "
+            "off, a field with a delimiter may lack its quotes, or this may be a note below the "
             "table: complete the row, quote the field, or name the table's last row (--last-row, "
             "last_row=).",
             file=self.name,
@@ -377,8 +398,8 @@ class TextTable(FileTable):
             code="row-ragged",
         )
 
-    def _find(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
-        """First line of the first record that is wanted: slow, for errors only."""
+    def _find(self, accepts: Callable[[int, list[str]], bool]) -> int | None:
+        """Return the first line of the first accepted record; slow, for errors only."""
         record, line = 0, self.head_lines
         with self.file.open() as stream:
             self._skip_header(stream)
@@ -386,7 +407,7 @@ class TextTable(FileTable):
             reader = csv.reader(text, delimiter=self.delimiter)
             try:
                 for fields in reader:
-                    if fields and wanted(record, fields):
+                    if fields and accepts(record, fields):
                         return line + 1
                     record += bool(fields)
                     line = self.head_lines + reader.line_num
@@ -398,9 +419,9 @@ class TextTable(FileTable):
 def _read_titles(
     text: str, delimiter: str, labelled: bool
 ) -> tuple[list[str], list[str], int, str]:
-    """Read the names of columns, their labels where a second row has them, and the rows of both.
+    """Read names, labels of an optional second row, and the number of lines of both.
 
-    Last, a rule that they break, or an empty text; the rows then end in the one that breaks it.
+    The last value is the rule that they break, or empty; the lines then end with the faulty one.
     """
     names: list[str] = []
     labels: list[str] = []
@@ -410,6 +431,7 @@ def _read_titles(
         while not names:
             names = [_strip(name) for name in next(reader)]
         lines = reader.line_num
+        # Only official mesh files have a second header row, below a first column KEY_CODE.
         keyed = labelled and fold(names[0]) == "key_code"
         second = [_strip(label) for label in next(reader, [])] if keyed else []
     except (csv.Error, StopIteration):
@@ -417,7 +439,7 @@ def _read_titles(
     # A row whose labels are numbers is one of data that lacks its code.
     if second and not second[0] and not any(is_number(label) for label in second):
         labels, lines = second, reader.line_num
-    if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
+    if any(end in title for title in (*names, *labels) for end in "\r\n"):
         return names, labels, 1, LONG_NAME
     if labels and len(labels) != len(names):
         return names, labels, lines, UNEQUAL
@@ -425,11 +447,11 @@ def _read_titles(
 
 
 _AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
-"""A kanji in the middle of a Western word."""
+"""A kanji in the middle of a Western word, as where cp1252 was decoded as CP932."""
 
 _ODD = "[\u3400-\u9fff\uff61-\uff9f]"
-_WORDS = f"[A-Za-z]+{_ODD}[a-z]+|[A-Za-z][a-z]{{2,}}{_ODD}|{_ODD}[a-z]{{3,}}"
-_WESTERN = re.compile(rf"(?<![^\W\d_])(?:{_WORDS})(?![^\W\d_])")
+_MIXED_WORD = f"[A-Za-z]+{_ODD}[a-z]+|[A-Za-z][a-z]{{2,}}{_ODD}|{_ODD}[a-z]{{3,}}"
+_WESTERN = re.compile(rf"(?<![^\W\d_])(?:{_MIXED_WORD})(?![^\W\d_])")
 """A word of Latin letters and one kanji or half-width kana: a Western letter taken for CP932."""
 
 IN_DOUBT = Rule(
@@ -440,7 +462,7 @@ IN_DOUBT = Rule(
 
 
 class _Recoded(io.RawIOBase):
-    """A stream of UTF-16 as UTF-8: rows are split at bytes that mean ASCII."""
+    """A stream of UTF-16 recoded as UTF-8, as rows are split at ASCII bytes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._waiting = stream, b""
@@ -450,14 +472,16 @@ class _Recoded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        # A read may end inside a surrogate pair and decode to nothing: read on until there is text
+        # or the end.
         while not self._waiting:
             read = self._stream.read(1 << 16)
             self._waiting = self._decoder.decode(read, final=not read).encode("utf-8", "replace")
             if not read:
                 break
-        given, self._waiting = self._waiting[: len(buffer)], self._waiting[len(buffer) :]
-        buffer[: len(given)] = given
-        return len(given)
+        chunk, self._waiting = self._waiting[: len(buffer)], self._waiting[len(buffer) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def close(self) -> None:
         self._stream.close()
@@ -468,12 +492,13 @@ def _recode(opens: Callable[[], IO[bytes]]) -> IO[bytes]:
     return io.BufferedReader(_Recoded(opens()))
 
 
-def _unknown(stream: IO[bytes]) -> float:
+def _unknown_share(stream: IO[bytes]) -> float:
+    """Report no progress, as positions in recoded text do not map to bytes of the file."""
     return 0.0
 
 
 def _count_columns(line: str, delimiter: str) -> int:
-    """Return the columns of a header with this delimiter; 0 of fields longer than csv takes."""
+    """Return the columns of a header split by this delimiter; 0 if a field is too long."""
     try:
         return len(next(csv.reader([line], delimiter=delimiter)))
     except csv.Error:
@@ -492,19 +517,20 @@ def _head_of(file: InputFile) -> bytes:
 def _open_head(
     file: InputFile, encoding: str | None, header_row: int | None
 ) -> tuple[InputFile, str, str]:
-    """Return the file in an encoding that is read, that encoding, and its head."""
+    """Return the file in a supported encoding, that encoding, and its decoded head."""
     head = guard(file.name, partial(_head_of, file))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         file, encoding = (
-            replace(file, open=partial(_recode, file.open), share=_unknown),
+            replace(file, open=partial(_recode, file.open), share=_unknown_share),
             None,
         )
         head = guard(file.name, partial(_head_of, file))
-    if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
+    if encoding is None or head.startswith(codecs.BOM_UTF8):  # a byte order mark is certain
         encoding = _encoding(head, file.name, header_row or 1)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     if header_row is not None and len(head) == HEAD and text.count("\n") < header_row:
         raise InputError(FAR, file=file.name, row=header_row)
+    # The whole head without a line end is either a file of old Mac line ends or a huge header.
     if "\n" not in text.lstrip("\r\n") and len(head) == HEAD:
         _first_line(text, file.name)
         raise InputError(LONG_HEADER, file=file.name, row=1)
@@ -512,7 +538,7 @@ def _open_head(
 
 
 def _from_line(text: str, line: int, above: int, name: str) -> str:
-    """Return a head from a line on that holds names; ``above`` lines are not in it any more."""
+    """Return a head from the line of the names on; ``above`` lines were removed already."""
     lines = text.split("\n", line - above - 1) if line > above else []
     rule = ""
     if not lines:
@@ -531,29 +557,30 @@ def _from_line(text: str, line: int, above: int, name: str) -> str:
 def _require_units(
     head: Sequence[str], delimiter: str, above: int, lines: int, first: int, name: str
 ) -> None:
-    """Raise InputError where a row stands above the ``first`` one, or that is not in the head.
+    """Raise InputError if a row of data stands above the first one, or that is missing.
 
-    ``head``: its lines from that of the names on, which ``above`` lines precede and ``lines`` hold.
+    ``head`` begins with the names, which take ``lines`` lines; ``above`` lines precede it.
     """
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
     for line in head[lines : first - above]:
-        found.append([])
+        rows.append([])
         with suppress(csv.Error, StopIteration):
-            found[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
-    if len(found) < first - above - lines or not any(found[-1]):
+            rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+    if len(rows) < first - above - lines or not any(rows[-1]):
         raise InputError(NO_FIRST, file=name, row=first)
-    if (wrong := find_row(found[:-1], found[-1], above + lines)) is not None:
+    if (wrong := find_row(rows[:-1], rows[-1], above + lines)) is not None:
         raise InputError(BETWEEN, file=name, row=wrong)
 
 
 def _first_line(text: str, name: str) -> str:
-    """Return the first line of a head that is not blank; InputError where it is none of a table."""
+    """Return the first line of a head that is not blank; InputError if it is no table's."""
     shown = text.lstrip("\r\n")
     blank, line = text[: len(text) - len(shown)], shown.partition("\n")[0]
-    if any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
+    # Control characters other than tabs mean a binary file, or UTF-16 without its mark.
+    if any(category(character) == "Cc" for character in line.strip() if character not in "\t\r"):
         raise InputError(BINARY, file=name)
     if not line.strip():
-        rule = Rule("text-empty", "The file holds no header and no rows; write them again.")
+        rule = Rule("text-empty", "The file has no header and no rows; write the table again.")
         if text.strip():
             rule = Rule(
                 "header-names-nothing",
@@ -568,10 +595,12 @@ def _first_line(text: str, name: str) -> str:
 
 
 def _encoding(head: bytes, name: str, header_row: int) -> str:
+    """Guess the encoding of a head: UTF-8 or CP932; InputError for any other."""
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if b"\0" in head:
         raise InputError(BINARY, file=name)
+    # The head may end inside a character: only complete lines are decoded.
     lines = head[: head.rfind(b"\n") + 1] or head
     for encoding in ("utf-8", "cp932"):
         try:

@@ -1,4 +1,4 @@
-"""Records counted by key within a limit of memory: sorted runs, on disk where they do not fit."""
+"""External sort that counts records by key within a memory limit, in sorted runs on disk."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from geodp.kernels import coo, radix
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, exact_sum
 
 PENDING = 1 << 22
-"""Most records that wait before they are sorted into a run."""
+"""Maximum number of records that are buffered before they are sorted into a run."""
 
 FAN_IN = 32
-"""Runs that are merged into one, so that a few hundred files never are open at once."""
+"""Number of runs that are merged into one, which limits the number of open files."""
 
 NEVER = 2**63 - 1
-"""The record that repeats a key where none does."""
+"""Placeholder for the record that repeats a key, while none does."""
 
 
 class Runs:
-    """Keys and counts in any order, until they are asked for in order.
+    """Accumulator of keys and counts in any order that returns them sorted and summed.
 
-    What waits and what is sorted takes at most ``memory`` bytes; runs that go beyond are spilled.
-    The result comes on top: 16 bytes a key, and an eighth more while it grows.
+    Buffered and sorted records take at most ``memory`` bytes; further runs are spilled to disk.
+    The result takes 16 bytes a key in addition, and an eighth more while it grows.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class Runs:
     scratch : path or None
         Folder of the files; see :class:`geodp.io.read.rows.scratch.Spill`.
     recorded : bool
-        Whether keys come with the numbers of their records, so that ``again`` can tell the
-        first record that repeats a key.
+        Whether keys come with the numbers of their records, so that ``again`` identifies the first
+        record that repeats a key.
 
     Attributes
     ----------
@@ -67,21 +67,21 @@ class Runs:
         self._scratch = scratch
         self._recorded = recorded
         self._memory = bytes_of(memory)
-        # A pair that is sorted takes what it is, a copy and a spare; half of the memory.
+        # Sorting holds each record three times (input, output, scratch), in half of the memory.
         each = 72 if recorded else 48
-        self._most = min(PENDING, self._memory // 2 // each)
+        self._run_size = min(PENDING, self._memory // 2 // each)
         self._block = max(64, self._memory // 2 // each // (4 * FAN_IN))
         self._pending: list[Columns] = []
         self._waiting = 0
         self._people = 0
-        self._kept: list[Columns] = []
+        self._runs: list[Columns] = []
         self._levels: list[list[Spill]] = []
         self._again = np.array([NEVER, NEVER])
         self.spilled = 0
 
     @property
     def again(self) -> tuple[int, int] | None:
-        """The first record that repeats a key, after the first of that key; when all is merged."""
+        """First record that repeats a key, and the first record of that key; None without one."""
         first, later = (int(record) for record in self._again)
         return None if later == NEVER else (first, later)
 
@@ -91,17 +91,17 @@ class Runs:
         count: NDArray[np.int64] | None = None,
         record: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take in keys (uint64[n]), counts (int64[n]; default: 1 each) and numbers of records.
+        """Add keys uint64[n], counts int64[n] (default: 1 each) and numbers of records.
 
-        Raises InputError for more people than 2**60 in all.
+        Raises InputError for more than 2**60 people in total.
         """
         self._people += key.size if count is None else exact_sum(count)
         if self._people > MOST_PEOPLE:
             raise InputError(TOO_MANY)
-        for start in range(0, key.size, self._most):
-            part = slice(start, start + self._most)
+        for start in range(0, key.size, self._run_size):
+            part = slice(start, start + self._run_size)
             size = key[part].size
-            if self._waiting + size > self._most:
+            if self._waiting + size > self._run_size:
                 self._sort()
             counts = np.broadcast_to(np.int64(1), size) if count is None else count[part]
             records = (record[part],) if self._recorded and record is not None else ()
@@ -109,10 +109,11 @@ class Runs:
             self._waiting += size
 
     def arrays(self) -> Columns:
-        """Keys in order and the sums of their counts, without those that are 0; once only."""
+        """Return sorted keys and the sums of their counts, without zeros; may be called once."""
         self._sort()
-        if not self._levels and len(self._kept) == 1 and not self._recorded:
-            return self._kept.pop()
+        # A single run in memory is the result already; records, though, may include zeros to drop.
+        if not self._levels and len(self._runs) == 1 and not self._recorded:
+            return self._runs.pop()
         key, count = _Growing(np.dtype(np.uint64)), _Growing(np.dtype(np.int64))
         for keys, counts in self.blocks():
             key.extend(keys)
@@ -120,13 +121,14 @@ class Runs:
         return key.array(), count.array()
 
     def blocks(self) -> Iterator[Columns]:
-        """Return the same in pieces, in order."""
+        """Yield sorted keys and the sums of their counts in blocks; may be called once."""
         self._sort()
         files = [file for level in reversed(self._levels) for file in level]
         sources = [_read(file) for file in files]
-        sources += [self._blocks_of(run) for run in self._kept]
-        self._levels, self._kept = [], []
+        sources += [self._blocks_of(run) for run in self._runs]
+        self._levels, self._runs = [], []
         for key, count, *_ in self._merge(sources):
+            # A key of zeros is kept up to here, so that its repetition is still noticed.
             if self._recorded and not count.all():
                 key, count = key[count > 0], count[count > 0]
             yield key, count
@@ -134,14 +136,15 @@ class Runs:
             file.close()
 
     def _sort(self) -> None:
-        """Make a run of what waits."""
+        """Sort the buffered records into a run."""
         if not self._waiting:
             return
         self._waiting = 0
-        self._kept.append(self._join(self._pending))
-        if len(self._kept) < FAN_IN and _size(self._kept) <= self._memory // 4:
+        self._runs.append(self._join(self._pending))
+        # A few runs in memory are cheaper to keep than to merge each time.
+        if len(self._runs) < FAN_IN and _size(self._runs) <= self._memory // 4:
             return
-        sources, self._kept = [self._blocks_of(run) for run in self._kept], []
+        sources, self._runs = [self._blocks_of(run) for run in self._runs], []
         grown = [_Growing(np.dtype(np.uint64))]
         grown += [_Growing(np.dtype(np.int64)) for _ in range(1 + self._recorded)]
         for columns in self._merge(sources):
@@ -149,12 +152,12 @@ class Runs:
                 column.extend(more)
         run = tuple(column.array() for column in grown)
         if _size([run]) <= self._memory // 8:
-            self._kept.append(run)
+            self._runs.append(run)
         else:
             self._spill(self._blocks_of(run), 0)
 
     def _spill(self, blocks: Iterator[Columns], level: int) -> None:
-        """Write a run; as soon as there are many of a level, merge them into one of the next."""
+        """Write a run to disk; merge the runs of a level into one of the next if there are many."""
         file = Spill(self._scratch)
         for columns in blocks:
             for piece in self._blocks_of(columns):
@@ -162,6 +165,7 @@ class Runs:
         self.spilled += file.size
         self._levels += [[]] * (level == len(self._levels))
         self._levels[level] = [*self._levels[level], file]
+        # Merging level by level writes each record a logarithmic number of times.
         if len(self._levels[level]) == FAN_IN:
             files, self._levels[level] = self._levels[level], []
             self._spill(self._merge([_read(file) for file in files]), level + 1)
@@ -169,16 +173,18 @@ class Runs:
                 file.close()
 
     def _blocks_of(self, run: Columns) -> Iterator[Columns]:
+        """Yield a run in blocks."""
         for start in range(0, run[0].size, self._block):
             yield tuple(column[start : start + self._block] for column in run)
 
     def _merge(self, sources: Sequence[Iterator[Columns]]) -> Iterator[Columns]:
-        """Sorted runs as one, in pieces: each time all keys up to the first block's end."""
-        held = [(source, block) for source in sources for block in [next(source, None)] if block]
-        while held:
-            limit = min(block[0][-1] for _, block in held)
+        """Merge sorted runs in blocks: each step takes all keys up to the smallest last key."""
+        heads = [(source, block) for source in sources for block in [next(source, None)] if block]
+        while heads:
+            # Keys beyond the smallest last key may still come in another run's next block.
+            limit = min(block[0][-1] for _, block in heads)
             parts, left = [], []
-            for source, block in held:
+            for source, block in heads:
                 cut = int(np.searchsorted(block[0], limit, side="right"))
                 if cut:
                     parts.append(tuple(column[:cut] for column in block))
@@ -187,17 +193,18 @@ class Runs:
                     rest = next(source, None)
                 if rest:
                     left.append((source, rest))
-            held = left
+            heads = left
             yield parts[0] if len(parts) == 1 else self._join(parts)
 
     def _join(self, parts: list[Columns]) -> Columns:
-        """Parts in any order as one run; they are let go."""
+        """Merge parts in any order into one sorted run; the list of parts is cleared."""
         key, count, *records = (
             np.concatenate([part[column] for part in parts]) for column in range(len(parts[0]))
         )
         parts.clear()
         value = np.arange(key.size) if self._recorded else count
         keys, values = np.empty_like(key), np.empty_like(value)
+        # Strictly increasing keys need no sort; many files are sorted by their code.
         if not (key[1:] > key[:-1]).all():
             radix.sort_pairs(key, value, keys, values)
         run: Columns = (keys, values)
@@ -209,21 +216,24 @@ class Runs:
             )
         else:
             n = coo.coalesce(key, value, keys, values)
+        # A copy frees the buffers where duplicates left much of them unused.
         shrunk = n < key.size * 7 // 8
         return tuple(column[:n].copy() if shrunk else column[:n] for column in run)
 
 
 def _read(file: Spill) -> Iterator[Columns]:
+    """Yield the blocks of a file."""
     for number in range(len(file)):
         yield file.read(number)
 
 
 def _size(runs: Sequence[Columns]) -> int:
+    """Return the bytes of some runs."""
     return sum(column.nbytes for run in runs for column in run)
 
 
 class _Growing:
-    """An array that grows at its end; where the system can, it stays where it is in memory."""
+    """An array that grows at its end, in place where the allocator can extend it."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._array = np.empty(1024, dtype)
@@ -232,11 +242,12 @@ class _Growing:
     def extend(self, more: NDArray[Any]) -> None:
         end = self._used + more.size
         if end > self._array.size:
+            # By an eighth: copies stay linear in total, and little memory is left over.
             self._array.resize(end + end // 8, refcheck=False)
         self._array[self._used : end] = more
         self._used = end
 
     def array(self) -> NDArray[Any]:
-        """Return what came, once only."""
+        """Return the values added so far; may be called once."""
         self._array.resize(self._used, refcheck=False)
         return self._array

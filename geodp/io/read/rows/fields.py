@@ -1,7 +1,7 @@
 """Fields of rows as numbers: counts, coordinates, indices, labels and codes.
 
 Every function takes a batch of one column, text or numbers, and raises CodeError at the first
-value that it refuses. Rules say what kind of value was found, never the value.
+value that it refuses. Rules name the kind of the value and never quote it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import WIDE, spell
 from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
-MARK = Rule(
+COUNT_IS_SYMBOL = Rule(
     "count-is-mark",
-    "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
-    "(--missing, missing=), otherwise complete the data; where units or totals stand below the "
-    "names, or notes below the table, name its first row (--first-row, first_row=) or its last "
+    "a count is blank or a symbol instead of a number; if it means zero, name it as missing "
+    "(--missing, missing=), otherwise complete the data. If units or totals follow the header, "
+    "or notes follow the table, name its first row (--first-row, first_row=) or its last row "
     "(--last-row, last_row=).",
 )
 BROKEN = Rule(
@@ -40,12 +40,12 @@ ERRORS = (
     *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
     *("#SPILL!", "#CALC!", "#FIELD!"),
 )
-"""How workbooks show that a formula gave nothing."""
+"""How workbooks show the error of a formula."""
 
 ERROR = Rule(
     "count-is-error",
     "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
-    "made, or name it as missing (--missing, missing=) if it is to count nobody.",
+    "made, or name it as missing (--missing, missing=) if it should count as zero.",
 )
 SHORT = Rule(
     "count-rounded",
@@ -57,66 +57,67 @@ LARGE = Rule(
     "A number this large is no count of people; check the column (--value, value=).",
 )
 NO_LABEL = (
-    "write what counts of it, such as the hour of 0 to 23, into a column of its own, or publish "
-    "one table for each time as a series (geodp publish-series)."
+    "write the relevant part, such as the hour from 0 to 23, into a column of its own, or "
+    "publish one table for each time as a series (geodp publish-series)."
 )
 FRACTION = Rule(
     "count-fraction",
-    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
-    "--round stochastic; rounding=).",
+    "Counts are whole numbers; to round modelled, fractional counts, choose how (--round "
+    "nearest, --round stochastic; rounding=).",
 )
 POINT = Rule(
     "count-with-point",
-    "If its points separate thousands, say so (--decimal ,); if they are decimal marks of modelled "
-    "counts, say how to round (--round nearest, rounding=).",
+    "If its points separate thousands, name the comma as the decimal mark (--decimal ,); if they "
+    "are decimal points of modelled counts, choose how to round (--round nearest, rounding=).",
 )
 NEGATIVE = Rule(
     "count-negative",
-    "If a negative number means that nobody is counted or nothing is known, name it as missing "
-    "(--missing, missing=), where it is to count nobody.",
+    "If a negative number stands for a missing value, name it as missing (--missing, missing=); "
+    "it then counts as zero.",
 )
 HIDDEN = Rule(
     "count-hidden",
-    "a count is a range or a bound, such as below 5 or 5 to 9, of a value that is hidden "
-    "(suppressed); complete the data, or name it as missing (--missing, missing=) if it is to "
-    "count nobody.",
+    "a count is a range or a bound, such as below 5 or 5 to 9, of a suppressed value; complete "
+    "the data, or name it as missing (--missing, missing=) if it should count as zero.",
 )
 FLAGGED = Rule(
     "count-flagged",
-    "a count has a flag beside its number, such as a mark for provisional, estimated or footnoted "
-    "values, a unit or brackets; if its number is to be counted, name the flag (--flags p,e; "
+    "a count has a flag beside its number, such as a mark for provisional, estimated or "
+    "footnoted values, a unit or brackets; to count its number, name the flag (--flags p,e; "
     "flags=), otherwise move flags to a column of their own.",
 )
 THOUSANDS = Rule(
     "count-thousands-mark",
-    "a count has thousands separators; say which mark is the decimal's (--decimal, decimal=), and "
-    "the other one, blanks and apostrophes separate thousands.",
+    "a count has thousands separators; name the decimal mark (--decimal, decimal=), and the "
+    "other mark, blanks and apostrophes separate thousands.",
 )
 DECIMAL = Rule(
     "count-decimal-comma",
-    "a count has a decimal comma; counts are whole numbers, and a mean is no count. For modelled "
-    "counts name the mark and how to round (--decimal , --round nearest).",
+    "a count has a decimal comma, but counts are whole numbers. For modelled, fractional counts "
+    "name the mark and how to round (--decimal , --round nearest).",
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
+# A spreadsheet shows 123,456 as 1.23E+05: the exponent exceeds the number of decimals, so the
+# digits between are unknown and a count from it would be silently wrong.
 _LOST = "|".join(
     rf"^[+-]?[0-9]+[.][0-9]{{{places}}}[eE][+]?0*([{places + 1}-9]|[1-9][0-9]+)$"
     for places in range(1, 9)
 )
-"""A few decimals, and an exponent that moves the point beyond them."""
+"""Few decimals and an exponent that moves the point beyond them: digits were rounded away."""
 
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 MISSING = Rule(
     "coordinate-missing", "a coordinate is missing; drop the rows without one, or complete them."
 )
 NAN = "nan"
-"""How a value that means nobody is often written."""
+"""A common way to write a missing value."""
 
 
 def counts(
-    column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
+    column: pa.Array, *, missing: Sequence[str | float] = (), symbol_rule: str = COUNT_IS_SYMBOL
 ) -> NDArray[np.int64]:
-    """Return Counts of people: whole, not negative, below 2**60; int64[n].
+    """Return counts of people: integers from 0 to 2**60 - 1, as int64[n].
 
     Parameters
     ----------
@@ -124,10 +125,10 @@ def counts(
         Numbers may be written with a fraction of zeros or an exponent, not with separators. They
         are read digit by digit; floats from 2**53 on are refused, as they may have lost some.
     missing : sequence of str or number
-        Values that count 0, as they are written or as numbers: -1 is -1.0 too. ``""`` stands for
+        Values that count as 0, by their text or as numbers: -1 also matches -1.0. ``""`` stands for
         blanks, null and NaN; ``nan`` for NaN, in letters or as a float, and for null among
         numbers.
-    mark : str
+    symbol_rule : str
         The rule for a value without any digit that is not among them.
 
     Examples
@@ -139,42 +140,49 @@ def counts(
     tokens = [str(token).strip() for token in missing]
     amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
     if pa.types.is_string(plain.type):
+        # Plain digits are the common case and take the kernel's fast path. A non-negative missing
+        # number, such as 9999, must first be replaced by 0, so it forbids that path.
         digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
-        whole = None if digits else numbers_of_digits(plain)
-        if whole is None:
+        integers = None if digits else numbers_of_digits(plain)
+        if integers is None:
             plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
             plain = _without(plain, tokens, amounts)
-            whole = numbers_of_digits(plain)
-        if whole is not None:
-            return _whole(whole)
+            integers = numbers_of_digits(plain)
+        if integers is not None:
+            return _as_counts(integers)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:
-        return _whole(numbers_of(plain))
-    nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
-    absent = _holdable([amount for amount in amounts if isinstance(amount, Decimal)], kind)
+        return _as_counts(numbers_of(plain))
+    zero = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
+    # Compare in the column's own type: 0.1 as float32 is another number than as float64.
+    absent = _representable([amount for amount in amounts if isinstance(amount, Decimal)], kind)
     if absent:
-        plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), nobody, plain)
+        plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), zero, plain)
     if "" in tokens or NAN in amounts:
-        plain = pc.fill_null(plain, nobody)
-    _require(plain, pc.is_valid(plain), lambda _: mark)
+        plain = pc.fill_null(plain, zero)
+    _require(plain, pc.is_valid(plain), lambda _: symbol_rule)
     if pa.types.is_decimal(plain.type):
         return _exact(plain.cast(pa.string()))
     numbers = plain.to_numpy(zero_copy_only=False)
     if pa.types.is_floating(kind):
-        numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
-    return _whole(numbers)
+        numbers = numbers.astype(
+            kind.to_pandas_dtype()
+        )  # the type limits the number of exact digits
+    return _as_counts(numbers)
 
 
-def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return numbers as counts int64[n]; CodeError, with what to do of a negative one."""
+def _as_counts(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return numbers as counts int64[n]; a CodeError for a negative one also says what to do."""
+    # Raised outside the handler, so that the first error is not the context of the second.
     try:
         return whole_counts(numbers)
     except CodeError as error:
         position, rule = error.position, error.rule
+    # One rule covers negative, too large and fractional numbers; the remedy depends on which it is.
     if rule == WHOLE:
         value = numbers[position]
         more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
@@ -183,7 +191,7 @@ def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def fractions(
-    column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
+    column: pa.Array, *, missing: Sequence[str | float] = (), symbol_rule: str = COUNT_IS_SYMBOL
 ) -> NDArray[np.float64]:
     """Return numbers that need not be whole, as :func:`counts` does: float64[n]."""
     plain = _plain(column)
@@ -193,13 +201,13 @@ def fractions(
         plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
         plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: diagnose(text, mark))
+        _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
         plain = plain.cast(pa.float64())
     plain = plain.cast(pa.float64())
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, 0.0)
-    _require(plain, pc.is_valid(plain), lambda _: mark)
+    _require(plain, pc.is_valid(plain), lambda _: symbol_rule)
     values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
         np.float64, copy=False
     )
@@ -210,20 +218,20 @@ def fractions(
 
 
 def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True) -> pa.Array:
-    """Return texts of numbers with a point for `decimal`, and nothing between thousands.
+    """Replace the decimal mark of numbers by a point and drop their thousands separators.
 
-    Whatever is no such number, and every column that is no text, stays as it is. None: all do.
+    Other texts and columns that are not text stay unchanged; with ``decimal=None``, all do.
 
     Parameters
     ----------
     column : array[n]
     decimal : {".", ","}, optional
     thousands : bool
-        Whether the other mark, blanks and apostrophes may separate thousands, as they may in
-        counts: of a coordinate with three digits after a mark, nothing tells which mark it is.
+        Whether the other mark, blanks and apostrophes may separate thousands, as in counts. In
+        coordinates they may not: three digits after a mark could be decimals as well.
 
-    Raises CodeError at the first number with a point which, beside a decimal comma, separates no
-    thousands.
+    Raises CodeError at the first number with a point that does not separate thousands, where the
+    decimal mark is a comma.
 
     >>> decimal_points(pa.array(["1.234,5", "1,5", "1.234"]), ",").to_pylist()
     ['1234.5', '1.5', '1234']
@@ -234,29 +242,33 @@ def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True
     if decimal is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return column
     texts = pc.utf8_trim_whitespace(_narrow(column.cast(pa.string())))
-    mark = re.escape(decimal)
+    point = re.escape(decimal)
     between = rf"[{re.escape('.' if decimal == ',' else ',')}'\u2019 \u00a0\u202f]"
     grouped = rf"[0-9]{{1,3}}(?:({between})[0-9]{{3}}(?:\3[0-9]{{3}})*)"
-    whole = rf"{grouped}|[0-9]+" if thousands else "[0-9]+"
-    number = re.compile(rf"([+-]?)({whole})(?:{mark}([0-9]*))?")
+    integer = rf"{grouped}|[0-9]+" if thousands else "[0-9]+"
+    number = re.compile(rf"([+-]?)({integer})(?:{point}([0-9]*))?")
+    # Work on the distinct texts: columns of counts repeat a few thousand values.
     coded, wrong = texts.dictionary_encode(), []
-    words = coded.dictionary.to_pylist()
-    for position, word in enumerate(words):
-        if found := number.fullmatch(word):
-            first, digits, *_, rest = found.groups()
+    entries = coded.dictionary.to_pylist()
+    for position, entry in enumerate(entries):
+        if match := number.fullmatch(entry):
+            first, digits, *_, rest = match.groups()
             digits = re.sub("[^0-9]", "", digits)
-            words[position] = first + digits + (f".{rest}" if rest else "")
-        elif decimal == "," and "." in word and re.fullmatch(_NUMBER, word):
+            entries[position] = first + digits + (f".{rest}" if rest else "")
+        elif decimal == "," and "." in entry and re.fullmatch(_NUMBER, entry):
             wrong.append(position)
     if wrong:
         first_wrong = pc.is_in(coded.indices, pa.array(wrong, coded.indices.type))
         _require(
-            texts, pc.invert(pc.fill_null(first_wrong, False)), lambda _: _other_mark(thousands)
+            texts,
+            pc.invert(pc.fill_null(first_wrong, False)),
+            lambda _: _other_separator(thousands),
         )
-    return pa.array(words, pa.string()).take(coded.indices)
+    return pa.array(entries, pa.string()).take(coded.indices)
 
 
-def _other_mark(thousands: bool) -> str:
+def _other_separator(thousands: bool) -> str:
+    """Return the rule for a number whose point contradicts a decimal comma."""
     if thousands:
         return Rule(
             "count-point-other-mark",
@@ -272,7 +284,8 @@ def _other_mark(thousands: bool) -> str:
 
 
 def _amount(text: str) -> Decimal | str | None:
-    """Return what a text means as a number: its value, `NAN`, or None where it is no number."""
+    """Return the value of a numeric text, `NAN` for one that says so, None for any other."""
+    # Decimal compares 1, 1.0 and 1e0 as equal without rounding, unlike float beyond 2**53.
     if re.fullmatch(_NUMBER, text) or re.fullmatch(_INFINITE, text):
         with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
             return Decimal(text)
@@ -280,37 +293,38 @@ def _amount(text: str) -> Decimal | str | None:
 
 
 def _without(texts: pa.Array, tokens: Sequence[str], amounts: set[Decimal | str]) -> pa.Array:
-    """Trimmed texts, with "0" for those that are among tokens, or mean a number that is."""
+    """Replace the missing values among trimmed texts by "0": by their text or their number."""
     if tokens:
         texts = pc.if_else(pc.is_in(texts, pa.array(tokens, pa.string())), "0", texts)
     if not amounts:
         return texts
     coded = texts.dictionary_encode()
-    words = coded.dictionary.to_pylist()
-    words = ["0" if _amount(word) in amounts else word for word in words]
-    return pa.array(words, pa.string()).take(coded.indices)
+    entries = coded.dictionary.to_pylist()
+    entries = ["0" if _amount(entry) in amounts else entry for entry in entries]
+    return pa.array(entries, pa.string()).take(coded.indices)
 
 
-def _holdable(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
-    """Those of some numbers that a column of a type can hold, as it holds them."""
-    found: list[Any] = []
+def _representable(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
+    """Return the amounts that a column of a type can hold, as values of that type."""
+    values: list[Any] = []
     for amount in amounts:
         # Beyond the type, or more digits than it has.
         with contextlib.suppress(pa.ArrowInvalid, OverflowError):
             if pa.types.is_integer(kind) and abs(amount) < 1 << 64 and amount == int(amount):
-                found.append(pa.scalar(int(amount), kind).as_py())
+                values.append(pa.scalar(int(amount), kind).as_py())
             elif pa.types.is_decimal(kind) and amount.is_finite():
-                found.append(pa.scalar(amount, kind).as_py())
+                values.append(pa.scalar(amount, kind).as_py())
             elif pa.types.is_floating(kind):
-                found.append(float(kind.to_pandas_dtype()(float(amount))))
-    return found
+                values.append(float(kind.to_pandas_dtype()(float(amount))))
+    return values
 
 
 def _exact(texts: pa.Array) -> NDArray[np.int64]:
-    """Return counts of numbers in digits, int64[n].
+    """Return decimal texts as counts int64[n] without a detour over floats.
 
-    Each is read once, however often it is there.
+    Each distinct text is parsed once.
     """
+    # Decimal keeps all digits; a float would round numbers of 16 digits or more.
     coded = texts.dictionary_encode()
     code = coded.indices.to_numpy()
     values = np.zeros(len(coded.dictionary), np.int64)
@@ -334,12 +348,13 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
 
 
 def coordinates(column: pa.Array) -> NDArray[np.float64]:
-    """Coordinates: finite numbers with a decimal point; float64[n]."""
+    """Return coordinates as finite numbers, float64[n]; texts need a decimal point."""
     plain = _plain(column)
     if pa.types.is_string(plain.type):
         plain = _floats(plain)
     _require(plain, pc.is_valid(plain), lambda _: MISSING)
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
+    # An infinite coordinate would be cast to an arbitrary cell index.
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise CodeError(
@@ -351,18 +366,20 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
 
 
 def _floats(texts: pa.Array) -> pa.Array:
-    """Numbers with a decimal point as floats; CodeError at the first text that is none."""
+    """Return texts of numbers as floats; CodeError at the first that is no number."""
+    # Arrow's message quotes the value, which is confidential: it is suppressed, and the row is
+    # located again below without it.
     with contextlib.suppress(pa.ArrowInvalid):  # it quotes the text
-        found = texts.cast(pa.float64())
-        if not found.null_count and pc.all(pc.is_finite(found), min_count=0).as_py():
-            return found
+        numbers = texts.cast(pa.float64())
+        if not numbers.null_count and pc.all(pc.is_finite(numbers), min_count=0).as_py():
+            return numbers
     texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(texts)), "")
     _require(texts, pc.match_substring_regex(texts, _NUMBER), _coordinate_rule)
     return texts.cast(pa.float64())
 
 
 def indices(column: pa.Array) -> NDArray[np.int64]:
-    """Cell indices: whole numbers, possibly negative; int64[n]."""
+    """Return cell indices: whole numbers, possibly negative; int64[n]."""
     values = coordinates(column)
     bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
     if bad.size:
@@ -382,46 +399,53 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
     :func:`geodp.io.read.rows.known_attributes.read_label` reads them.
     """
     plain = _plain(column)
-    known = [label.strip() for label in allowed]
+    candidates = [label.strip() for label in allowed]
+    # A column stored as numbers has lost leading zeros, so "01" has to match 1.
     if not pa.types.is_string(plain.type):
-        plain, known = plain.cast(pa.string()), _numerals(known)
+        plain, candidates = plain.cast(pa.string()), _numerals(candidates)
     plain = pc.utf8_trim_whitespace(plain)
-    found = pc.index_in(plain, pa.array(known, pa.string()))
-    if found.null_count and (others := _spellings(plain.filter(pc.is_null(found)), known)):
-        spelt, number = pa.array([*others], pa.string()), pa.array([*others.values()], pa.int32())
-        found = pc.coalesce(found, number.take(pc.index_in(plain, spelt)))
+    matched = pc.index_in(plain, pa.array(candidates, pa.string()))
+    if matched.null_count and (
+        spellings := _spellings(plain.filter(pc.is_null(matched)), candidates)
+    ):
+        keys, numbers = (
+            pa.array([*spellings], pa.string()),
+            pa.array([*spellings.values()], pa.int32()),
+        )
+        matched = pc.coalesce(matched, numbers.take(pc.index_in(plain, keys)))
     _require(
         plain,
-        pc.is_valid(found),
+        pc.is_valid(matched),
         lambda _: Rule(
             "label-not-of-attribute",
             f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
             "leave rows of totals or without a label out (--where, where=).",
         ),
     )
-    positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+    positions: NDArray[np.int64] = matched.to_numpy().astype(np.int64)
     return positions
 
 
-def _spellings(texts: pa.Array, known: Sequence[str]) -> dict[str, int]:
-    """Return other spellings of labels among texts, and the number of the one that each is."""
-    spelt = [spell(label) for label in known]
-    numbers = {one: i for i, one in enumerate(spelt) if spelt.count(one) == 1}
-    read = read_label(known)
-    found = {}
+def _spellings(texts: pa.Array, candidates: Sequence[str]) -> dict[str, int]:
+    """Map texts that spell a label differently to the position of that label."""
+    spelt = [spell(label) for label in candidates]
+    numbers = {label: i for i, label in enumerate(spelt) if spelt.count(label) == 1}
+    read = read_label(candidates)
+    matches = {}
     for text in texts.unique().drop_null().to_pylist():
-        own = spell(text)
-        found[text] = numbers.get(own, numbers.get(read(own)))
-    return {text: number for text, number in found.items() if number is not None}
+        spelling = spell(text)
+        matches[text] = numbers.get(spelling, numbers.get(read(spelling)))
+    # A spelling that several labels share is left out: which of them is meant is unknown.
+    return {text: number for text, number in matches.items() if number is not None}
 
 
 def _numerals(labels: Sequence[str]) -> list[str]:
-    """Return labels as a column of numbers writes them: without zeros in front of whole numbers.
+    """Return labels as a numeric column would write them: without leading zeros.
 
-    As they are where two of them are the same number.
+    Labels stay as they are if two of them would become the same number.
     """
-    whole = re.compile("[0-9]+")
-    plain = [str(int(one)) if whole.fullmatch(one) else one for one in labels]
+    digits = re.compile("[0-9]+")
+    plain = [str(int(label)) if digits.fullmatch(label) else label for label in labels]
     return plain if len({*plain}) == len(plain) else [*labels]
 
 
@@ -431,14 +455,14 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
     Parameters
     ----------
     column : array[n]
-        Numbers stay as they are stored: floats keep their type, as whether a code lost digits in it
-        is asked by who parses it.
+        Numbers stay as they are stored. Floats keep their width, by which the parser of the code
+        tells whether digits may have been lost.
     as_text : bool
-        Whether texts of digits stay texts, as a system needs whose codes may begin with 0.
+        Whether texts of digits stay texts, for systems whose codes may begin with 0.
     """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_decimal(kind):  # as databases store numbers of 64 bits without a sign
-        column = _whole_decimals(column.cast(kind))
+        column = _integer_decimals(column.cast(kind))
         kind = column.type
     plain = _plain(column)
     _require(
@@ -450,17 +474,18 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
         return numbers_of(plain).astype(kind.to_pandas_dtype())
     if not pa.types.is_string(plain.type):
         return numbers_of(plain)
+    # Only texts without leading zeros become numbers: "0012" and "12" are different codes.
     values = None if as_text else numbers_of_digits(plain, as_names=True)  # which parse faster
     if values is None:
         plain = pc.utf8_trim_whitespace(_narrow(plain))
-        if not as_text:  # whole numbers as pandas writes a column with a blank
+        if not as_text:  # pandas writes integers as 1.0 if a column has blanks
             plain = pc.replace_substring_regex(plain, r"^([0-9]+)[.]0+$", r"\1")
             values = numbers_of_digits(plain, as_names=True)
     return texts_of(plain) if values is None else values
 
 
-def _whole_decimals(column: pa.Array) -> pa.Array:
-    """Return decimals that are whole numbers of 64 bits as such; others stay as they are."""
+def _integer_decimals(column: pa.Array) -> pa.Array:
+    """Cast whole decimals of 64 bits to integers; return other columns unchanged."""
     for kind in (pa.int64(), pa.uint64()):
         with contextlib.suppress(pa.ArrowInvalid):  # it quotes the number
             return column.cast(kind)
@@ -468,18 +493,19 @@ def _whole_decimals(column: pa.Array) -> pa.Array:
 
 
 def _narrow(texts: pa.Array) -> pa.Array:
-    """Return texts with full-width ASCII, as Japanese keyboards write it, in its usual form."""
+    """Convert full-width ASCII, as Japanese keyboards write it, to plain ASCII."""
+    # One look at the largest byte saves the translation for nearly every file.
     if is_ascii(texts):
         return texts
     coded = texts.dictionary_encode()
-    words = [word.translate(WIDE) for word in coded.dictionary.to_pylist()]
-    return pa.array(words, pa.string()).take(coded.indices)
+    entries = [entry.translate(WIDE) for entry in coded.dictionary.to_pylist()]
+    return pa.array(entries, pa.string()).take(coded.indices)
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
-    """Return a column of text or of integers or floats, whatever it was stored as; NaN is null.
+    """Return a column as text, integers or floats, whatever it is stored as; NaN becomes null.
 
-    ``decimals``: those of a fixed point stay as they are.
+    ``decimals``: whether fixed-point decimals stay as they are.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -497,17 +523,18 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return pc.if_else(pc.is_nan(column), None, column)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
+    # The type of a nested column is not shown: names of its fields may be values.
+    described = "nested values" if pa.types.is_nested(kind) else f"type {kind}"
     remedy = f"; {NO_LABEL}" if pa.types.is_temporal(kind) else "."
     raise CodeError(
-        0, f"a column of {said} is neither numbers nor text{remedy}", code="column-kind"
+        0, f"a column of {described} is neither numbers nor text{remedy}", code="column-kind"
     )
 
 
 def numbers_of(column: pa.Array) -> NDArray[Any]:
-    """Return integers or floats as they are, not to be written to; NaN for a null among them.
+    """Return integers or floats as a read-only NumPy array; nulls become NaN.
 
-    By DLPack where none is missing: Arrow's own way imports pandas, where it is installed.
+    Without nulls it goes by DLPack: Arrow's own conversion imports pandas where installed.
     """
     if len(column) and not column.null_count:
         return np.asarray(np.from_dlpack(column))
@@ -515,17 +542,18 @@ def numbers_of(column: pa.Array) -> NDArray[Any]:
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """Return a column as it is written; CodeError for bytes that are no UTF-8."""
+    """Return a column as text; CodeError for bytes that are not UTF-8."""
     kind = column.type
     return _plain(column) if pa.types.is_binary(kind) else column.cast(pa.string())
 
 
 def _text_of_bytes(column: pa.Array) -> pa.Array:
-    """Return bytes, as some programs write texts, as text."""
+    """Decode bytes, as which some programs write texts, as UTF-8."""
     try:
         return column.cast(pa.string())
     except pa.ArrowInvalid:
         pass  # it quotes the bytes
+    # Arrow does not say which row failed; each is tried until the bad one is found.
     bad = next(i for i in range(len(column)) if not _is_text(column[i].as_py()))
     raise CodeError(bad, "the text is not UTF-8; write the column as text.", code="column-not-utf8")
 
@@ -538,6 +566,7 @@ def _is_text(value: bytes | None) -> bool:
 
 
 def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
+    """Raise CodeError at the first value that is not valid, with the rule for that value."""
     if not pc.all(valid, min_count=0).as_py():
         position = int(np.argmin(valid.to_numpy(zero_copy_only=False)))
         raise CodeError(position, rule(column[position].as_py()))
@@ -578,22 +607,24 @@ _KINDS = (
         ),
     ),
 )
-"""How texts that are no number are written, in small letters, and what is said of each."""
+"""Patterns of lower-case texts that are no plain number, and the rule that each breaks."""
 
 
-def diagnose(text: str, mark: str) -> str:
-    """Return what is wrong with a text that is no number, without saying the text."""
+def diagnose(text: str, symbol_rule: str) -> str:
+    """Return the rule that a non-numeric text breaks; the rule never quotes the text."""
     if "\n" in text or "\r" in text:
         return BROKEN
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return Rule(
             "count-not-finite",
-            "a count must be a finite number; if it means nobody, name it (--missing, missing=).",
+            "a count must be a finite number; if it means zero, name it as missing (--missing, "
+            "missing=).",
         )
     if _is_error(text):
         return ERROR
     if not any(letter.isdecimal() for letter in text):
-        return mark
+        return symbol_rule
+    # The first pattern that fits decides: dates come before numbers with separators.
     for pattern, rule in _KINDS:
         if re.fullmatch(pattern, text.lower()):
             return rule
@@ -635,7 +666,7 @@ def _coordinate_rule(text: str) -> str:
     if not any(map(str.isdecimal, text)):
         return Rule(
             "coordinate-is-mark",
-            "a coordinate is a mark instead of a number; drop the rows without one.",
+            "a coordinate is a symbol instead of a number; drop the rows without one.",
         )
     return Rule(
         "coordinate-not-plain-digits",

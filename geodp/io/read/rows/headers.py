@@ -1,4 +1,4 @@
-"""Headers: what looks like a name in one, and which row looks like one."""
+"""Headers: which texts look like column names, and which row looks like a header."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from geodp.errors import Rule
 from geodp.io.read.rows.names import fold, spell
 
 BETWEEN = 3
-"""Rows, such as units and totals, among which the first one of a table is looked for."""
+"""Rows below a header, such as units and totals, among which the first row of data is searched."""
 
 DELIMITERS = (",", ";", "\t", "|")
 
 HEAD_ROWS = 50
-"""Rows in which a header is looked for that is not the first one."""
+"""Rows at the start of a file in which a later header is searched."""
 
 AFTER_LAST = Rule(
     "header-row-after-end",
-    "The file ends above that line; name the one that has the names of the columns (--header-row, "
+    "The file ends before that line; name the line with the names of the columns (--header-row, "
     "header_row=).",
 )
 BLANK = Rule(
     "header-row-blank",
-    "The line is blank; name the one with the names of the columns (--header-row, header_row=).",
+    "The line is blank; name the line with the names of the columns (--header-row, header_row=).",
 )
 ABOVE = Rule(
     "header-row-repeated",
-    "The same names stand above this line too, and the rows between would be left out; name the "
-    "first of them (--header-row, header_row=), and leave repeated headers out of the file.",
+    "The same names are above this line too, and the rows between would be left out; name the "
+    "first such line (--header-row, header_row=), and leave repeated headers out of the file.",
 )
 
 
 def is_number(text: str) -> bool:
-    """Whether a name in a header looks like a value of a row instead."""
+    """Whether a column name looks like a number."""
     return text.strip().translate(_NUMBER_MARKS).isdecimal()
 
 
 def is_name(text: str) -> bool:
-    """Whether a field of a header looks like a name, or is blank, and not like a value.
+    """Whether a field of a header is blank or looks like a name, not like a value.
 
     >>> [is_name(text) for text in ("T001", "人口（総数）", "2020-01-05", "1kmN2599E4695")]
     [True, True, False, False]
@@ -59,12 +59,11 @@ _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
 
 def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, int] | None:
-    """Return the numbers from 0 of the first row that looks like a header, and of the first below.
+    """Return the indices of the first row that looks like a header and of its first row of data.
 
-    None where none does. A header has more fields than ``wider``, all filled and different, the
-    first one a name; and a row soon below it has as many, and more of them values. Rows that differ
-    from those of the table, such as units and totals, may stand between. This is a hint for a
-    person and decides nothing.
+    Return None without one. A header has more than ``wider`` fields, all filled and distinct, the
+    first one a name; and a row soon below has as many fields, more of which are values. Other rows,
+    such as units and totals, may stand between. The result is a hint in errors and decides nothing.
 
     >>> guess_header([["Population"], [""], ["mesh", "n"], ["53394611", "5"]])
     (2, 3)
@@ -72,11 +71,13 @@ def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, in
     >>> guess_header(rows)
     (0, 3)
     """
-    filled = [(number, row) for number, one in enumerate(rows) if (row := trim(one))]
+    filled = [(number, row) for number, fields in enumerate(rows) if (row := trim(fields))]
     for at, (number, row) in enumerate(filled):
         below = filled[at + 1 :]
         if _is_plain(row, wider) and _is_above(row, below[:BETWEEN]):
             forms = [tuple(map(is_name, each)) for _, each in below if len(each) == len(row)]
+            # The commonest pattern of names and values among the rows below is that of the data;
+            # among equals the later one, as units and totals come first.
             usual = max({*forms}, key=lambda form: (forms.count(form), forms.index(form)))
             first = next(n for n, each in below if tuple(map(is_name, each)) == usual)
             return number, first
@@ -84,13 +85,13 @@ def guess_header(rows: Sequence[Sequence[str]], wider: int = 1) -> tuple[int, in
 
 
 def _is_plain(row: Sequence[str], wider: int) -> bool:
-    """Whether all fields of a row are filled and different, as names are, the first one a name."""
+    """Whether all fields of a row are filled and distinct and the first one is a name."""
     plain = len(row) > wider and all(row) and len({*map(fold, row)}) == len(row)
     return plain and is_name(row[0])
 
 
 def _is_above(row: Sequence[str], below: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Whether one of the rows below has more values, and none above that one may be the header."""
+    """Whether a row below has more values, with no other candidate for the header before it."""
     for _, each in below:
         if len(each) == len(row) and _values(row) < _values(each):
             return True
@@ -100,31 +101,32 @@ def _is_above(row: Sequence[str], below: Sequence[tuple[int, Sequence[str]]]) ->
 
 
 def trim(row: Sequence[str]) -> list[str]:
-    """Return the fields of a row, stripped, without blank ones at its end."""
-    found = [field.strip() for field in row]
-    while found and not found[-1]:
-        found.pop()
-    return found
+    """Strip the fields of a row and drop blank ones at its end."""
+    fields = [field.strip() for field in row]
+    while fields and not fields[-1]:
+        fields.pop()
+    return fields
 
 
 def point_to(row: int, first: int) -> str:
-    """Return what to do where another row looks like the header, as the end of a sentence.
+    """Suggest another row as the header, as the end of a sentence.
 
-    ``first``: the row below it with which the table seems to begin.
+    ``first`` is the row with which the table seems to begin.
     """
     if first == row + 1:
         return (
-            f"row {row} looks like the header; say so (--header-row {row}, header_row={row}), and "
-            "titles and notes above it are not read; where notes or totals stand below the table, "
+            f"row {row} looks like the header; name it (--header-row {row}, header_row={row}), so "
+            "that titles and notes above it are not read; if notes or totals follow the table, "
             "name its last row (--last-row, last_row=)."
         )
     return (
-        f"row {row} looks like the header and row {first} like the first of the table; say so "
-        f"(--header-row {row} --first-row {first}, header_row={row}, first_row={first}), and what "
-        "stands above them and between them is not read; where notes or totals stand below the "
-        "table, name its last row (--last-row, last_row=)."
+        f"row {row} looks like the header and row {first} like the first row of the table; name "
+        f"them (--header-row {row} --first-row {first}, header_row={row}, first_row={first}), so "
+        "that rows above and between them are not read; if notes or totals follow the table, "
+        "name its last row (--last-row, last_row=)."
     )
 
 
 def _values(row: Sequence[str]) -> int:
+    """Return the number of fields that look like values."""
     return sum(not is_name(field) for field in row)

@@ -1,7 +1,7 @@
-"""Opening what people give: plain files, gzip, zstd, zip archives with stray members, folders.
+"""Input files: plain files, gzip, zstd, zip archives with other members, folders.
 
-An input file is one stream of bytes with the name that errors show; texts in archives are read as
-streams too, and other members are unpacked before (:mod:`geodp.io.read.rows.forms.packed`).
+An input file is a stream of bytes with the name that errors show. Texts in archives are read as
+streams, and other members are unpacked first (:mod:`geodp.io.read.rows.forms.packed`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """A table in memory: a DataFrame of pandas or Polars, a relation of DuckDB, a pyarrow.Table."""
+    """A table in memory: a pandas or Polars DataFrame, a DuckDB relation, a pyarrow.Table."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return a capsule of an ArrowArrayStream."""
@@ -48,10 +48,11 @@ class LabelledArray(Protocol):
 
 
 Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
-"""What tables are read from: files, or a table or an array in memory."""
+"""Source of a table: files, or a table or array in memory."""
 
 T = TypeVar("T")
 
+# First bytes of each kind, as the endings of files are often wrong.
 _KINDS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
@@ -80,13 +81,13 @@ RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
 """Kinds that GDAL reads as pixels."""
 
 MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re.IGNORECASE)
-"""How texts begin that name other files or addresses, or hold no table."""
+"""Start of a text that refers to other files or addresses, or holds no table."""
 
 DAMAGED = Rule("file-damaged", "The file is truncated or damaged; fetch or write it again.")
 
 
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
-"""What a document of OpenDocument, a zip archive, has after its first header of 30 bytes."""
+"""Bytes of an OpenDocument file, a zip archive, after its first header of 30 bytes."""
 
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 """Kinds that have sheets of cells."""
@@ -102,8 +103,8 @@ NO_ARCHIVE = Rule(
 )
 VOLUME = Rule(
     "archive-volume",
-    "The file is one of several volumes of an archive; unpack it with all of them beside it (such "
-    "as 7z x FILE), and give what it holds.",
+    "The file is one of several volumes of an archive; unpack it together with the others (such "
+    "as 7z x FILE), and give the files that it contains.",
 )
 
 
@@ -124,13 +125,13 @@ class InputFile:
     share : callable
         How much of an open stream has been read, from 0 to 1.
     member : str
-        Of an archive that GDAL opens, or that holds several tables.
+        Member of an archive that GDAL opens, or that holds several tables.
     path : str
         The file, for libraries that open it by its path.
     partitions : mapping of str to str or None
-        Columns that the names of its folders stand for, those in an archive too.
+        Columns that the names of its folders define, including folders in an archive.
     facts : tuple of Fact
-        Which member of an archive it is, and which are not read.
+        Facts on the member of an archive, and on members that are not read.
     """
 
     name: str
@@ -147,17 +148,17 @@ class InputFile:
 def input_files(
     paths: FilePath | Sequence[FilePath], member: str | None = None, header_row: int | None = None
 ) -> Iterator[InputFile]:
-    """Open the tables inside files, in the order given; of an archive, those that are meant.
+    """Open the tables inside files, in the order given; in archives, those that are selected.
 
-    ``member`` names one or is a pattern: :func:`geodp.io.read.rows.members.choose_members`.
+    ``member`` is a name or a pattern: :func:`geodp.io.read.rows.members.choose_members`.
 
     Raises
     ------
     UsageError
         No path at all.
     InputError
-        A path that is no file, an empty or damaged file, an archive without a table or with
-        several of different columns, and formats that are no table.
+        A missing, empty or damaged file, an archive without a table or with tables of different
+        columns, or a format that holds no table.
     """
     for path in list_paths(paths):
         kind = kind_of(path)
@@ -165,11 +166,13 @@ def input_files(
         folders = partition_values(name)
         facts: tuple[Fact, ...] = ()
         if isinstance(path, Unpacked):
+            # An unpacked member lies in a temporary folder; its columns come from where it was.
             folders = partition_values(Path(path.archive).parent / path.member)
             facts = path.facts
         if kind == "zip":
             yield from _of_archive(path, member, header_row)
         elif kind == "gzip":
+            # A bgzip file that was cut between two blocks decompresses without an error.
             check_blocks(path)
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
@@ -201,12 +204,13 @@ def input_files(
 
 
 def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> Iterator[InputFile]:
-    """Open the shapefile of a zip archive, or its texts that are meant."""
+    """Open the shapefile in a zip archive, or its texts that are selected."""
     name, where = str(path), os.fspath(path)
     archive = guard(name, partial(zipfile.ZipFile, path))
     check_archive(path, archive)
     shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
     shapes = [one for one in shapes if member is None or is_named(one, member)]
+    # GDAL reads a shapefile inside an archive by itself, so that it need not be unpacked.
     if len(shapes) > 1:
         shown = ", ".join(map(printable, shapes))
         rule = Rule(
@@ -230,10 +234,10 @@ def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> I
 
 
 def list_paths(paths: Given) -> list[FilePath]:
-    """List the files of one path or several, those of folders and patterns among them.
+    """List the files of one or several paths, including those of folders and patterns.
 
-    Raises UsageError for none, and for a table in memory; InputError for a file that is there
-    twice, whose people would be counted twice, and as :func:`find_files` does.
+    Raises UsageError for an empty list or a table in memory; InputError for a file given twice,
+    whose rows would count twice; and the errors of :func:`find_files`.
     """
     if isinstance(paths, ArrowStream | LabelledArray):
         raise UsageError(
@@ -241,34 +245,34 @@ def list_paths(paths: Given) -> list[FilePath]:
             "read_raster.",
             code="files-expected",
         )
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not given:
+    requested = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not requested:
         raise UsageError("Give at least one file to read.", code="files-missing")
-    files = [file for path in given for file in find_files(path)]
+    files = [file for path in requested for file in find_files(path)]
     seen: set[object] = set()
     for file in files:
         require_regular(file)
         if not os.path.isfile(file):
             continue
         status = os.stat(file)
+        # The same file may be given by two paths: hard links and symbolic links share the inode.
         number = status.st_ino  # 0 on disks that number no files
-        one = (status.st_dev, number) if number else os.path.realpath(file)
-        if one in seen:
+        identity = (status.st_dev, number) if number else os.path.realpath(file)
+        if identity in seen:
             rule = Rule(
                 "file-twice",
                 "The file is given twice, and its rows would be counted twice; give it once.",
             )
             raise InputError(rule, file=str(file))
-        seen.add(one)
+        seen.add(identity)
     return files
 
 
 def kind_of(path: FilePath) -> str:
-    """Return what the first bytes say, and the ending where these may be of several kinds.
+    """Return the kind of a file by its first bytes, and by its ending if these are ambiguous.
 
     "zip", "gzip", "zstd", "parquet", "7z", "geojson", "json lines", one of ``WORKBOOKS``, of
-    ``VECTOR`` or of ``RASTER``, or else "text". Raises InputError where there is no file, or an
-    empty one.
+    ``VECTOR`` or of ``RASTER``, or else "text". Raises InputError for a missing or empty file.
     """
     name, start = str(path), b""
     if Path(path).is_dir():
@@ -285,13 +289,15 @@ def kind_of(path: FilePath) -> str:
         rule = Rule("file-missing", "There is no such file.")
     except OSError as error:
         rule = Rule("file-not-opened", f"The file cannot be opened ({error.strerror}).")
+    # GDAL would follow the files and addresses that a VRT names, so such texts never reach it.
     if MARKUP.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
         rule = Rule(
             "text-is-xml",
-            "This is a text of XML. A virtual file (VRT, WMS) names other files or addresses, "
-            "which are never opened: give the files that it names. Others, such as KML and GML, "
-            "are to be converted first, to GeoPackage or GeoTIFF.",
+            "This is an XML file. A virtual file (VRT, WMS) refers to other files or addresses, "
+            "which are never opened: give the files that it names. Convert others, such as KML "
+            "and GML, to GeoPackage or GeoTIFF first.",
         )
+    # OpenDocument stores its media type uncompressed as the first member of the archive.
     document = start.startswith(OPEN_DOCUMENT, 30)
     if document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30):
         rule = NO_SPREADSHEET
@@ -307,6 +313,8 @@ def kind_of(path: FilePath) -> str:
 
 
 def _kind_of_text(ending: str, start: bytes) -> str:
+    """Return the kind of a file whose first bytes are no magic number."""
+    # dBASE files have no magic number: the first byte is a version.
     if ending == ".dbf" and start[0] in (0x03, 0x83):
         return "dbf"
     if start.lstrip()[:5].lower() == b"ncols":
@@ -317,10 +325,10 @@ def _kind_of_text(ending: str, start: bytes) -> str:
 
 
 def guard(name: str, step: Callable[[], T], damaged: Rule = DAMAGED) -> T:
-    """Carry out a step of reading; its failures become InputError with the rule ``damaged``.
+    """Carry out a step of reading; convert its failures to InputError with the rule ``damaged``.
 
-    Parsers quote the text they fail on. The error is therefore raised outside of the handler,
-    so that theirs is not even in its context.
+    Parsers quote the text on which they fail. The error is therefore raised outside the handler, so
+    that the parser's message is not even in its context.
     """
     try:
         return step()
@@ -337,7 +345,7 @@ def guard(name: str, step: Callable[[], T], damaged: Rule = DAMAGED) -> T:
             "archive-compression",
             "The archive is compressed in a way that is not supported; unpack it first.",
         )
-    except UnicodeDecodeError:  # Arrow decodes names when they are asked for
+    except UnicodeDecodeError:  # Arrow decodes names on access
         rule = Rule(
             "column-name-not-utf8",
             "The name of a column is not UTF-8; write the file again in UTF-8.",
@@ -348,10 +356,12 @@ def guard(name: str, step: Callable[[], T], damaged: Rule = DAMAGED) -> T:
 
 
 def _read(stream: IO[bytes], size: int) -> float:
+    """Return the share of a plain stream that has been read."""
     return stream.tell() / max(size, 1)
 
 
 def _read_packed(stream: IO[bytes], size: int) -> float:
+    """Return the share of the compressed bytes that have been read."""
     packed: IO[bytes] = cast(Any, stream).fileobj
     return packed.tell() / max(size, 1)
 
@@ -365,7 +375,7 @@ def _open_gzip(path: FilePath) -> IO[bytes]:
 
 
 class _Zstd(io.RawIOBase):
-    """A stream of what Zstandard has packed."""
+    """A decompressed stream of a Zstandard file."""
 
     def __init__(self, path: FilePath) -> None:
         self.packed = pa.OSFile(os.fsencode(path))
@@ -391,5 +401,6 @@ def _open_zstd(path: FilePath) -> IO[bytes]:
 
 
 def _read_zstd(stream: IO[bytes]) -> float:
+    """Return the share of the compressed bytes that have been read."""
     raw: _Zstd = cast(Any, stream).raw
     return float(raw.packed.tell() / raw.size)

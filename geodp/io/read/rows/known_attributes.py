@@ -1,4 +1,4 @@
-"""Attributes that are known by name: words for them, and standard lists of their labels."""
+"""Recognised attributes: synonyms of their names, and standard lists of their labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unicodedata import normalize
 from geodp.io.read.rows.calendar_names import find_number
 from geodp.io.read.rows.names import fold
 
-WORDS = {
+SYNONYMS = {
     "sex": "sex sexe sexo sesso geschlecht gender gênero género geslacht kön køn kjønn "
     "kyn sukupuoli płeć plec pohlaví pohlavi pohlavie nem spol sugu dzimums lytis пол стать "
     "φύλο cinsiyet sexul 性別 男女 男女別 男女の別 性别 성별 "
@@ -34,7 +34,7 @@ WORDS = {
     "quarter": "quarter quarters quarterofyear qtr quartal trimestre trimester kwartaal kvartal "
     "vuosineljännes kwartał čtvrtletí negyedév квартал τρίμηνο çeyrek 四半期 季度 분기",
 }
-"""Words by the attribute that they mean, in the languages of official statistics."""
+"""Synonyms by attribute, in the languages of official statistics."""
 
 PART_OF_NAME = (
     *("group", "groups", "grp", "class", "classes", "classe", "klasse", "gruppe", "groupe"),
@@ -43,26 +43,26 @@ PART_OF_NAME = (
     *("years", "year", "yrs", "yr", "attr", "attribute", "dim", "var"),
     *("tranche", "tranches", "tramo", "grupos", "intervalo", "de", "d", "di", "da", "do", "del"),
 )
-"""Words beside one of these in the name of a column which do not make it another: AGE_GROUP."""
+"""Words that may stand beside a synonym in the name of a column: AGE_GROUP."""
 
 ENDS = (
     *("階級区分", "各歳", "区分", "階級", "階層", "コード", "名称", "別"),
     *("代码", "分组", "组", "구분"),
 )
-"""The same as ends of words in scripts that write no blanks: 年齢階級."""
+"""Such words as suffixes, in scripts that write no blanks: 年齢階級."""
 
 
 @dataclass(frozen=True)
 class Standard:
-    """Labels that everybody counts by.
+    """A standard list of labels.
 
     Attributes
     ----------
     labels : tuple of str
     spelling : Pattern
-        How records may write one; its group is the number.
+        Pattern of other spellings; its group is the label.
     names : str
-        Whose names records may write instead, of :data:`geodp.io.read.rows.calendar_names.NAMES`.
+        Key of :data:`geodp.io.read.rows.calendar_names.NAMES` for labels written as names, if any.
     """
 
     labels: tuple[str, ...]
@@ -71,21 +71,22 @@ class Standard:
 
 
 def _numbered(first: int, last: int, spelling: str, names: str = "") -> Standard:
+    """Create a standard list of consecutive numbers."""
     return Standard(tuple(map(str, range(first, last + 1))), re.compile(spelling), names)
 
 
 STANDARD = {
-    # Also written 08 and 08:00, 05 and May, Mon and Monday (1 of ISO), and Q1.
+    # Also written 08 and 08:00, 05 and May, Mon and Monday (1 in ISO 8601), and Q1.
     "hour": _numbered(0, 23, "([0-9]{1,2})(?::00(?::00)?|[.]0+|時|h)?"),
     "month": _numbered(1, 12, "([0-9]{1,2})(?:[.]0+|月|월)?", "month"),
     "weekday": _numbered(1, 7, "0?([0-9])(?:[.]0+)?", "weekday"),
     "quarter": _numbered(1, 4, "[Qq]?0?([0-9])(?:[.]0+)?"),
 }
-"""Standard lists by the attribute that they are for."""
+"""Standard lists by attribute."""
 
 
 def find_attribute(name: str) -> str | None:
-    """Return the attribute that a name means; None for one that no word means.
+    """Return the attribute that a name is a synonym of, or None.
 
     Examples
     --------
@@ -95,46 +96,48 @@ def find_attribute(name: str) -> str | None:
     True
     """
     keys = (fold(name), _key(name))
-    return next((known for key in keys for known in WORDS if key in _folded(known)), None)
+    return next(
+        (attribute for key in keys for attribute in SYNONYMS if key in _folded(attribute)), None
+    )
 
 
 def find_standard(name: str) -> Standard | None:
-    """Return the standard list of an attribute of this name, if there is one."""
-    known = find_attribute(name)
-    return None if known is None else STANDARD.get(known)
+    """Return the standard list of the attribute that a name is a synonym of, or None."""
+    attribute = find_attribute(name)
+    return None if attribute is None else STANDARD.get(attribute)
 
 
 def find_columns_of(name: str, columns: Sequence[str]) -> list[str]:
-    """Return the columns that the name of an attribute may mean: those of the surest kind only.
+    """Return the columns that may hold an attribute, by the strictest rule that finds any.
 
-    Those of the very name come first, then other spellings of it, then words for the same
-    attribute, then names that have such a word beside words for groups and codes.
+    The rules are: the exact name; another spelling of it; a synonym of the attribute; a synonym
+    beside words for groups and codes.
 
     Examples
     --------
     >>> find_columns_of("age", ["AGE_GROUP", "n"]), find_columns_of("sex", ["Sexe", "Gender"])
     (['AGE_GROUP'], ['Sexe', 'Gender'])
     """
-    known = find_attribute(name)
-    words = frozenset([fold(name)]) if known is None else _folded(known)
+    attribute = find_attribute(name)
+    synonyms = frozenset([fold(name)]) if attribute is None else _folded(attribute)
     key = _key(name)
     kinds: tuple[Callable[[str], bool], ...] = (
         lambda column: column.strip() == name.strip(),
         lambda column: fold(column) == fold(name),
-        lambda column: fold(column) in words,
-        lambda column: _key(column) in words or _key(column) == key,
+        lambda column: fold(column) in synonyms,
+        lambda column: _key(column) in synonyms or _key(column) == key,
     )
     for kind in kinds:
-        if found := [column for column in columns if column.strip() and kind(column)]:
-            return found
+        if matches := [column for column in columns if column.strip() and kind(column)]:
+            return matches
     return []
 
 
 def read_label(labels: Sequence[str]) -> Callable[[str], str]:
-    """Return how a text of a record becomes one of these labels, where it is none as it stands.
+    """Return a function that reads other spellings of these labels.
 
-    Of a standard list its numbers are read as their rule says; of every other list a whole number
-    with a fraction of zeros, as programs write it beside blanks.
+    For a standard list its pattern and names apply. For other lists, whole numbers may have a
+    fraction of zeros, as programs write them in columns with blanks.
 
     Examples
     --------
@@ -144,33 +147,40 @@ def read_label(labels: Sequence[str]) -> Callable[[str], str]:
     ('7', 'Monday')
     """
     pattern = re.compile("([0-9]+)[.]0+")
-    standard = next((one for one in STANDARD.values() if one.labels == tuple(labels)), None)
+    standard = next(
+        (candidate for candidate in STANDARD.values() if candidate.labels == tuple(labels)), None
+    )
     if standard is not None:
         pattern = standard.spelling
 
     def read(text: str) -> str:
-        found = pattern.fullmatch(text)
-        if found is None:
+        match = pattern.fullmatch(text)
+        if match is None:
             return text if standard is None else find_number(standard.names, text) or text
-        return found.group(1) if standard is None else str(int(found.group(1)))
+        return match.group(1) if standard is None else str(int(match.group(1)))
 
     return read
 
 
 @cache
-def _folded(known: str) -> frozenset[str]:
-    return frozenset(map(fold, WORDS[known].split()))
+def _folded(attribute: str) -> frozenset[str]:
+    """Return the normalised synonyms of an attribute."""
+    return frozenset(map(fold, SYNONYMS[attribute].split()))
 
 
 def _key(name: str) -> str:
-    """Return the words of a name without numbers, and without words for groups and codes."""
+    """Return the words of a name without numbers and without words for groups and codes."""
+    # Camel case separates words, as in AgeGroup.
     text = re.sub("(?<=[a-z])(?=[A-Z])", "_", normalize("NFKC", name))
     text = re.sub(r"[(（].*?[)）]", " ", text)
-    words = [fold(word) for word in re.findall(r"[^\W\d_]+", text)]
-    key = "".join([word for word in words if word not in PART_OF_NAME] or words)
-    while not any(key in _folded(known) for known in WORDS):
-        end = next((one for one in map(fold, ENDS) if key.endswith(one) and key != one), "")
-        if not end:
+    parts = [fold(part) for part in re.findall(r"[^\W\d_]+", text)]
+    key = "".join([part for part in parts if part not in PART_OF_NAME] or parts)
+    # Several such suffixes may follow each other, as in 年齢階級コード.
+    while not any(key in _folded(attribute) for attribute in SYNONYMS):
+        ending = next(
+            (suffix for suffix in map(fold, ENDS) if key.endswith(suffix) and key != suffix), ""
+        )
+        if not ending:
             break
-        key = key.removesuffix(end)
+        key = key.removesuffix(ending)
     return key

@@ -1,4 +1,4 @@
-"""Columns that say where a row is: by code, by coordinates, by index, by label."""
+"""Locators: how columns of codes, coordinates, indices or labels become cells of the grid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
-"""How far, in cells, a coordinate may lie from the centre or corner that it states."""
+"""Tolerance, in cells, between a coordinate and the centre or corner of a cell."""
 
 
 Check: TypeAlias = Callable[[InputTable, pa.Array, pa.Array], str]
@@ -28,16 +28,16 @@ Check: TypeAlias = Callable[[InputTable, pa.Array, pa.Array], str]
 
 @dataclass(frozen=True)
 class Locator:
-    """How columns become axes of the grid.
+    """Mapping of columns to axes of the grid.
 
     Attributes
     ----------
     columns : tuple of str
     axes : tuple of int
     read : callable
-        From the columns' arrays to an index for every axis, int64[n] each.
+        Function from the columns' arrays to an index int64[n] for every axis.
     check : callable, optional
-        From a table and the columns' arrays to why the whole table is refused, or empty.
+        Function from a table and the columns' arrays to the reason to refuse the table, or "".
     """
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Locator:
 
 
 ENDS = ("origin", "destination")
-"""What the columns at both ends of journeys are called."""
+"""Names of the ends of a journey."""
 
 NO_CELL = (
     "A row of totals, units or notes is no cell: delete it, or name the first and the last row of "
@@ -58,31 +58,32 @@ NO_CELL = (
 def locate(
     grid: Grid, rows: Rows, locators: Sequence[Locator], arrays: Sequence[pa.Array]
 ) -> NDArray[np.int64]:
-    """Cell indices int64[d, n] of a batch, from the locators' columns in their order.
+    """Return cell indices int64[d, n] of a batch, from the locators' columns in their order.
 
-    Raises InputError for a row that none of them can place, and for a table that one refuses.
+    Raises InputError for a row that has no cell, and for a table that a locator refuses.
     """
     index = np.empty((len(grid.shape), len(arrays[0])), np.int64)
     remaining = iter(arrays)
     for locator in locators:
-        own, name = [next(remaining) for _ in locator.columns], " and ".join(locator.columns)
+        columns, name = [next(remaining) for _ in locator.columns], " and ".join(locator.columns)
         with rows.named(name):
-            rule = "" if locator.check is None else locator.check(rows.table, *own)
+            rule = "" if locator.check is None else locator.check(rows.table, *columns)
             if rule:
                 raise InputError(
                     f"Columns {name}: {rule}",
                     file=rows.table.name,
                     code="coordinates-in-other-unit",
                 )
-            found = locator.read(*own)
-        for axis, values in zip(locator.axes, found, strict=True):
+            indices = locator.read(*columns)
+        for axis, values in zip(locator.axes, indices, strict=True):
             index[axis] = values
     return index
 
 
 def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
-    """Locators of single axes by name: attributes by label, all others by index."""
-    found = []
+    """Return locators of single axes by name: attributes by label, all others by index."""
+    locators = []
+    # Axes of the maps come first, then those of the attributes.
     first = len(grid.shape) - len(grid.attributes)
     for name, column in columns.items():
         if name not in grid.axis_names:
@@ -94,54 +95,54 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
             )
         axis = grid.axis_names.index(name)
         if axis < first:
-            found.append(Locator((column,), (axis,), _read_index))
+            locators.append(Locator((column,), (axis,), _read_index))
         else:
-            found.append(Locator((column,), (axis,), _label_reader(grid, axis - first)))
-    return found
+            locators.append(Locator((column,), (axis,), _label_reader(grid, axis - first)))
+    return locators
 
 
 def describe_columns(grid: Grid, columns: Mapping[str, str]) -> list[Fact]:
-    """Return which column the call says has the labels of each attribute."""
+    """Return facts on the column that the call names for each attribute."""
     return [
-        Fact(f"column of attribute {one.name}", columns[one.name], "operator")
-        for one in grid.attributes
-        if one.name in columns
+        Fact(f"column of attribute {attribute.name}", columns[attribute.name], "operator")
+        for attribute in grid.attributes
+        if attribute.name in columns
     ]
 
 
 def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = None) -> None:
-    """Raise UsageError unless every axis, or each of the first ``axes_of``, is located once."""
+    """Raise UsageError unless each axis, or each of the first ``axes_of``, has one locator."""
     axes = [axis for locator in locators for axis in locator.axes]
     for axis, name in enumerate(grid.axis_names[:axes_of]):
         if axes.count(axis) != 1:
-            raise UsageError(_ask_columns(grid, axis, name, axes.count(axis)))
+            raise UsageError(_explain_axis(grid, axis, name, axes.count(axis)))
 
 
-def _ask_columns(grid: Grid, axis: int, name: str, given: int) -> str:
-    """Return what to type where no column, or more than one, says where rows lie on an axis."""
-    if given:
+def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
+    """Explain what to add or remove for an axis with no column or several."""
+    if count:
         return Rule(
             "place-columns-several",
-            f"Several columns say where a row lies along {name}; give one of --code, --x with --y, "
-            "and --column (code=, x= with y=, columns=).",
+            f"Several columns locate the rows along {name}; give one of --code, --x with --y, and "
+            "--column (code=, x= with y=, columns=).",
         )
     of_place = axis < len(grid.maps.axes)
     if not of_place or grid.maps.ends:
-        asked = grid.maps.ends[axis // 2] if of_place else name
+        option = grid.maps.ends[axis // 2] if of_place else name
         if of_place:
             return Rule(
                 "axis-column-missing",
-                f"No column is named for {asked}: add --column {asked}=COLUMN (columns=).",
+                f"No column is named for {option}: add --column {option}=COLUMN (columns=).",
             )
         return Rule(
             "axis-column-missing",
-            f"No column is named for {asked}: add --by {asked}, which finds it by its name, or "
-            f"--column {asked}=COLUMN (by=, columns=).",
+            f"No column is named for {option}: add --by {option}, which finds it by its name, or "
+            f"--column {option}=COLUMN (by=, columns=).",
         )
     return Rule(
         "place-columns-missing",
-        "No column says in which cell a row is counted: add --code COLUMN, or --x COLUMN "
-        "--y COLUMN (code=, or x= and y=).",
+        "No column locates the rows in cells: add --code COLUMN, or --x COLUMN --y COLUMN "
+        "(code=, or x= and y=).",
     )
 
 
@@ -156,16 +157,16 @@ def cell_locators(
     other: str | None = None,
     check: Check | None = None,
 ) -> list[Locator]:
-    """Locators of a table's rows: of a code, of x and y, of columns of axes.
+    """Return locators of a table's rows: by a code, by x and y, or by columns of axes.
 
-    ``drops``: whether units that no table has are outside of the domain, ``other``: the unit that
-    counts them; else they are refused. ``check``: of coordinates, see :class:`Locator`.
+    Units missing from the table of units are dropped with ``drops``, counted in the unit ``other``,
+    or else refused. ``check`` is applied to coordinates, see :class:`Locator`.
 
-    Raises UsageError for columns that no grid like this is located by.
+    Raises UsageError for columns that do not fit the grid.
     """
-    found, (x, y), columns = [], point, dict(columns)
+    locators, (x, y), columns = [], point, dict(columns)
     if code is not None:
-        found.append(_code_locator(grid, code, 0, drops, other))
+        locators.append(_code_locator(grid, code, 0, drops, other))
     if x is not None or y is not None:
         if x is None or y is None or grid.maps.missing:
             raise UsageError(
@@ -174,7 +175,7 @@ def cell_locators(
                 code="x-without-y-or-map",
             )
         if anchor == "index":
-            found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
+            locators += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
         else:
             grid.names.require_map(
                 Rule(
@@ -186,14 +187,16 @@ def cell_locators(
                     "S2.",
                 )
             )
-            found.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
+            locators.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
+    # Pairs have a map at each end, and a column of codes for each.
     for number, name in enumerate(grid.maps.ends):
         if name in columns:
-            found.append(_code_locator(grid, columns.pop(name), number, drops, other))
-    return found + axis_locators(grid, columns)
+            locators.append(_code_locator(grid, columns.pop(name), number, drops, other))
+    return locators + axis_locators(grid, columns)
 
 
 def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str | None) -> Locator:
+    """Return the locator of codes of cells or units."""
     if not grid.names.on_map:
         axes = (2 * place, 2 * place + 1)
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
@@ -211,15 +214,15 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
 
 
 def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
-    """Rows and columns of codes: each code that a dictionary has once is parsed once."""
+    """Return rows and columns of codes; each entry of a dictionary is parsed once."""
     as_text = lattice.system is not None and lattice.system.zeros
     once = codes.dictionary if pa.types.is_dictionary(codes.type) else None
     if once is not None and not codes.null_count and len(once) < len(codes):
-        # An entry that no row has may be anything; whether one is bad, the rows tell.
+        # Entries that no row uses may be invalid: the error is located by rows below.
         with suppress(CodeError):
-            found = lattice.parse(fields.codes(once, as_text=as_text))
+            indices = lattice.parse(fields.codes(once, as_text=as_text))
             at = codes.indices.to_numpy()
-            return [axis[at] for axis in found]
+            return [axis[at] for axis in indices]
     try:
         return lattice.parse(fields.codes(codes, as_text=as_text))
     except CodeError as error:
@@ -227,13 +230,14 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     text = str(codes[position].as_py() or "") if pa.types.is_string(codes.type) else "0"
     if text.strip() and not any(map(str.isdigit, text)):
         rule += f". {NO_CELL}"
+    # A line break inside a code points to an unclosed quote, which is the better explanation.
     raise CodeError(position, fields.BROKEN if "\n" in text else rule)
 
 
 def _read_units(
     grid: Grid, codes: pa.Array, drops: bool, other: str | None
 ) -> list[NDArray[np.int64]]:
-    """Rows and columns of units: each code that is there several times is looked for once."""
+    """Return rows and columns of units; each distinct code is looked up once."""
     once, at = codes, None
     if not codes.null_count and not pa.types.is_nested(codes.type):
         coded = codes
@@ -243,16 +247,17 @@ def _read_units(
         once, at = coded.dictionary, coded.indices
     try:
         texts = fields.codes(once, as_text=True)
-        found = grid.names.find(texts, drops=drops, other=other)
+        indices = grid.names.find(texts, drops=drops, other=other)
     except CodeError as error:
         first = error.position
         if at is not None:  # entries are in the order of the rows that have them first
             first = pc.index(at, first).as_py()
         raise CodeError(first, error.rule) from None
-    return [*(found if at is None else found[:, at.to_numpy()])]
+    return [*(indices if at is None else indices[:, at.to_numpy()])]
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:
+    """Return the locator of coordinates of cell centres or corners."""
     if lattice.transform is None:
         raise UsageError(
             'The grid has no transform; give cell indices (--anchor index, anchor="index").',
@@ -264,9 +269,11 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
     below = 1.0 if anchor == "corner" and e < 0 else half
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
-        found = []
+        indices = []
         x, y = lattice.turned(fields.coordinates(xs)), fields.coordinates(ys)
         for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
+            # Beyond 2**52 every float is a whole number, so the distance to the nearest says
+            # nothing.
             exact = (values - first) / step - shift
             index = np.rint(exact)
             bad = np.flatnonzero((np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52))
@@ -277,15 +284,17 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
                     "the CRS and the grid, or read single points as such (--points, read_points).",
                     code="coordinate-off-anchor",
                 )
-            found.append(index.astype(np.int64))
-        return found
+            indices.append(index.astype(np.int64))
+        return indices
 
     return Locator((x, y), (0, 1), read)
 
 
 def _read_index(column: pa.Array) -> list[NDArray[np.int64]]:
+    """Return the index of one axis."""
     return [fields.indices(column)]
 
 
 def _label_reader(grid: Grid, attribute: int) -> Callable[[pa.Array], list[NDArray[np.int64]]]:
+    """Return a reader of the labels of one attribute."""
     return lambda column: [fields.labels(column, grid.attributes[attribute].labels)]

@@ -1,7 +1,7 @@
-"""Which members of a zip archive are tables: by the operator's word, and by form where it is sure.
+"""Members of zip archives that are tables: those that the operator names, or those of clear form.
 
-Readmes, licences and metadata are none. Tables of the same columns are parts of one; of several
-with different columns the operator names one.
+Readmes, licences and metadata are ignored. Tables with equal columns are read as one; among tables
+with different columns the operator has to choose.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 
 TABLES = (".txt", ".csv", ".tsv")
-"""Endings of the members that are read as texts."""
+"""Endings of members that are read as texts, directly from the archive."""
 
 PACKED = (
     *(".gpkg", ".fgb", ".geojson", ".geojsonl", ".jsonl", ".ndjson", ".parquet", ".geoparquet"),
     *(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".tif", ".tiff", ".nc", ".asc"),
 )
-"""Endings of the members that are unpacked, as libraries read them by their path."""
+"""Endings of members that are unpacked first, as libraries read them by their path."""
 
 SEVERAL = (
     "The archive holds several tables; name the one that is meant (--member, member=), or unpack "
@@ -37,27 +37,27 @@ SEVERAL = (
 )
 
 UNREADABLE = (*DAMAGES, NotImplementedError)
-"""Errors of a damaged member, or of one packed by a method that zipfile does not know."""
+"""Errors for a damaged member, or a compression that zipfile does not support."""
 
-START = 1 << 16
-"""Bytes of a member that are looked at."""
+HEAD_BYTES = 1 << 16
+"""Bytes at the start of a member from which its form is guessed."""
 
 _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}\b)")
 
-MOST = 20
-"""Names of members that an error lists."""
+MAX_NAMES = 20
+"""Number of members that an error lists."""
 
 
 class Unpacked(Fetched):
-    """A member of an archive in a private folder, which messages call ``"FILE (member)"``.
+    """A member unpacked to a private folder; messages show it as ``"FILE (member)"``.
 
     Parameters
     ----------
     archive, member : str
     path : str
-        Where it is.
+        The unpacked file.
     facts : tuple of Fact
-        Which member was named, and which are not read.
+        Which member was named, and which members are not read.
     """
 
     def __init__(self, archive: str, member: str, path: str, facts: tuple[Fact, ...]) -> None:
@@ -66,17 +66,18 @@ class Unpacked(Fetched):
 
 
 def ending_of(path: Path, wanted: str | None = None) -> str:
-    """Return how a file's name ends, in small letters; of a zip, how that of its packed members.
+    """Return the lower-case ending of a file's name; for a zip, that of its packed members.
 
-    ``wanted``: name or pattern of the members that are meant.
+    ``wanted`` is the name of a member or a pattern.
     """
     ending = path.suffix.lower()
     if ending != ".zip":
         return ending
+    # A damaged archive keeps its own ending; opening it reports the damage.
     with suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
-        names = [one.filename for one in _visible(archive)]
-        meant = [one for one in names if wanted is None or is_named(one, wanted)]
-        packed = {PurePosixPath(one).suffix.lower() for one in meant}.intersection(PACKED)
+        names = [member.filename for member in _visible(archive)]
+        meant = [member for member in names if wanted is None or is_named(member, wanted)]
+        packed = {PurePosixPath(member).suffix.lower() for member in meant}.intersection(PACKED)
         return packed.pop() if len(packed) == 1 else ending
     return ending
 
@@ -84,39 +85,42 @@ def ending_of(path: Path, wanted: str | None = None) -> str:
 def choose_packed(
     archive: zipfile.ZipFile, name: str, wanted: str | None
 ) -> tuple[zipfile.ZipInfo | None, tuple[Fact, ...]]:
-    """Return the member that must be unpacked to be read, and what is said of that.
+    """Return the member that must be unpacked to be read, and facts about the choice.
 
-    None where texts or a shapefile are meant. Raises InputError where several tables may be meant,
+    None where texts or a shapefile are read instead. Raises InputError if several tables remain,
     and for an encrypted archive.
     """
     infos = _visible(archive)
-    if wanted is None and any(one.filename.lower().endswith(".shp") for one in infos):
+    if wanted is None and any(info.filename.lower().endswith(".shp") for info in infos):
         return None, ()
-    meant = [one for one in infos if wanted is None or is_named(one.filename, wanted)]
-    packed = [one for one in meant if one.filename.lower().endswith(PACKED)]
+    meant = [info for info in infos if wanted is None or is_named(info.filename, wanted)]
+    packed = [info for info in meant if info.filename.lower().endswith(PACKED)]
     if not packed:
         return None, ()
-    if any(one.flag_bits & 1 for one in packed):
+    if any(info.flag_bits & 1 for info in packed):
         raise InputError(
             "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
         )
-    texts = [one for one in meant if one.filename.lower().endswith(TABLES)]
+    # A text beside a workbook may be the table that is meant, unless it is clearly a readme.
+    texts = [info for info in meant if info.filename.lower().endswith(TABLES)]
     tables = [
-        one
-        for one in texts
-        if not one.filename.lower().endswith(".txt") or _has_table(_start_of(archive, one))
+        info
+        for info in texts
+        if not info.filename.lower().endswith(".txt") or _has_table(_start_of(archive, info))
     ]
     if len(packed) + len(tables) > 1:
         raise InputError(
-            f"{SEVERAL}{_listed([*packed, *tables])}.", file=name, code="archive-holds-several"
+            f"{SEVERAL}{_format_names([*packed, *tables])}.",
+            file=name,
+            code="archive-holds-several",
         )
-    return packed[0], _facts(wanted, [one for one in infos if one != packed[0]])
+    return packed[0], _facts(wanted, [info for info in infos if info != packed[0]])
 
 
 def choose_members(
     archive: zipfile.ZipFile, name: str, wanted: str | None, header_row: int | None
 ) -> tuple[list[zipfile.ZipInfo], tuple[Fact, ...]]:
-    """Return the members that are read as texts, and what is said of that.
+    """Return the members that are read as texts, and facts about the choice.
 
     ``wanted`` is a member's name, with its folders or without, or a pattern such as ``*_pop.csv``.
 
@@ -126,21 +130,22 @@ def choose_members(
         No such member or no table, several tables whose headers differ, or an encrypted archive.
     """
     infos = _visible(archive)
-    tables = [one for one in infos if one.filename.lower().endswith(TABLES)]
+    tables = [info for info in infos if info.filename.lower().endswith(TABLES)]
     if wanted is not None:
-        tables = [one for one in infos if is_named(one.filename, wanted)]
+        tables = [info for info in infos if is_named(info.filename, wanted)]
         if not tables:
             raise InputError(
                 "The archive holds no member of that name (--member, member=); there are "
-                f"{_listed(infos)}.",
+                f"{_format_names(infos)}.",
                 file=name,
                 code="member-unknown",
             )
-    if any(one.flag_bits & 1 for one in tables):
+    # The first bit of the flags means encryption.
+    if any(info.flag_bits & 1 for info in tables):
         raise InputError(
             "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
         )
-    if not tables and any(one.filename.lower().endswith((".zip", ".gz")) for one in infos):
+    if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
         raise InputError(
             "The archive holds further archives; unpack it first.",
             file=name,
@@ -153,70 +158,76 @@ def choose_members(
             code="archive-without-table",
         )
     if wanted is None and len(tables) > 1:
-        tables = _ask_tables(archive, name, tables, header_row)
-    return tables, _facts(wanted, [one for one in infos if one not in tables])
+        tables = _require_one_layout(archive, name, tables, header_row)
+    return tables, _facts(wanted, [info for info in infos if info not in tables])
 
 
 def _facts(wanted: str | None, others: Sequence[zipfile.ZipInfo]) -> tuple[Fact, ...]:
-    named = () if wanted is None else (Fact("member", wanted, "operator"),)
-    unread = Fact("members that are not read", _listed(others), "values")
-    return (*named, unread) if others else named
+    """Return the member that the operator named and the members that are not read, as facts."""
+    declared = () if wanted is None else (Fact("member", wanted, "operator"),)
+    unread = Fact("members that are not read", _format_names(others), "values")
+    return (*declared, unread) if others else declared
 
 
-def _ask_tables(
+def _require_one_layout(
     archive: zipfile.ZipFile,
     name: str,
     members: Sequence[zipfile.ZipInfo],
     header_row: int | None,
 ) -> list[zipfile.ZipInfo]:
-    """Return all members but texts that are surely none; InputError if their columns differ."""
-    heads = {one.filename: _start_of(archive, one) for one in members}
-    found = [
-        one
-        for one in members
-        if not one.filename.lower().endswith(".txt") or _has_table(heads[one.filename])
+    """Return the members that hold tables; InputError if their columns differ."""
+    heads = {info.filename: _start_of(archive, info) for info in members}
+    tables = [
+        info
+        for info in members
+        if not info.filename.lower().endswith(".txt") or _has_table(heads[info.filename])
     ]
-    found = found or [*members]
-    headers = {_columns_of(heads[one.filename], header_row) for one in found}
+    # If no member looks like a table, all are tried, and reading reports what is wrong.
+    tables = tables or [*members]
+    headers = {_columns_of(heads[info.filename], header_row) for info in tables}
     if len(headers) > 1:
         raise InputError(
             "The archive holds several tables with different columns; name the one that is meant, "
-            f"or a pattern of several (--member, member=): {_listed(found)}.",
+            f"or a pattern of several (--member, member=): {_format_names(tables)}.",
             file=name,
             code="archive-tables-differ",
         )
-    return found
+    return tables
 
 
 def _start_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
-    """Return how a member begins, as a text; nothing of a damaged one, which reading tells."""
+    """Return the start of a member as text; empty for a damaged one, which reading reports."""
     start = b""
     with suppress(*UNREADABLE), archive.open(member) as stream:
-        start = stream.read(START)
+        start = stream.read(HEAD_BYTES)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return start.decode("utf-16", "replace")
+    # The start may end inside a character, which an incremental decoder accepts.
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(start)
     return start.decode("cp932", "replace")
 
 
 def _has_table(text: str) -> bool:
-    """Whether a text may hold a table: a line of its start has fields, or it is empty.
+    """Whether a text may hold a table: one of its first lines has several fields, or it is empty.
 
-    In prose a blank follows a mark, or it separates thousands. No record makes a table prose, as
-    its header has fields.
+    In prose, a comma or semicolon is followed by a blank or separates thousands. Rows cannot make a
+    table look like prose, as its header has fields.
     """
     lines = [line.rstrip("\r") for line in text.split("\n")][:HEAD_ROWS]
     for line in lines:
         plain = _THOUSANDS.sub("", line)
+        # The delimiter is not known yet, and one that splits the line is enough.
         for fields in (_split(plain, delimiter) for delimiter in DELIMITERS):
-            if sum(map(bool, trim(fields))) > 1 and not any(one[:1] == " " for one in fields[1:]):
+            if sum(map(bool, trim(fields))) > 1 and not any(
+                field[:1] == " " for field in fields[1:]
+            ):
                 return True
     return not any(map(str.strip, lines))
 
 
 def _columns_of(text: str, header_row: int | None) -> frozenset[str]:
-    """Return the names in a header, however they are spelt and ordered."""
+    """Return the normalised names in a header, whatever their order."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     if header_row is None:
         lines = [line for line in lines if line.strip()]
@@ -226,20 +237,22 @@ def _columns_of(text: str, header_row: int | None) -> frozenset[str]:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
+    """Split a line into fields; none if the csv module cannot."""
     with suppress(csv.Error):
         return next(csv.reader([line], delimiter=delimiter), [])
     return []
 
 
 def is_named(member: str, wanted: str) -> bool:
-    """Whether a member has this name, with its folders or without, or meets this pattern."""
+    """Whether a member has this name, with or without its folders, or matches this pattern."""
     names = (member, PurePosixPath(member).name)
-    return wanted in names or any(fnmatchcase(one, wanted) for one in names)
+    return wanted in names or any(fnmatchcase(form, wanted) for form in names)
 
 
 def _visible(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    every = archive.infolist()
-    return [one for one in every if not one.is_dir() and not _is_hidden(one.filename)]
+    """Return the members that are files, without hidden ones and macOS metadata."""
+    infos = archive.infolist()
+    return [info for info in infos if not info.is_dir() and not _is_hidden(info.filename)]
 
 
 def _is_hidden(member: str) -> bool:
@@ -247,5 +260,6 @@ def _is_hidden(member: str) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
-def _listed(members: Sequence[zipfile.ZipInfo]) -> str:
-    return list_names([one.filename for one in members], MOST)
+def _format_names(members: Sequence[zipfile.ZipInfo]) -> str:
+    """Return the names of members for a message."""
+    return list_names([info.filename for info in members], MAX_NAMES)

@@ -1,4 +1,4 @@
-"""Columns of official mesh files: key, values and their titles; and the map that they are on."""
+"""Official mesh files of Japan: the columns of key and values, their titles, and their map."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from geodp.io.read.rows.names import fold
 
 KEY = "KEY_CODE"
 NOT_VALUES = (KEY, "HTKSYORI", "HTKSAKI", "GASSAN")
-NONE = "-"
-"""The files' mark for no people; it counts 0."""
+NO_PEOPLE = "-"
+"""Symbol for no people in these files; it counts as 0."""
 
-MARKS = ("*", "X", "x", "")
-"""The files' marks for values that are hidden."""
+SUPPRESSED = ("*", "X", "x", "")
+"""Symbols for suppressed values in these files."""
 
 NO_KEY = Rule(
     "key-code-missing",
-    f"The header must have one column {KEY}; of another table, name the columns that say where a "
-    "row is (--code, or --x and --y; code=, or x= and y= of read_table).",
+    f"The header must have one column {KEY}; for another table, name the columns that locate its "
+    "rows (--code, or --x and --y; code=, or x= and y= of read_table).",
 )
 
 REPEATED = Rule(
@@ -41,7 +41,7 @@ REPEATED = Rule(
 )
 
 BLANKS = r"[\s\p{Z}]*"
-"""Blanks of any script, as Arrow's patterns write them."""
+"""Blanks of any script, as a regular expression of Arrow."""
 
 HIDDEN = Rule(
     "value-suppressed",
@@ -52,9 +52,9 @@ HIDDEN = Rule(
 
 
 def is_official(table: InputTable, grid: Grid, code: str | None) -> bool:
-    """Whether a table is a text with a column KEY_CODE that locates its rows in meshes of Japan.
+    """Whether a table is a text whose column KEY_CODE locates its rows in meshes of Japan.
 
-    ``code``: the column that locates rows; None where no option names one.
+    ``code`` is the column that locates rows; None if no option names one.
     """
     if not isinstance(table, TextTable) or fold(code or KEY) != fold(KEY):
         return False
@@ -62,15 +62,15 @@ def is_official(table: InputTable, grid: Grid, code: str | None) -> bool:
 
 
 def key_of(table: InputTable, grid: Grid) -> str | None:
-    """Return the name of the one column KEY_CODE, on a grid of meshes; None where there is none."""
-    found = [name for name in table.columns if fold(name) == fold(KEY)]
-    return found[0] if is_of_meshes(grid) and len(found) == 1 else None
+    """Return the name of the only column KEY_CODE, on a grid of meshes, or None."""
+    names = [name for name in table.columns if fold(name) == fold(KEY)]
+    return names[0] if is_of_meshes(grid) and len(names) == 1 else None
 
 
 def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence[int]) -> None:
-    """Raise InputError for a row of a text that repeats the header's names in all these columns.
+    """Raise InputError for a row of a text that repeats the header in all these columns.
 
-    So do files that were joined end to end, which may be copies of one table.
+    Files that were concatenated have such rows, and may be copies of one table.
     """
     if not isinstance(rows.table, TextTable):
         return
@@ -82,20 +82,22 @@ def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence
 def drop_labels(
     rows: Rows, arrays: list[pa.Array], columns: Sequence[int]
 ) -> tuple[Rows, list[pa.Array]]:
-    """Return the rows that do not repeat the labels, as files joined under one header do."""
+    """Drop rows that repeat the labels, as files concatenated under one header do."""
     table = rows.table
     if not isinstance(table, TextTable) or not any(table.labels):
         return rows, arrays
     repeated = _repeats(arrays, [table.labels[column] for column in columns])
     if repeated is None:
         return rows, arrays
-    kept = pc.invert(repeated)
-    return rows.select(kept.to_numpy(zero_copy_only=False)), [a.filter(kept) for a in arrays]
+    rows_of_data = pc.invert(repeated)
+    return rows.select(rows_of_data.to_numpy(zero_copy_only=False)), [
+        a.filter(rows_of_data) for a in arrays
+    ]
 
 
 def _repeats(arrays: Sequence[pa.Array], titles: Sequence[str]) -> pa.Array | None:
-    """Return which rows have these titles; None where none has. The first column rarely does."""
-    found = None
+    """Return which rows consist of these titles; None if none does."""
+    repeated = None
     for array, title in zip(arrays, titles, strict=True):
         # Letters are larger than digits: codes and counts need not be searched.
         if max(title.encode(), default=0) > largest_byte(array):
@@ -104,10 +106,10 @@ def _repeats(arrays: Sequence[pa.Array], titles: Sequence[str]) -> pa.Array | No
         if not pc.match_substring(array, title).true_count:
             return None
         same = pc.match_substring_regex(array, rf"\A{BLANKS}{re.escape(title)}{BLANKS}\z")
-        found = same if found is None else pc.and_(found, same)
-        if not found.true_count:
+        repeated = same if repeated is None else pc.and_(repeated, same)
+        if not repeated.true_count:
             return None
-    return found
+    return repeated
 
 
 def public_map(
@@ -115,7 +117,7 @@ def public_map(
     bounds: Sequence[float | Fraction] | None,
     primary: str | int | Sequence[str | int] | None,
 ) -> Grid:
-    """Return the grid itself, or the one of a code system in bounds or in primary meshes."""
+    """Return the grid itself, or that of a code system in bounds or in primary meshes."""
     if isinstance(grid, Grid):
         if bounds is not None or primary is not None:
             raise UsageError(
@@ -138,7 +140,7 @@ def is_of_meshes(grid: Grid) -> bool:
 
 
 def require_meshes(grid: Grid) -> None:
-    """Raise UsageError for a grid that is no map of meshes."""
+    """Raise UsageError for a grid that is not a map of meshes."""
     if not is_of_meshes(grid):
         raise UsageError(
             'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
@@ -148,12 +150,13 @@ def require_meshes(grid: Grid) -> None:
 
 
 def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
-    """Positions of the key and of the chosen values."""
+    """Return the positions of the key and of the chosen values."""
     names = [fold(name).upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(NO_KEY, file=table.name, row=table.head_lines)
-    own = enumerate(names[: len(table.names)])
-    candidates = [i for i, name in own if name and name not in NOT_VALUES]
+    # Columns of folders hold no values.
+    in_file = enumerate(names[: len(table.names)])
+    candidates = [i for i, name in in_file if name and name not in NOT_VALUES]
     if values is not None:
         return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
     if len(candidates) != 1:
@@ -167,19 +170,20 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
 
 
 def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
-    """Return the one column whose name or label is wanted: exactly, or but for width and spaces."""
+    """Return the column with this name or label, up to width and spaces."""
     for form in (str.strip, fold):
         for titles in (table.columns, table.labels):
-            found = [i for i in candidates if form(titles[i]) == form(wanted)]
-            if len(found) == 1:
-                return found[0]
-            if found:
+            positions = [i for i in candidates if form(titles[i]) == form(wanted)]
+            if len(positions) == 1:
+                return positions[0]
+            if positions:
                 raise InputError(
                     f"Several columns have this label; name one by its code: "
-                    f"{_list_columns(table, found)}.",
+                    f"{_list_columns(table, positions)}.",
                     file=table.name,
                     code="value-label-of-several",
                 )
+    # Similar names help with typing errors, of which long Japanese labels have many.
     folded = {fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
     close = [folded[near] for near in get_close_matches(fold(wanted), folded, 6, 0.4)]
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
@@ -192,15 +196,15 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
 
 
 def title_of(table: InputTable, column: int) -> str:
-    """Return the label of a column, or its name where it has none."""
+    """Return the label of a column, or its name if it has no label."""
     label = table.labels[column] if isinstance(table, TextTable) else ""
     return label or table.columns[column].strip()
 
 
-def _list_columns(table: TextTable, columns: Sequence[int], most: int = 8) -> str:
-    """Columns for a message; a header that looks like data is not shown."""
+def _list_columns(table: TextTable, columns: Sequence[int], limit: int = 8) -> str:
+    """List columns for a message; a header that looks like data is not shown."""
     if not all(is_name(table.columns[i]) for i in columns):
         return "names that look like data, so that the first row may be no header"
-    shown = [f"{table.columns[i]} {table.labels[i]}".strip() for i in columns[:most]]
-    more = [f"{len(columns) - most} more"] if len(columns) > most else []
+    shown = [f"{table.columns[i]} {table.labels[i]}".strip() for i in columns[:limit]]
+    more = [f"{len(columns) - limit} more"] if len(columns) > limit else []
     return ", ".join([*shown, *more]) or "none"

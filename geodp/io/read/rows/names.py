@@ -1,4 +1,4 @@
-"""Names of columns and labels: which spellings are the same one, and which only look so."""
+"""Names of columns and labels: which spellings are equal, and which only look alike."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from unicodedata import category, name, normalize
 from geodp.errors import printable
 from geodp.privacy.names import look_alike
 
-MOST = 12
-"""Names that a question lists."""
+MAX_NAMES = 12
+"""Number of names that a message lists."""
 
 _WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016"})
-"""Marks that two tables of CP932 turn into different characters: wave dashes, parallel lines."""
+"""Characters that the two mappings of CP932 decode differently: wave dashes, parallel lines."""
 
 _DASHES = {"Pd": "-", "Cf": ""}
-"""By category: what all dashes become, and marks that nobody sees."""
+"""Replacement by Unicode category: all dashes become one, invisible characters vanish."""
 
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
 """For :meth:`str.translate`: full-width ASCII, the ideographic space and the minus sign as ASCII.
 
-Not all of NFKC, which would turn the mark of a footnote into a digit: 12 with a raised 2 into 122.
+Not all of NFKC, which would turn a footnote's superscript into a digit: 12² into 122.
 """
 
 
 def spell(text: str) -> str:
-    """Return the one spelling of a label: composed, of one width, with plain dashes and spaces.
+    """Normalise a label: composed, of one width, with plain dashes and single spaces.
 
     Examples
     --------
@@ -37,14 +37,16 @@ def spell(text: str) -> str:
     """
     plain = normalize("NFKC", text).translate(_WAVES)
     if not plain.isascii():
-        plain = "".join(_DASHES.get(category(mark), mark) for mark in plain).replace("\u2212", "-")
+        plain = "".join(_DASHES.get(category(character), character) for character in plain).replace(
+            "\u2212", "-"
+        )
     return " ".join(plain.split())
 
 
 def fold(text: str) -> str:
-    """Return what the name of a column has in common with its other spellings.
+    """Normalise the name of a column so that all of its spellings become equal.
 
-    Case and spaces do not count, beside what :func:`spell` makes one.
+    Case and spaces are ignored, besides the differences that :func:`spell` removes.
 
     Examples
     --------
@@ -56,52 +58,54 @@ def fold(text: str) -> str:
 
 @lru_cache(4096)
 def fold_case(text: str) -> str:
-    """Return a name in small letters, beside what :func:`spell` makes one; its blanks stay.
+    """Normalise a name as :func:`spell` does and fold its case; blanks stay.
 
     Examples
     --------
     >>> fold_case("ＧＲＤ_ID "), fold_case("人口（総数）　男")
     ('grd_id', '人口(総数) 男')
     """
+    # Case folding may undo the composition, so the text is normalised before and after.
     return spell(normalize("NFKC", spell(text).casefold()))
 
 
 PLAIN = re.compile(r"[^*?[]*")
-"""A pattern that is a name."""
+"""Pattern without wildcards: a plain name."""
 
 SPELLINGS: tuple[Callable[[str], str], ...] = (str.strip, fold_case)
-"""What names have in common that are one: the surest first."""
+"""Normal forms under which names are compared, the strictest first."""
 
 
 def match(pattern: str, names: Sequence[str]) -> list[str]:
-    """Return the names that the first alternative of a pattern meets which any does.
+    """Return the names that match the first alternative of a pattern that matches any.
 
-    Of one alternative the names in its very spelling, or else those that are it but for case,
-    width and composition, as databases and exports change these.
+    For each alternative, exact matches come first, then those that differ only in case, width and
+    composition, as databases and exports change these.
 
     Examples
     --------
     >>> match("TOT_P", ["grd_id", "tot_p"]), match("TOT_P", ["tot_p", "TOT_P"])
     (['tot_p'], ['TOT_P'])
     """
-    for one in pattern.split("|"):
+    # Exact before folded, so that a file with both "n" and "N" is not ambiguous.
+    for alternative in pattern.split("|"):
         for form in SPELLINGS:
-            meets = _compile(form(one))
-            if found := [name for name in names if meets(form(name))]:
-                return found
+            is_match = _compile(form(alternative))
+            if matches := [name for name in names if is_match(form(name))]:
+                return matches
     return []
 
 
 @cache
 def _compile(pattern: str) -> Callable[[str], object]:
-    """Return what tells whether a name meets a pattern; there are a few hundred."""
+    """Return a matcher of a pattern; cached, as there are a few hundred patterns."""
     return re.compile(translate(pattern)).match
 
 
 def find_met(patterns: Iterable[str], names: Sequence[str]) -> tuple[set[str], set[str]]:
-    """Return the patterns that names meet in their very spelling, and in any spelling.
+    """Return the patterns that names match exactly, and those that they match in any spelling.
 
-    What :func:`match` finds of each, for many patterns at once.
+    This is :func:`match` for many patterns at once.
 
     Examples
     --------
@@ -112,54 +116,57 @@ def find_met(patterns: Iterable[str], names: Sequence[str]) -> tuple[set[str], s
     exactly, anyhow = set(), set()
     for pattern in patterns:
         alternatives = pattern.split("|")
-        if _are_met([*map(str.strip, alternatives)], spelt):
+        if _any_matches([*map(str.strip, alternatives)], spelt):
             exactly.add(pattern)
-        elif _are_met([*map(fold_case, alternatives)], folded):
+        elif _any_matches([*map(fold_case, alternatives)], folded):
             anyhow.add(pattern)
     return exactly, exactly | anyhow
 
 
-def _are_met(patterns: list[str], names: Set[str]) -> bool:
-    """Whether any name meets any of some patterns of their form; most patterns are plain names."""
+def _any_matches(patterns: list[str], names: Set[str]) -> bool:
+    """Whether any name matches any of some patterns in the same normal form."""
+    # Most patterns are plain names: a set lookup instead of a regular expression for each.
     if all(map(PLAIN.fullmatch, patterns)):
         return not names.isdisjoint(patterns)
-    return any(any(map(_compile(one), names)) for one in patterns)
+    return any(any(map(_compile(pattern), names)) for pattern in patterns)
 
 
-def list_names(names: Sequence[str], most: int = MOST) -> str:
-    """Return names for a question, some of them where there are many.
+def list_names(names: Sequence[str], limit: int = MAX_NAMES) -> str:
+    """List names for a message, shortened if there are many.
 
     Examples
     --------
     >>> list_names([" men", "women"]), list_names("abcdefghijklmn")
     ('men, women', 'a, b, c, d, e, f, g, h, i, j, k, l and others')
     """
-    shown = ", ".join(printable(one.strip()) for one in names[:most])
-    return shown + (" and others" if len(names) > most else "")
+    shown = ", ".join(printable(name.strip()) for name in names[:limit])
+    return shown + (" and others" if len(names) > limit else "")
 
 
-def tell_apart(wanted: str, names: Sequence[str]) -> str:
-    """Return a sentence on a name that looks like a wanted one and is another; empty for none.
+def describe_lookalike(wanted: str, names: Sequence[str]) -> str:
+    """Explain a name that looks like a wanted one but is another; empty without one.
 
     Examples
     --------
-    >>> tell_apart("T01", ["n", "TO1"])  # doctest: +NORMALIZE_WHITESPACE
+    >>> describe_lookalike("T01", ["n", "TO1"])  # doctest: +NORMALIZE_WHITESPACE
     "the column 'TO1' only looks like it: its character 2 is U+004F (LATIN CAPITAL LETTER O),
     not U+0030 (DIGIT ZERO); copy the name from the file."
     """
-    alike = look_alike(wanted, [one for one in names if one.strip()])
+    alike = look_alike(wanted, [candidate for candidate in names if candidate.strip()])
     if alike is None:
         return ""
-    own, other = normalize("NFC", alike.strip()), normalize("NFC", wanted.strip())
-    pairs = zip(own + "\0", other + "\0", strict=False)
-    at = next((i for i, (one, two) in enumerate(pairs) if one.casefold() != two.casefold()), None)
-    if at is None or at >= len(own) or at >= len(other):
+    ours, theirs = normalize("NFC", alike.strip()), normalize("NFC", wanted.strip())
+    pairs = zip(ours + "\0", theirs + "\0", strict=False)
+    at = next((i for i, (a, b) in enumerate(pairs) if a.casefold() != b.casefold()), None)
+    if at is None or at >= len(ours) or at >= len(theirs):
         return f"the column '{alike.strip()}' only looks like it; copy the name from the file."
     return (
         f"the column '{alike.strip()}' only looks like it: its character {at + 1} is "
-        f"{_called(own[at])}, not {_called(other[at])}; copy the name from the file."
+        f"{_describe_character(ours[at])}, not {_describe_character(theirs[at])}; copy the name "
+        "from the file."
     )
 
 
-def _called(mark: str) -> str:
-    return f"U+{ord(mark):04X} ({name(mark, 'without a name')})"
+def _describe_character(character: str) -> str:
+    """Return a character's code point and Unicode name."""
+    return f"U+{ord(character):04X} ({name(character, 'without a name')})"

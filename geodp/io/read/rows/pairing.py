@@ -1,6 +1,6 @@
-"""Which label each of several columns of counts is for: as the call says, or as names tell.
+"""Pairing of count columns with labels, as the call states or as the columns' names show.
 
-The order of columns and labels decides nothing: men published as women are not noticed.
+The order of columns and labels is never used: an exchange of men and women would go unnoticed.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from geodp.grid.grid import Grid
 from geodp.table.source import Fact, KnownBy
 
 Values: TypeAlias = str | Sequence[str] | Mapping[str | tuple[str, ...], str] | None
-"""A column of counts; several; or columns by the labels that they count."""
+"""A column of counts, several columns, or columns by the labels that they count."""
 
 Combination: TypeAlias = tuple[str, ...]
-"""A label of each attribute."""
+"""One label of each attribute."""
 
-MOST = 12
-"""Columns that a question shows."""
+MAX_COLUMNS = 12
+"""Number of columns that an error lists."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Columns of counts on the grid that they make.
+    """Columns of counts and the grid whose labels they are for.
 
     Attributes
     ----------
     grid : Grid
     columns : tuple of str or None
-        One for every combination of labels, those of the last attribute in turn; None where the
-        file's only column of counts is meant.
+        One for every combination of labels, in order, with the last attribute varying fastest; None
+        for the file's only column of counts.
     known_by : KnownBy
-        Who says which label each is for.
+        Who states which label each is for.
     """
 
     grid: Grid
@@ -48,41 +48,41 @@ class Paired:
 
     @property
     def wide(self) -> bool:
-        """Whether columns of counts make the labels."""
+        """Whether each label has a column of counts of its own."""
         return self.columns is not None and len(self.columns) > 1
 
     @property
     def labels(self) -> list[Combination]:
-        """Labels that each column is for; none of a column whose labels are in others."""
+        """Labels of each column; empty for a column whose labels are in other columns."""
         return _combinations(self.grid) if self.wide else [()]
 
     @property
     def facts(self) -> Iterator[Fact]:
-        """Yield which label each column is for."""
+        """Facts on the labels of each column."""
         if self.wide and self.columns is not None:
             for column, labels in zip(self.columns, self.labels, strict=True):
                 yield Fact(f"label of column {column}", ",".join(labels), self.known_by)
 
 
 def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
-    """Return the columns of counts in the order of the labels that they are for.
+    """Order the columns of counts by the labels that they are for.
 
     Parameters
     ----------
     grid : Grid
-        With the attributes, or without the one that the columns make.
+        The grid, with its attributes or without the one that the columns define.
     attribute : str or None
-        Name of that one; its labels are then the names of the columns, or those of the mapping.
+        Name of that attribute; its labels are the names of the columns, or the keys of the mapping.
     values : str, sequence of str, mapping, or None
-        Columns. On a grid with attributes each may be written ``LABEL=COLUMN``, of several
-        attributes ``LABEL,LABEL=COLUMN``; otherwise each name must have the one label in it that
-        it is for, as words and not as parts of words.
+        Columns. On a grid with attributes each may be written ``LABEL=COLUMN``, for several
+        attributes ``LABEL,LABEL=COLUMN``; otherwise each name must contain exactly one label, as
+        whole words.
 
     Raises
     ------
     UsageError
-        Not one column for every combination of labels; or nothing tells for certain which column
-        is for which: then the sentence shows how to say it.
+        There is not one column for every combination of labels, or their names leave in doubt which
+        column is for which; the message then shows how to state it.
 
     Examples
     --------
@@ -100,41 +100,44 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
             )
         grid = with_values(grid, attribute, [_written(label) for label in values])
     if isinstance(values, Mapping):
-        said = {(key,) if isinstance(key, str) else tuple(key): c for key, c in values.items()}
-        return Paired(grid, _in_order(grid, [*said.items()]))
-    stated, columns = grid.attributes, None if values is None else tuple(values)
+        columns_by_labels = {
+            (key,) if isinstance(key, str) else tuple(key): c for key, c in values.items()
+        }
+        return Paired(grid, _in_order(grid, [*columns_by_labels.items()]))
+    attributes, columns = grid.attributes, None if values is None else tuple(values)
     if columns is not None and len(columns) == 1 and attribute is None:
         return Paired(grid, columns)  # labels, if there are any, are in columns of their own
     grid = with_values(grid, attribute, values)
-    own = stated or (columns is not None and _are_labelled(columns))
-    if columns is None or len(columns) < 2 or not own or columns == grid.attributes[0].labels:
+    # Without attributes, columns define the labels themselves unless they are written LABEL=COLUMN.
+    labelled = attributes or (columns is not None and _are_labelled(columns))
+    if columns is None or len(columns) < 2 or not labelled or columns == grid.attributes[0].labels:
         return Paired(grid, columns)
     parted = [_part(grid, column) for column in columns]
     if all(parted):
-        return Paired(grid, _in_order(grid, [one for one in parted if one is not None]))
+        return Paired(grid, _in_order(grid, [split for split in parted if split is not None]))
     if any(parted):
-        plain = next(name for name, one in zip(columns, parted, strict=True) if one is None)
+        plain = next(name for name, split in zip(columns, parted, strict=True) if split is None)
         raise UsageError(
             f"Either every column of counts has its label before it or none does, and "
             f"{printable(plain)} has none (--value LABEL=COLUMN, value={{label: column}}); write "
             "LABEL=COLUMN also for a column with = in its own name.",
             code="label-before-every-column",
         )
-    found = _by_names(grid, columns)
-    if found is None:
-        raise UsageError(_ask(grid, columns), code="column-labels-uncertain")
-    return Paired(grid, _in_order(grid, [*zip(found, columns, strict=True)]), "file")
+    combinations = _by_names(grid, columns)
+    if combinations is None:
+        raise UsageError(_explain_uncertain(grid, columns), code="column-labels-uncertain")
+    return Paired(grid, _in_order(grid, [*zip(combinations, columns, strict=True)]), "file")
 
 
 def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:
-    """Return the public grid of values: with the attribute that they become, if it has none yet.
+    """Return the public grid of value columns, with the attribute that they define, if it has none.
 
-    Raises UsageError for values that are not one for every combination of labels.
+    Raises UsageError unless there is one column for every combination of labels.
     """
     if grid.attributes:
         if values is None:
             raise UsageError(
-                "Name the column of counts (--value, value=); of columns side by side, one for "
+                "Name the column of counts (--value, value=); if there are several, one for "
                 "every label of the grid's attribute (--value LABEL=COLUMN, "
                 "value={label: column}).",
                 code="value-column-unnamed",
@@ -146,10 +149,10 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
                 "value={(label, label): column}).",
                 code="value-for-every-label",
             )
-        names = [one.name for one in grid.attributes]
+        names = [axis.name for axis in grid.attributes]
         if attribute not in (None, *names, JOINT.join(names)):
             raise UsageError(
-                "The grid has an attribute already, of another name.",
+                "The grid already has an attribute of another name.",
                 code="attribute-of-other-name",
             )
         return grid
@@ -157,12 +160,12 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         return grid
     if attribute is None or not values:
         raise UsageError(
-            "Several columns of counts need the name of the attribute that tells them apart (--by "
-            "sex, by='sex').",
+            "Several columns of counts need the name of the attribute that distinguishes them "
+            "(--by sex, by='sex').",
             code="columns-of-counts-without-attribute",
         )
     parted = [value.partition("=") for value in values]
-    labels = [one[0].strip() for one in parted] if _are_labelled(values) else values
+    labels = [part[0].strip() for part in parted] if _are_labelled(values) else values
     if JOINT in attribute:
         return _with_joint(grid, attribute, labels)
     return grid.with_attribute(attribute, labels)
@@ -172,10 +175,11 @@ def _with_joint(grid: Grid, attribute: str, labels: Sequence[str]) -> Grid:
     """Return a grid with the attributes of a joint table whose columns name all combinations."""
     names = attribute.split(JOINT)
     parts = [tuple(part.strip() for part in label.split(",")) for label in labels]
-    if all(len(one) == len(names) for one in parts):
-        own = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
-        if {*parts} == {*product(*own)}:
-            for name, several in zip(names, own, strict=True):
+    if all(len(combination) == len(names) for combination in parts):
+        labels_of_attributes = [tuple(dict.fromkeys(column)) for column in zip(*parts, strict=True)]
+        # Columns that do not form a full product of labels leave cells of the joint table open.
+        if {*parts} == {*product(*labels_of_attributes)}:
+            for name, several in zip(names, labels_of_attributes, strict=True):
                 grid = grid.with_attribute(name, several)
             return grid
     raise UsageError(
@@ -191,20 +195,23 @@ def _are_labelled(values: Sequence[str]) -> bool:
 
 
 def numbers_of_labels(grid: Grid) -> tuple[int, ...]:
-    """Numbers of labels of its attributes; 1 where it has none."""
+    """Return the number of labels of each attribute; (1,) without attributes."""
     return tuple(len(attribute.labels) for attribute in grid.attributes) or (1,)
 
 
 def _combinations(grid: Grid) -> list[Combination]:
+    """Return all combinations of labels, with the last attribute varying fastest."""
     return [*product(*(attribute.labels for attribute in grid.attributes))]
 
 
 def _written(label: str | tuple[str, ...]) -> str:
+    """Return a label or combination as text."""
     return label if isinstance(label, str) else ",".join(label)
 
 
 def _part(grid: Grid, text: str) -> tuple[Combination, str] | None:
-    """Return labels and column of ``LABEL=COLUMN``; None for a name."""
+    """Split ``LABEL=COLUMN`` into labels and column; None for a plain name."""
+    # The name of a column may contain "=" itself, so that every position is tried.
     for sign in re.finditer("=", text):
         labels = tuple(label.strip() for label in text[: sign.start()].split(","))
         if len(labels) == len(grid.attributes) and all(
@@ -215,24 +222,26 @@ def _part(grid: Grid, text: str) -> tuple[Combination, str] | None:
     return None
 
 
-def _in_order(grid: Grid, said: Sequence[tuple[Combination, str]]) -> tuple[str, ...]:
-    """Return columns in the order of the combinations; UsageError unless each has one."""
-    given = [labels for labels, _ in said]
+def _in_order(grid: Grid, pairs: Sequence[tuple[Combination, str]]) -> tuple[str, ...]:
+    """Return columns in the order of the combinations; UsageError unless each has one column."""
+    combinations = [labels for labels, _ in pairs]
     every = _combinations(grid)
-    if wrong := [labels for labels in given if labels not in every or given.count(labels) > 1]:
+    if wrong := [
+        labels for labels in combinations if labels not in every or combinations.count(labels) > 1
+    ]:
         raise UsageError(
             f"{printable(_written(wrong[0]))}: every label has one column, and there are "
-            f"{', '.join(printable(_written(labels)) for labels in every[:MOST])} "
+            f"{', '.join(printable(_written(labels)) for labels in every[:MAX_COLUMNS])} "
             "(--value LABEL=COLUMN, value={label: column}).",
             code="column-of-label-unknown",
         )
-    if left := [labels for labels in every if labels not in given]:
+    if left := [labels for labels in every if labels not in combinations]:
         raise UsageError(
             f"{printable(_written(left[0]))} has no column of counts (--value LABEL=COLUMN, "
             "value={label: column}).",
             code="label-without-column",
         )
-    columns = dict(said)
+    columns = dict(pairs)
     if len({*columns.values()}) < len(columns):
         raise UsageError(
             "A column of counts is given for two labels (--value, value=).",
@@ -242,22 +251,23 @@ def _in_order(grid: Grid, said: Sequence[tuple[Combination, str]]) -> tuple[str,
 
 
 def _by_names(grid: Grid, columns: Sequence[str]) -> list[Combination] | None:
-    """Return the labels that are in the names; None where one is in doubt."""
-    found = []
+    """Return the combination that each name contains; None if one is in doubt."""
+    combinations = []
     for column in columns:
         labels = [find_label(attribute.labels, column) for attribute in grid.attributes]
         if any(label is None for label in labels):
             return None
-        found.append(tuple(label for label in labels if label is not None))
-    return found if len({*found}) == len(found) else None
+        combinations.append(tuple(label for label in labels if label is not None))
+    return combinations if len({*combinations}) == len(combinations) else None
 
 
 def find_label(labels: Sequence[str], column: str) -> str | None:
-    """Return the one label that a name has in it; None where it has several or none."""
+    """Return the only label that a name contains; None if it contains several or none."""
     text = _fold(column)
     spans = [
         (at.start(), at.end(), label) for label in labels for at in _pattern(label).finditer(text)
     ]
+    # "male" is a word of "not male": a label inside a longer label that matches does not count.
     outer = {
         label
         for start, end, label in spans
@@ -267,31 +277,34 @@ def find_label(labels: Sequence[str], column: str) -> str | None:
 
 
 def _pattern(label: str) -> re.Pattern[str]:
-    """Return the pattern of a label as whole words; letters of scripts without blanks anywhere."""
-    words = re.findall(r"\d+|[^\W\d_]+", _fold(label))
-    if not words:
+    """Return a pattern of a label as whole words; in scripts without blanks, of any part."""
+    parts = re.findall(r"\d+|[^\W\d_]+", _fold(label))
+    # A label of symbols alone matches no name.
+    if not parts:
         return re.compile("(?!)")
     ends = []
-    for word, before in ((words[0], True), (words[-1], False)):
-        if word.isdecimal():
+    for part, before in ((parts[0], True), (parts[-1], False)):
+        if part.isdecimal():
             ends.append(r"(?<!\d)(?<!\d[\W_])" if before else r"(?!\d)(?![\W_]\d)")
-        elif any(ord(letter) >= 0x3040 for letter in word):
+        elif any(ord(letter) >= 0x3040 for letter in part):
             ends.append("")
         else:
             ends.append(r"(?<![^\W\d_])" if before else r"(?![^\W\d_])")
-    return re.compile(ends[0] + r"[\W_]*".join(map(re.escape, words)) + ends[1])
+    return re.compile(ends[0] + r"[\W_]*".join(map(re.escape, parts)) + ends[1])
 
 
 def _fold(text: str) -> str:
+    """Normalise a name and separate words in camel case."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", normalize("NFKC", text)).casefold()
 
 
-def _ask(grid: Grid, columns: Sequence[str]) -> str:
-    """Return the question, with the pairing by order in the words that would confirm it."""
+def _explain_uncertain(grid: Grid, columns: Sequence[str]) -> str:
+    """Return the error of an uncertain pairing, with options that would confirm the order."""
     pairs = [*zip(_combinations(grid), columns, strict=True)]
-    shown = pairs[:MOST]
+    shown = pairs[:MAX_COLUMNS]
     more = " and so on" if len(pairs) > len(shown) else ""
     flags = [f"--value '{_written(labels)}={column}'" for labels, column in shown]
+    # Written as a dictionary that can be pasted into the call.
     keys = [labels[0] if len(labels) == 1 else labels for labels, _ in shown]
     mapping = ", ".join(
         f"{key!r}: {column!r}" for key, (_, column) in zip(keys, shown, strict=True)

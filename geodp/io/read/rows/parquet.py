@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from geodp import progress
 from geodp.errors import Rule
 from geodp.io.opening import open_parquet
-from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.parquet import check_chunks
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -19,18 +19,18 @@ from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 BUFFER = 1 << 20
-"""Bytes of a column of Parquet that are read at once."""
+"""Bytes of a column that are read at once."""
 
 
 OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
-"""Streams: a map would count as memory, and whole chunks of columns may not fit. Checksums of pages
-are looked at where the file has them."""
+"""Read as streams: a memory map would count as memory, and whole column chunks may not fit. Page
+checksums are verified where the file has them."""
 
-MOST_VALUES = 1 << 21
-"""Of a batch of few columns: the more rows, the fewer are of a code that another batch has too."""
+MAX_VALUES = 1 << 21
+"""Values in a batch. Tables of few columns get longer batches, in which more codes repeat."""
 
 CODED = 4
-"""Bytes a value below which texts are numbers of a dictionary: a text alone takes as many for its
+"""Bytes a value below which texts must be dictionary-encoded: a plain text takes as many for its
 length."""
 
 
@@ -48,32 +48,33 @@ class ParquetTable(FileTable):
 
     @property
     def declared_rows(self) -> int:
-        """Rows by the footer."""
+        """Number of rows in the footer."""
         return int(self.parquet.metadata.num_rows)
 
     @classmethod
     def open(cls, file: InputFile) -> ParquetTable:
-        """Read the schema; InputError where the footer names places that are not in the file."""
+        """Read the schema; InputError if the footer points outside the file."""
         opened = guard(file.name, lambda: open_parquet(file.path, **OPTIONS))
         check_chunks(file.name, opened.metadata, file.size)
         return cls(file, opened)
 
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns as they are stored."""
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of the chosen columns as they are stored."""
         names = [self.names[column] for column in chosen]
         stored = [*dict.fromkeys(names)]
-        size = max(BATCH, MOST_VALUES // max(1, len(stored)))
-        stream = self._file(stored).iter_batches(size, columns=stored)
+        size = max(BATCH, MAX_VALUES // max(1, len(stored)))
+        stream = self._open_with_dictionaries(stored).iter_batches(size, columns=stored)
         rows, read = self.parquet.metadata.num_rows, 0
         while True:
             try:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 break
-            arrays = checked([batch.column(name) for name in names], self.name, read)
+            arrays = validate_arrays([batch.column(name) for name in names], self.name, read)
             read += batch.num_rows
             progress.part(read / max(rows, 1), self.file.size)
             yield arrays
+        # A damaged row group may end early without an error; missing rows would be missing people.
         if stored and read != rows:
             raise incomplete(
                 self.name,
@@ -83,14 +84,15 @@ class ParquetTable(FileTable):
                 ),
             )
 
-    def _file(self, stored: Sequence[str]) -> pq.ParquetFile:
-        """Return the file, opened so that texts that it numbers stay numbered."""
+    def _open_with_dictionaries(self, stored: Sequence[str]) -> pq.ParquetFile:
+        """Open the file again so that dictionary-encoded texts stay encoded."""
         footer, sizes = self.parquet.metadata, dict.fromkeys(stored, 0)
         for column in range(footer.num_columns):
             name = footer.schema.column(column).path
             if name in sizes and pa.types.is_string(self.parquet.schema_arrow.field(name).type):
                 groups = (footer.row_group(i) for i in range(footer.num_row_groups))
                 sizes[name] = sum(group.column(column).total_uncompressed_size for group in groups)
+        # Dictionary-encoded codes are parsed once each instead of row by row.
         coded = [name for name, size in sizes.items() if 0 < size < CODED * footer.num_rows]
         if not coded:
             return self.parquet
@@ -99,12 +101,12 @@ class ParquetTable(FileTable):
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the footer says."""
+        """Facts from the footer."""
         return (
             Fact("format", "Parquet", "file"),
             Fact("records declared", str(self.parquet.metadata.num_rows), "file"),
         )
 
     def line(self, record: int) -> int:
-        """Row, counted from 1."""
+        """Return the row, counted from 1."""
         return record + 1

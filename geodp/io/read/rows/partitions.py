@@ -1,7 +1,7 @@
-"""Tables in files, with the columns that the names of their folders stand for.
+"""Tables in files, with the columns that the names of their folders define.
 
 Hive, Spark and DuckDB write the value of a column into the names of folders (``month=1/``) and
-leave it out of the files in them. All forms of files have these columns behind their own.
+leave it out of the files in them. Tables of all formats append these columns to those of the file.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from geodp.table.source import Fact
 
 DISAGREE = Rule(
     "folder-disagrees-with-row",
-    "the name of the file's folder says another value than the row, so that one of them is wrong; "
-    "move the file into the folder of its rows, correct the column, or give the file by a path "
-    "without that folder.",
+    "the name of the file's folder gives another value than the row; move the file into the "
+    "folder of its rows, correct the column, or give the file by a path without that folder.",
 )
 
 
 class FileTable(ABC):
-    """Columns of one file, and behind them one for each name of its folders that it has not.
+    """Columns of one file, followed by the columns that only its folders define.
 
     Attributes
     ----------
     file : InputFile
     names : tuple of str
-        Of the file's own columns; they may repeat.
+        Names of the columns in the file; they may repeat.
     """
 
     file: InputFile
@@ -41,56 +40,56 @@ class FileTable(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Names of the file's own columns."""
+        """Names of the columns in the file."""
 
     @abstractmethod
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of chosen columns of the file's own, text as strings."""
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of chosen columns of the file, text as strings."""
 
     @property
     @abstractmethod
     def facts(self) -> tuple[Fact, ...]:
-        """What the file says of itself, or was told or inferred of it."""
+        """Facts that the file states, or that were declared or inferred."""
 
     @abstractmethod
     def line(self, record: int) -> int | None:
-        """Line in the file of a record counted from 0; None where it cannot be told."""
+        """Return the line of a record counted from 0; None if it cannot be determined."""
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name of the file in errors."""
         return self.file.name
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns: those of the file, and others that its folders stand for."""
+        """Names of all columns: those of the file, then those that its folders define."""
         return (*self.names, *self.partitions)
 
     @property
     def declared_rows(self) -> int:
-        """Rows that the file says it has, 0 where it says nothing."""
+        """Number of rows that the file declares; 0 if it declares none."""
         return 0
 
     @cached_property
     def partitions(self) -> dict[str, str | None]:
-        """Columns of one value that the file itself has not."""
-        own = {fold(name) for name in self.names}
-        found = self.file.partitions
-        return {name: value for name, value in found.items() if fold(name) not in own}
+        """Columns that only the folders define, each of one value."""
+        stored = {fold(name) for name in self.names}
+        values = self.file.partitions
+        return {name: value for name, value in values.items() if fold(name) not in stored}
 
     @property
-    def stated_twice(self) -> Mapping[int, Term]:
-        """Columns of the file that its folders state too, and what each value must then be."""
-        own = [fold(name) for name in self.names]
+    def duplicated_partitions(self) -> Mapping[int, Term]:
+        """Columns of the file that its folders define too, with the value they must have."""
+        stored = [fold(name) for name in self.names]
         return {
-            own.index(fold(name)): Term.of(self.names[own.index(fold(name))], value or "")
+            stored.index(fold(name)): Term.of(self.names[stored.index(fold(name))], value or "")
             for name, value in self.file.partitions.items()
-            if fold(name) in own
+            if fold(name) in stored
         }
 
     @property
     def facts_around(self) -> tuple[Fact, ...]:
-        """What its archive and the names of its folders say."""
+        """Facts from the archive and the names of the folders."""
         folders = (
             Fact(f"partition {name}", "missing" if value is None else value, "file")
             for name, value in self.file.partitions.items()
@@ -98,36 +97,38 @@ class FileTable(ABC):
         return (*self.file.facts, *folders)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of chosen columns: of the file, or of one value."""
+        """Yield batches of chosen columns, of the file or of its folders."""
         width, values = len(self.names), [*self.partitions.values()]
         if all(column < width for column in chosen):
-            yield from self.own_arrays(chosen)
+            yield from self.file_arrays(chosen)
             return
-        # Some column tells how many rows there are.
-        own = [column for column in chosen if column < width] or [0]
-        for arrays in self.own_arrays(own):
-            stored, n = iter(arrays), len(arrays[0])
+        # A column of the file has to be read in any case, for the number of rows.
+        stored_columns = [column for column in chosen if column < width] or [0]
+        for arrays in self.file_arrays(stored_columns):
+            remaining, n = iter(arrays), len(arrays[0])
             yield [
-                next(stored) if column < width else _repeat(values[column - width], n)
+                next(remaining) if column < width else _repeat(values[column - width], n)
                 for column in chosen
             ]
 
 
 def require_agreement(term: Term, array: pa.Array) -> None:
-    """Require that a column has the value that the folder says in every row.
+    """Require that every row of a column has the value that the folder gives.
 
-    Raises CodeError at the first row that has another.
+    Raises CodeError at the first row with another value.
     """
     try:
-        met = term.meet(array).mask
+        matches = term.match(array).mask
     except UsageError:  # a column of this type cannot have such a value
-        met = None
-    if met is None:
+        matches = None
+    # An empty batch cannot disagree, whatever its type.
+    if matches is None:
         if len(array):
             raise CodeError(0, DISAGREE)
-    elif met.true_count < len(met):
-        raise CodeError(int(met.to_numpy(zero_copy_only=False).argmin()), DISAGREE)
+    elif matches.true_count < len(matches):
+        raise CodeError(int(matches.to_numpy(zero_copy_only=False).argmin()), DISAGREE)
 
 
 def _repeat(value: str | None, n: int) -> pa.Array:
+    """Return a column of n equal strings, or nulls."""
     return pa.repeat(pa.scalar(value, pa.string()), n)

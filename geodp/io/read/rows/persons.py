@@ -1,8 +1,8 @@
-"""Persons of records: read whole before what each adds is bounded, in parts that fit in memory.
+"""Persons of records, collected before contributions are bounded, in parts that fit in memory.
 
-Records wait in memory. Those that go beyond the limit lie on disk by a hash of their person, so
-that all records of a person are in one part, in their order; a part that does not fit is parted
-again.
+Records are held in memory. Beyond the limit they are partitioned on disk by a hash of the person,
+so that all records of a person are in one part, in their order; a part that is too large is
+partitioned again.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
 
 HELD = 224
-"""Bytes beside the person's name that a record takes while persons are bounded."""
+"""Bytes that a record takes while persons are bounded, besides the name of the person."""
 
 PARTS, BITS = 64, 6
-"""Parts that records are parted into at once, and bits of the hash that say into which."""
+"""Number of parts of one partition, and bits of the hash that select the part."""
 
 DEEPEST = 4
-"""How often records are parted; what one person alone fills never gets smaller."""
+"""Maximum depth of partitions: the records of a single person cannot be split further."""
 
 WEIGHTS = 1 << 10
-"""Random weights of the bytes of a name; of longer names they repeat."""
+"""Number of random weights for the bytes of a name; for longer names they repeat."""
 
-MOST_OF_NAMES = (1 << 31) - 1
-"""Bytes of names that one array of texts can have; more of them do not wait, whatever the limit."""
+MAX_NAME_BYTES = (1 << 31) - 1
+"""Bytes of names that one Arrow array of texts can hold, whatever the memory limit."""
 
 TOO_MANY_OF_ONE = Rule(
     "persons-of-one-too-large",
-    "The records of a single person go beyond the limit of memory or 2 GiB of names; raise it "
-    "(--memory, memory=), or bound persons before and vouch for it (--contribution).",
+    "The records of a single person exceed the memory limit or 2 GiB of names; raise the limit "
+    "(--memory, memory=), or bound contributions beforehand and declare the bound "
+    "(--contribution).",
 )
 TOO_MANY_TO_SAMPLE = Rule(
     "persons-to-sample-too-large",
-    "A sample that a kept key draws needs all records in memory, and they go beyond the limit or "
-    "2 GiB of names; raise it (--memory, memory=), or keep the first cells of a person "
+    "Sampling with a stored key needs all records in memory, and they exceed the limit or 2 GiB "
+    "of names; raise the limit (--memory, memory=), or keep the first cells of a person "
     "(--truncation first).",
 )
 
@@ -58,27 +59,27 @@ UNKNOWN = (
     *(".", "..", "?", "*", "unknown", "undefined", "missing", "(null)", "\u4e0d\u660e", "\uff0d"),
     *(one.lower() for one in ERRORS),
 )
-"""How persons are written who are not known, in letters of either case: many are not one."""
+"""Lower-case texts that mean an unknown person; all of them together are not one person."""
 
 MISSING = Rule(
     "person-missing",
     "the person is missing: blank, or written as unknown (NA, NULL, None, nan and the like), and "
-    "all of them would be bounded as one; drop such records, or give each person an id.",
+    "all of these would count as one person; drop such records, or give each person an id.",
 )
 _LONGEST = max(len(one.encode()) for one in UNKNOWN)
 
 
 class Persons:
-    """The cells of records and whose they are.
+    """Collection of the cells and persons of records.
 
     Parameters
     ----------
     column : str
-        Of persons.
+        Name of the column of persons.
     memory, scratch
         See :class:`geodp.io.read.rows.external_sort.Runs`.
-    whole : bool
-        Whether all records must come as one part.
+    single_part : bool
+        Whether all records must be returned as one part.
     """
 
     def __init__(
@@ -87,16 +88,16 @@ class Persons:
         memory: int | str | None = None,
         scratch: FilePath | None = None,
         *,
-        whole: bool = False,
+        single_part: bool = False,
     ) -> None:
         require_scratch(scratch)
-        self._column, self._whole = column, whole
-        self._records = _Records(bytes_of(memory), scratch, DEEPEST if whole else 0)
-        self._rule = TOO_MANY_TO_SAMPLE if whole else TOO_MANY_OF_ONE
+        self._column, self._single_part = column, single_part
+        self._records = _Records(bytes_of(memory), scratch, DEEPEST if single_part else 0)
+        self._rule = TOO_MANY_TO_SAMPLE if single_part else TOO_MANY_OF_ONE
 
     @property
     def spilled(self) -> int:
-        """Bytes written to disk so far; without those of parts that were parted again."""
+        """Bytes written to disk so far, without those of repeated partitions."""
         return self._records.spilled
 
     def add(
@@ -106,10 +107,10 @@ class Persons:
         names: pa.Array,
         inside: NDArray[np.bool_] | None,
     ) -> None:
-        """Take in the rows inside the domain: their keys uint64[n], and all rows' persons.
+        """Add the rows inside the domain: their keys uint64[n], and the persons of all rows.
 
-        Raises InputError where a person is missing, and where records that must come as one part
-        go beyond the limit.
+        Raises InputError if a person is missing, or if records that must form one part exceed the
+        limit.
         """
         text = name_persons(rows, self._column, names, inside)
         try:
@@ -118,16 +119,16 @@ class Persons:
             raise InputError(self._rule, file=rows.table.name) from None
 
     def parts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-        """All records of some persons at a time; once only.
+        """Yield all records of some persons at a time; may be called once.
 
-        Persons int64[n] as numbers, in the order of their first records if all come as one part,
-        and keys uint64[n]. Raises InputError where one person's records go beyond the limit.
+        Persons are numbers int64[n], in the order of their first records if all form one part; keys
+        are uint64[n]. Raises InputError if the records of one person exceed the limit.
         """
         try:
             for names, keys in self._records.parts():
                 text = pa.chunked_array(names, pa.string()).combine_chunks()
                 names.clear()
-                numbers = None if self._whole else numbers_of_digits(text, as_names=True)
+                numbers = None if self._single_part else numbers_of_digits(text, as_names=True)
                 if numbers is None:
                     numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
                 yield numbers, np.concatenate([np.empty(0, np.uint64), *keys])
@@ -138,16 +139,17 @@ class Persons:
 def name_persons(
     rows: Rows, column: str, names: pa.Array, inside: NDArray[np.bool_] | None
 ) -> pa.Array:
-    """Return the persons of the rows inside the domain as texts, of all rows' persons.
+    """Return the persons of the rows inside the domain as texts, given those of all rows.
 
-    Raises InputError where a person is missing.
+    Raises InputError if a person is missing.
     """
     kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
+    # Floats hold ids only up to 2**53, beyond which two persons would become one.
     if pa.types.is_floating(kind):
         rule = Rule(
             "persons-not-told-apart",
-            "persons are told apart by text or whole numbers; write the column as text, and drop "
-            "records without a person, which make floats of whole numbers.",
+            "persons are identified by text or whole numbers; write the column as text, and drop "
+            "records without a person, which turn whole numbers into floats.",
         )
         raise rows.error(0, Rule(rule.code, f"Column {column}: {rule}"))
     with rows.named(column):
@@ -157,6 +159,7 @@ def name_persons(
     missing = sizes == 0
     if text.null_count:
         missing |= text.is_null().to_numpy(zero_copy_only=False)
+    # Only texts as short as the longest marker of an unknown person are compared with them.
     if not pa.types.is_integer(kind) and (sizes <= _LONGEST).any():
         unknown = pc.is_in(pc.utf8_lower(text), _array_of(UNKNOWN))
         if pc.any(unknown, min_count=0).as_py():
@@ -166,16 +169,16 @@ def name_persons(
     return text
 
 
-def _array_of(words: Sequence[str]) -> pa.Array:
-    """Return texts as a column, without pandas, which Arrow's own way imports where it is there."""
-    data = [word.encode() for word in words]
+def _array_of(texts: Sequence[str]) -> pa.Array:
+    """Return texts as a column without pandas, which Arrow's own conversion imports."""
+    data = [text.encode() for text in texts]
     at = np.cumsum([0, *map(len, data)], dtype=np.int32)
     buffers = [None, pa.py_buffer(at), pa.py_buffer(b"".join(data))]
     return pa.Array.from_buffers(pa.string(), len(data), buffers)
 
 
 def draw_weights() -> NDArray[np.uint64]:
-    """Fresh ones, so that nobody can choose names that all fall into one part."""
+    """Draw secret weights, so that nobody can choose names that all fall into one part."""
     return np.frombuffer(secrets.token_bytes(8 * WEIGHTS), np.uint64)
 
 
@@ -190,60 +193,66 @@ class Records:
         return "Records(confidential)"
 
     def __sizeof__(self) -> int:
-        """Bytes: what a scheduler plans spilling and transfers by."""
+        """Return the size in bytes, by which a scheduler plans spilling and transfers."""
         return int(self.name.nbytes + self.key.nbytes)
 
 
 def part_records(
-    found: Iterable[tuple[pa.Array, NDArray[np.uint64]]], weights: NDArray[np.uint64], parts: int
+    batches: Iterable[tuple[pa.Array, NDArray[np.uint64]]], weights: NDArray[np.uint64], parts: int
 ) -> list[Records]:
-    """Part persons and keys by a hash of the person: all records of one are in one part."""
+    """Partition persons and keys by a hash of the person, who is then in one part."""
     names: list[list[pa.Array]] = [[] for _ in range(parts)]
     keys: list[list[NDArray[np.uint64]]] = [[np.empty(0, np.uint64)] for _ in range(parts)]
-    for name, key in found:
+    for name, key in batches:
         if not key.size:
             continue
+        # The low bits of a sum of products are weak; the upper half is used.
         part = (hash_names(name, weights) >> np.uint64(32)) % np.uint64(parts)
         order = np.argsort(part, kind="stable")
         edges = np.searchsorted(part[order], np.arange(parts + 1, dtype=np.uint64))
         for i in np.flatnonzero(np.diff(edges)):
-            own = order[edges[i] : edges[i + 1]]
-            names[i].append(name.take(pa.array(own)).cast(pa.large_string()))
-            keys[i].append(key[own])
+            positions = order[edges[i] : edges[i + 1]]
+            # 32-bit offsets hold 2 GiB of names; parts of several files are joined and may have
+            # more.
+            names[i].append(name.take(pa.array(positions)).cast(pa.large_string()))
+            keys[i].append(key[positions])
     return [
-        Records(pa.chunked_array(some, pa.large_string()).combine_chunks(), np.concatenate(own))
-        for some, own in zip(names, keys, strict=True)
+        Records(
+            pa.chunked_array(names_of_part, pa.large_string()).combine_chunks(),
+            np.concatenate(positions),
+        )
+        for names_of_part, positions in zip(names, keys, strict=True)
     ]
 
 
 def number_persons(
     files: Sequence[Records],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Persons int64[n] as numbers in the order of their first records, and keys uint64[n]."""
-    names = pa.chunked_array([one.name for one in files], pa.large_string()).combine_chunks()
+    """Return persons int64[n], numbered by their first records, and keys uint64[n]."""
+    names = pa.chunked_array([part.name for part in files], pa.large_string()).combine_chunks()
     numbers = names.dictionary_encode().indices.to_numpy().astype(np.int64)
-    return numbers, np.concatenate([one.key for one in files])
+    return numbers, np.concatenate([part.key for part in files])
 
 
 class _TooManyError(Exception):
-    """Records that cannot be parted any more."""
+    """Records that cannot be partitioned any further."""
 
 
 class _Records:
-    """Names and keys in their order: in memory, or as parts on disk where they do not fit.
+    """Names and keys in their order: in memory, or partitioned on disk if they do not fit.
 
     Parameters
     ----------
-    most : int
+    memory_limit : int
         Bytes.
     scratch : path or None
     depth : int
-        How often they were parted before.
+        Number of partitions before this one.
     """
 
-    def __init__(self, most: int, scratch: FilePath | None, depth: int) -> None:
-        self._most, self._scratch, self._depth = most, scratch, depth
-        self._step = max(1, most // HELD // 4)
+    def __init__(self, memory_limit: int, scratch: FilePath | None, depth: int) -> None:
+        self._memory_limit, self._scratch, self._depth = memory_limit, scratch, depth
+        self._step = max(1, memory_limit // HELD // 4)
         self._names: list[pa.Array] = []
         self._keys: list[NDArray[np.uint64]] = []
         self._held = self._named = 0
@@ -257,25 +266,29 @@ class _Records:
         return 0 if self._file is None else self._file.size
 
     def add(self, names: pa.Array, key: NDArray[np.uint64]) -> None:
-        """Take in names, none of them empty, and keys uint64[n]."""
+        """Add names, none of them empty, and keys uint64[n]."""
         for start in range(0, key.size, self._step):
-            some, keys = names.slice(start, self._step), key[start : start + self._step]
-            more = some.nbytes + HELD * keys.size
-            if self._held + more > self._most or self._named + some.nbytes > MOST_OF_NAMES:
+            batch, keys = names.slice(start, self._step), key[start : start + self._step]
+            size = batch.nbytes + HELD * keys.size
+            if (
+                self._held + size > self._memory_limit
+                or self._named + batch.nbytes > MAX_NAME_BYTES
+            ):
                 self._spill()
-            self._names.append(some)
+            self._names.append(batch)
             self._keys.append(keys)
-            self._held += more
-            self._named += some.nbytes
+            self._held += size
+            self._named += batch.nbytes
 
     def parts(self) -> Iterator[tuple[list[pa.Array], list[NDArray[np.uint64]]]]:
-        """Names and keys of whole persons; what was yielded is let go."""
+        """Yield names and keys, with all records of a person at once; frees what was yielded."""
         if self._file is None:
             yield self._names, self._keys
             return
         self._spill()
         for blocks in self._blocks:
-            part = _Records(self._most, self._scratch, self._depth + 1)
+            # Fresh weights at each depth split persons whose hashes agreed before.
+            part = _Records(self._memory_limit, self._scratch, self._depth + 1)
             for number in blocks:
                 part.add(*_unpack(self._file.read(number)))
             if blocks:
@@ -283,9 +296,11 @@ class _Records:
         self._file.close()
 
     def _spill(self) -> None:
-        """Write what waits, each part as a block."""
+        """Write the records in memory to disk, a block for each part."""
         if not self._keys:
             return
+        # A part that stays too large belongs to a single person; a sample starts at this depth, as
+        # it must not be partitioned at all.
         if self._depth == DEEPEST:
             raise _TooManyError
         if self._file is None:
@@ -295,6 +310,7 @@ class _Records:
         self._names, self._keys = [], []
         self._held = self._named = 0
         number = (hash_names(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
+        # A stable sort keeps the records of a person in the order of the file.
         order = np.argsort(number, kind="stable")
         names, key = names.take(pa.array(order)), key[order]
         edges = np.searchsorted(number[order], np.arange(PARTS + 1))
@@ -305,21 +321,22 @@ class _Records:
 
 
 def _pack(names: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Offsets int32[n + 1] from 0, and bytes of texts."""
+    """Return offsets int32[n + 1] from 0 and bytes of texts."""
     at, data = bytes_of_texts(names)
     return at - at[0], data[at[0] : at[-1]]
 
 
 def _unpack(columns: Columns) -> tuple[pa.Array, NDArray[np.uint64]]:
+    """Return names and keys from the columns of a block."""
     at, data, key = columns
     buffers = [None, pa.py_buffer(at), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), key.size, buffers), key
 
 
 def hash_names(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sums of the bytes of each name, each times the weight of its place: uint64[n].
+    """Return a weighted sum of the bytes of each name: uint64[n].
 
-    Names are texts of at least one byte.
+    Names have at least one byte; each byte has the random weight of its position.
     """
     at, data = _pack(names)
     place = np.arange(data.size) - np.repeat(at[:-1], np.diff(at))

@@ -1,4 +1,4 @@
-"""Pixels of rasters: GeoTIFF, ASCII grid and NetCDF, on a lattice of the same cells."""
+"""Pixels of rasters (GeoTIFF, ASCII grid, classic NetCDF) on a lattice with the same cells."""
 
 from __future__ import annotations
 
@@ -40,34 +40,33 @@ HDF5 = Rule(
 )
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
-DECISIVE = (
+DECISIVE_ELEMENTS = (
     *(b"<NoDataValue", b"<GeoTransform", b"<SRS", b"<GCPList", b'"RPC"', b'"GEOLOCATION"'),
     *(b"<Scale", b"<Offset", b"<UnitType", b"<ColorInterp", b"<MaskBand"),
 )
-"""Files beside a raster, and what in GDAL's own says more than statistics and classes."""
+"""Elements of GDAL's sidecar file that change what the pixels mean, unlike statistics."""
 
 DEFAULT_FILL = Rule(
     "raster-default-fill",
-    "a value equals the number that NetCDF keeps where nothing was written, and may as well be a "
-    "count; state in the file which number is missing (the attribute _FillValue), or name it "
+    "a value equals NetCDF's default for cells that were never written, and may also be a count; "
+    "declare in the file which number is missing (the attribute _FillValue), or name it "
     "(--missing, missing=).",
 )
 
 PIXELS = 1 << 22
-"""Pixels that are in memory at once."""
+"""Pixels in memory at once."""
 
 
 def grid_like(path: FilePath) -> Grid:
     """Return the grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
 
-    Nothing but the header is read. The header is public from then on: take it from a raster
-    whose extent was not chosen by looking at where people are. Of a compound CRS, the grid has the
-    horizontal part.
+    Only the header is read, and it becomes public: use a raster whose extent was not chosen by
+    where people are. A compound CRS is reduced to its horizontal part.
 
-    Raises InputError for a raster that no transform places.
+    Raises InputError for a raster without a transform.
     """
-    with unpack(path) as here, open_raster_file(here) as raster:
-        header = RasterHeader(raster, here)
+    with unpack(path) as local, open_raster_file(local) as raster:
+        header = RasterHeader(raster, local)
         header.require_affine()
         crs = None if header.crs is None else name_plane(header.crs)
         return Grid.regular(raster.shape, crs=crs, transform=raster.transform)
@@ -75,7 +74,7 @@ def grid_like(path: FilePath) -> Grid:
 
 @dataclass(frozen=True)
 class Lines:
-    """Where the pixels of a raster stand, as a table without columns."""
+    """Lines of a raster as a table without columns, for the positions in errors."""
 
     name: str
     width: int
@@ -84,24 +83,24 @@ class Lines:
     columns: tuple[str, ...] = ()
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[Any]]:
-        """Return nothing, as a raster has no columns."""
+        """Return an empty iterator, as a raster has no columns."""
         return iter(())
 
     def line(self, record: int) -> int:
-        """Line, counted from 1, of a pixel counted from 0."""
+        """Return the line, counted from 1, of a pixel counted from 0."""
         return record // self.width + 1
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some lines of a raster on a lattice.
+class RasterBlock:
+    """A block of lines of a raster on a lattice.
 
     Attributes
     ----------
     lines : Lines
-        Of the whole raster.
+        The entire raster.
     first : int
-        Pixels before.
+        Number of pixels before the block.
     rows, cols : int64[n], int64[m]
         The lattice's indices of lines and columns, possibly outside.
     values : ndarray[n, m]
@@ -129,8 +128,8 @@ def align_parts(
     unit: float | None = None,
     missing: Sequence[float] = (),
     counted: bool = True,
-) -> Iterator[Part]:
-    """Return a raster's lines on the lattice whose cells are its own, some at a time.
+) -> Iterator[RasterBlock]:
+    """Yield a raster in blocks of lines, on the lattice whose cells are its own.
 
     Parameters
     ----------
@@ -139,20 +138,21 @@ def align_parts(
     band : int, optional
         Counted from 1; needed where there are several.
     unit : float, optional
-        Value of one person, as somebody stated it. Default: 1.
+        Value of one person, if it was declared. Default: 1.
     missing : sequence of float
-        Stored numbers that mean nobody, besides nodata.
+        Stored numbers that count as 0, besides nodata.
     counted : bool
-        Whether the numbers are counts; others, of a mask, may be classes and rates.
+        Whether the numbers are counts. A mask may hold classes and rates.
 
     Raises
     ------
     InputError
-        A raster that is not aligned, is damaged, has several bands of which none was chosen, or
-        whose numbers are no counts.
+        A raster that is not aligned or is damaged, has several bands of which none was chosen, or
+        holds numbers that are no counts.
     """
-    with unpack(path) as here, open_raster_file(here) as raster:
-        name, around = str(here), here.facts if isinstance(here, Unpacked) else ()
+    with unpack(path) as local, open_raster_file(local) as raster:
+        name = str(local)
+        member_facts = local.facts if isinstance(local, Unpacked) else ()
         if band is None and raster.count != 1:
             raise InputError(
                 f"The raster has {raster.count} bands; choose one (--band, band=), or write it "
@@ -165,21 +165,26 @@ def align_parts(
             raise InputError(
                 f"The raster has the bands 1 to {raster.count}.", file=name, code="band-unknown"
             )
-        header = RasterHeader(raster, here)
+        header = RasterHeader(raster, local)
         stored = header.stored(chosen, unit, missing, counted=counted)
         slack = header.require_affine()
         rows, cols = _align(header, lattice, slack)
         if raster.driver == "AAIGrid":
-            require_numbers(here, raster.width * raster.height)
-        said = guard(name, partial(check_pixels, here, kind_of(here)), NO_RASTER)
+            require_numbers(local, raster.width * raster.height)
+        # Checksums are verified before the first block is used.
+        pixel_facts = guard(name, partial(check_pixels, local, kind_of(local)), NO_RASTER)
         lines = Lines(
-            name, raster.width, (*around, *header.facts(chosen, stored, unit, missing), *said)
+            name,
+            raster.width,
+            (*member_facts, *header.facts(chosen, stored, unit, missing), *pixel_facts),
         )
+        # Whole lines in blocks of limited size, so that rasters larger than memory can be read.
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
             window = Window(0, line, raster.width, height)
             read = guard(name, partial(raster.read, chosen, window=window, masked=True), NO_RASTER)
+            # An attribute _Unsigned gives the stored bits another type than GDAL's.
             values = header.typed(chosen, read.data)
             valid = stored.present(values)
             hidden = np.ma.getmaskarray(read)
@@ -188,20 +193,21 @@ def align_parts(
                 raise InputError(DEFAULT_FILL, file=name, row=line + at + 1)
             valid &= ~hidden
             first = line * raster.width
-            yield Part(lines, first, rows[line : line + height], cols, values, valid, stored)
+            yield RasterBlock(lines, first, rows[line : line + height], cols, values, valid, stored)
 
 
 @contextmanager
 def open_raster_file(path: FilePath) -> Iterator[Any]:
-    """Open a raster file in GDAL; InputError for what is none."""
+    """Open a raster file in GDAL; InputError for any other file."""
     name = str(path)
     kind = kind_of(path)
     if kind not in RASTERS:
         raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)
+    # Checked before GDAL opens the raster, as it would apply such files silently.
     _require_alone(Path(path), name)
     guard(name, partial(check_raster, path, kind), NO_RASTER)
-    with contextlib.ExitStack() as held:
-        raster = guard(name, lambda: held.enter_context(open_raster(path, kind)), NO_RASTER)
+    with contextlib.ExitStack() as stack:
+        raster = guard(name, lambda: stack.enter_context(open_raster(path, kind)), NO_RASTER)
         if raster.count == 0:
             rule = Rule(
                 "raster-several-variables",
@@ -211,26 +217,26 @@ def open_raster_file(path: FilePath) -> Iterator[Any]:
         try:
             yield raster
         except Exception as error:
-            # Of a tag that GDAL could not read: told at any later call, by a class without a name.
+            # GDAL reports an unreadable tag at any later call, by a private class of rasterio.
             if type(error).__module__.partition(".")[0] != "rasterio":
                 raise
             raise InputError(NO_RASTER, file=name) from None
 
 
 def _require_alone(path: Path, name: str) -> None:
-    """InputError for a file beside a raster that would change what its pixels mean."""
-    beside = [path.with_name(path.name + ending) for ending in (".msk", ".aux.xml")]
-    beside += [path.with_suffix(ending) for ending in WORLD_FILES]
-    for other in beside:
+    """Raise InputError for a file beside a raster that would change what its pixels mean."""
+    sidecars = [path.with_name(path.name + ending) for ending in (".msk", ".aux.xml")]
+    sidecars += [path.with_suffix(ending) for ending in WORLD_FILES]
+    for other in sidecars:
         require_regular(other)
-    for other in (file for file in beside if file.is_file()):
-        if other.suffix == ".xml":  # of statistics alone, QGIS leaves one at every look
-            said = guard(name, other.read_bytes)
-            if not any(word in said for word in DECISIVE):
+    for other in (file for file in sidecars if file.is_file()):
+        if other.suffix == ".xml":  # QGIS writes one with statistics whenever it shows a raster
+            content = guard(name, other.read_bytes)
+            if not any(element in content for element in DECISIVE_ELEMENTS):
                 continue
         raise InputError(
-            f"What stands beside a raster is not read, and {printable(other.name)} would change "
-            "it; write it into the raster (gdal_translate), or move it away.",
+            f"Files beside a raster are not read, and {printable(other.name)} would change what "
+            "its pixels mean; write it into the raster (gdal_translate), or move it away.",
             file=name,
             code="raster-changed-by-file",
         )
@@ -241,13 +247,14 @@ def _align(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the lattice's indices of the raster's lines and columns.
 
-    ``slack``: how far x and y may be off, besides a thousandth of a cell.
+    ``slack`` is the tolerance of x and y, besides a thousandth of a cell.
     """
     raster, name = header.raster, header.name
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.", code="raster-needs-transform")
-    unsaid = header.crs is None and raster.driver == "AAIGrid"  # as it cannot say it
-    if not unsaid and not same_plane(header.crs, lattice.crs):
+    unstated = header.crs is None and raster.driver == "AAIGrid"  # its format has no CRS
+    # Warping would split counts into fractions, so that another CRS is refused.
+    if not unstated and not same_plane(header.crs, lattice.crs):
         raise InputError(
             f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "
             "of fractions, so choose a grid in the raster's CRS. Where the file leaves out its "
@@ -258,16 +265,17 @@ def _align(
     a, b, c, d, e, f = tuple(raster.transform)[:6]
     wide, _, west, _, tall, base = lattice.transform
     edges: list[tuple[int, int] | None] = []
+    # Compare both outer edges: an error of the cell size adds up over the raster.
     for size, step, first, cell, origin, off in (
         (raster.height, e, f, tall, base, slack[1]),
         (raster.width, a, c, wide, west, slack[0]),
     ):
         start, end = (first - origin) / cell, (first + size * step - origin) / cell
-        whole = round(start), round(end)
-        if max(abs(start - whole[0]), abs(end - whole[1])) > ALIGNED + off / abs(cell):
+        nearest = round(start), round(end)
+        if max(abs(start - nearest[0]), abs(end - nearest[1])) > ALIGNED + off / abs(cell):
             edges.append(None)
         else:
-            edges.append(whole if abs(whole[1] - whole[0]) == size else None)
+            edges.append(nearest if abs(nearest[1] - nearest[0]) == size else None)
     rows, cols = edges
     if b or d or rows is None or cols is None:
         raise InputError(
@@ -276,25 +284,26 @@ def _align(
             file=name,
             code="raster-cells-differ",
         )
-    return _run(*rows), _turn(_run(*cols), lattice)
+    return _cells_between(*rows), _wrap_longitudes(_cells_between(*cols), lattice)
 
 
-def _run(start: int, end: int) -> NDArray[np.int64]:
+def _cells_between(start: int, end: int) -> NDArray[np.int64]:
     """Return indices of the cells between two edges, from the first to the second."""
+    # Rasters may run southwards while the lattice runs northwards, so edges may decrease.
     return np.arange(start, end) if start < end else np.arange(start - 1, end - 1, -1)
 
 
-def _turn(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
-    """Return columns where the lattice has them, whole turns around the Earth away.
+def _wrap_longitudes(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
+    """Shift columns by full rotations around the Earth into the lattice, where that is exact.
 
-    Longitudes run from -180 to 180 or from 0 to 360. A raster of more than a turn, and cells of
-    which a turn is no whole number, stay where they are.
+    Longitudes run from -180 to 180 or from 0 to 360. Columns stay where they are if the raster
+    spans more than one rotation, or if a rotation is not a whole number of cells.
     """
     assert lattice.transform is not None
     inside = cols.min() >= 0 and cols.max() < lattice.cols
-    around = None if inside or lattice.crs is None else whole_turn(lattice.crs)
-    if around is None:
+    circumference = None if inside or lattice.crs is None else whole_turn(lattice.crs)
+    if circumference is None:
         return cols
-    turn = round(around / lattice.transform[0])
-    whole = abs(turn * lattice.transform[0] - around) <= ALIGNED * lattice.transform[0]
-    return cols % turn if whole and max(cols.size, lattice.cols) <= turn else cols
+    rotation = round(circumference / lattice.transform[0])
+    divides = abs(rotation * lattice.transform[0] - circumference) <= ALIGNED * lattice.transform[0]
+    return cols % rotation if divides and max(cols.size, lattice.cols) <= rotation else cols

@@ -1,4 +1,4 @@
-"""Coordinates of points: from the CRS of the records to that of the grid, exactly or not at all."""
+"""Transformation of coordinates from the CRS of the records to that of the grid, if exact."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.locators import Check, Locator
 from geodp.typing import FloatArray
 
-Move: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+Transform: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def point_locator(
-    lattice: Lattice, x: str, y: str, move: Move | None, check: Check | None = None
+    lattice: Lattice, x: str, y: str, move: Transform | None, check: Check | None = None
 ) -> Locator:
-    """Where points lie that columns of coordinates state, moved into the lattice's CRS."""
+    """Locate points by columns of coordinates, moved into the lattice's CRS."""
 
     def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         east, north = fields.coordinates(xs), fields.coordinates(ys)
@@ -36,10 +36,10 @@ def point_locator(
     return Locator((x, y), (0, 1), read, check)
 
 
-def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
-    """From the records' CRS to the lattice's; None where they are the same.
+def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Transform | None:
+    """Return the transformation to the lattice's CRS; None if the records have it already.
 
-    Raises UsageError where none is exact enough.
+    Raises UsageError if none is exact enough.
     """
     if crs is None:
         return None
@@ -48,19 +48,20 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
             "The grid has no CRS to transform to; give the grid one.", code="grid-without-crs"
         )
     try:
-        given, wanted = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
+        source, target = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
     except CRSError:
-        given = None
-    if given is None:
+        source = None
+    if source is None:
         raise UsageError("The CRS is unknown; name one such as EPSG:4326.", code="crs-unknown")
-    if given.equals(wanted, ignore_axis_order=True):
+    if source.equals(target, ignore_axis_order=True):
         return None
-    # The area is the public grid's, not the records'.
-    degrees = Transformer.from_crs(wanted, wanted.geodetic_crs, always_xy=True)
+    # The best transformation depends on the area: that of the public grid, as the extent of the
+    # records is confidential.
+    degrees = Transformer.from_crs(target, target.geodetic_crs, always_xy=True)
     area = AreaOfInterest(*degrees.transform_bounds(*lattice.bounds))
-    with warnings.catch_warnings():  # said by the error below
+    with warnings.catch_warnings():  # the error below says the same
         warnings.simplefilter("ignore")
-        group = TransformerGroup(given, wanted, always_xy=True, area_of_interest=area)
+        group = TransformerGroup(source, target, always_xy=True, area_of_interest=area)
     if not group.transformers:
         raise UsageError(
             "There is no transformation between the two CRSs.", code="transformation-missing"
@@ -83,14 +84,14 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> M
 
 
 def move_shapes(shapes: Iterable[Any], lattice: Lattice, crs: str) -> list[Any]:
-    """Return geometries of shapely in the lattice's CRS, corner by corner.
+    """Transform geometries of shapely to the lattice's CRS, vertex by vertex.
 
-    Raises UsageError where no transformation is exact enough.
+    Raises UsageError if no transformation is exact enough.
     """
     move = transformation(lattice, crs, allow_ballpark=False)
     if move is None:
         return list(shapes)
     from shapely import transform
 
-    given = np.array(list(shapes), object)
-    return list(transform(given, lambda corners: np.column_stack(move(*corners.T))))
+    geometries = np.array(list(shapes), object)
+    return list(transform(geometries, lambda corners: np.column_stack(move(*corners.T))))

@@ -1,4 +1,4 @@
-"""A public file with how it is opened, where the options of the inputs do not say that."""
+"""Public files with options of their own for opening them, apart from those of the inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geodp.io.read.rows.input_files import FilePath
 
 @dataclass(frozen=True)
 class PublicFile(os.PathLike[str]):
-    """A path, and options of :func:`geodp.io.read.rows.columns.open_tables` for it.
+    """A path with options of :func:`geodp.io.read.rows.columns.open_tables` for it.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class PublicFile(os.PathLike[str]):
 
 
 def opening_of(path: FilePath) -> dict[str, Any]:
-    """Return how a public file is opened; nothing for a path alone.
+    """Return the options by which a public file is opened; empty for a plain path.
 
     Examples
     --------

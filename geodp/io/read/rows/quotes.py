@@ -1,15 +1,15 @@
-"""Quotes that nobody closed: rows that would vanish inside a field of delimited text.
+"""Unclosed quotes: rows that would vanish inside a field of delimited text.
 
-A quoted field may hold line breaks, as addresses and notes do. It may not hold rows. What is taken
-for one is fixed, and `docs/tables.md` says it:
+A quoted field may hold line breaks, as addresses and notes do, but not rows. The rules by which one
+is taken for unclosed are fixed, and documented in `docs/tables.md`:
 
-- a field is open where the file ends, or for longer than a record may be;
+- a field is still open at the end of the file, or beyond the longest record allowed;
 - a field with a line break has more text after its closing quote;
-- the line in which such a field begins has as many columns as the header or more if its quotes are
-  text, and so has a later line of the row read by itself, which in no column that is read has words
-  where the row has a number.
+- the line in which such a field begins has at least as many columns as the header if its quotes
+  are taken as text, and so has a later line of the record read by itself, without text in any
+  selected column where the record has a number.
 
-Where text has no quotes, or as many lines as records, nothing is looked at.
+Files without quotes, or with as many lines as records, are not scanned.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOLDS_ROWS = Rule(
     "column, leave the column out, or write the table as Parquet, in which no text hides a row.",
 )
 
-_MARKS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}
+_NULL_TEXTS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}
 _NUMBER = re.compile(r"[+-]?(\d{6,}([.,]\d*)?|\d+[.,]\d{3,})")
 _DIGIT = re.compile("[0-9]")
 _LF, _CR = b"\n\r"
@@ -56,7 +56,7 @@ class CountedStream:
     Attributes
     ----------
     ended : bool
-        Whether the last line that was read has its end.
+        Whether the last line that was read is terminated.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -67,25 +67,26 @@ class CountedStream:
 
     @property
     def closed(self) -> bool:
-        """Whether the stream is."""
+        """Whether the underlying stream is closed."""
         return bool(self._stream.closed)
 
     def read(self, size: int = -1) -> bytes:
         """Read bytes."""
         data = bytes(self._stream.read(size))
         if data:
-            marks = np.frombuffer(data, np.uint8)
-            self._lines += int(np.count_nonzero(marks == _LF))
-            self._returns += int(np.count_nonzero(marks == _CR))
+            characters = np.frombuffer(data, np.uint8)
+            self._lines += int(np.count_nonzero(characters == _LF))
+            self._returns += int(np.count_nonzero(characters == _CR))
             self._quotes = self._quotes or b'"' in data
             self.ended = data.endswith((b"\n", b"\r"))
             self._before, self._last = self._last, data
         return data
 
     def may_hide(self, records: int) -> bool:
-        """Whether a field may hold a line break, at the end of a text of so many records."""
+        """Whether a field may hold a line break, after reading this many records."""
         if not self._quotes:
             return False
+        # Mixed line ends: lone carriage returns also end lines, so the numbers say nothing.
         if self._returns not in (0, self._lines):
             return True
         # A quote that is opened in the last line hides its end alone.
@@ -96,7 +97,7 @@ class CountedStream:
 
 @dataclass
 class QuotedText:
-    """Records of delimited text, whose quoted fields are looked at.
+    """Scan of delimited text for quoted fields that hide rows.
 
     Attributes
     ----------
@@ -105,71 +106,76 @@ class QuotedText:
         Columns of the header.
     chosen : sequence of int
         Columns that are read.
-    most : int
-        Bytes of a record.
+    max_bytes : int
+        Longest record, in bytes.
     fault : (str, int) or None
-        The rule that a record breaks, and the bytes of the text before it.
+        The rule that a record breaks, and the number of bytes before that record.
     multiline : int
-        Records so far that have a line break in a field.
+        Number of records so far with a line break in a field.
     """
 
     delimiter: str
     encoding: str
     width: int
     chosen: Sequence[int]
-    most: int
+    max_bytes: int
     fault: tuple[str, int] | None = None
     multiline: int = 0
 
     def examine(self, stream: Any) -> None:
-        """Read a stream after its header to its end, or to the first record with a fault."""
+        """Read a stream after its header to its end, or to the first faulty record."""
+        # A block may end inside a record: the rest is kept and joined with the next block.
         waiting, before, ended = b"", 0, False
-        found, mark = np.zeros(3, np.int64), ord(self.delimiter)
+        span, delimiter = np.zeros(3, np.int64), ord(self.delimiter)
         while not ended and self.fault is None:
-            data = stream.read(self.most)
+            data = stream.read(self.max_bytes)
             ended = not data
             text = waiting + (data or b"\n")
             array, start = np.frombuffer(text, np.uint8), 0
-            while self.fault is None and find_broken(array, start, mark, found):
-                first, start, ragged = found.tolist()
+            # The kernel writes the start of a record, its end, and its fault into `span`.
+            while self.fault is None and find_broken(array, start, delimiter, span):
+                first, start, ragged = span.tolist()
                 self.multiline += 1
                 if ragged or self._holds_rows(text[first:start]):
                     self.fault = OPEN if ragged else HOLDS_ROWS, before + first
             if self.fault is None:
-                first, _, opened = found.tolist()
-                if opened and (ended or len(text) - first > self.most):
+                first, _, opened = span.tolist()
+                if opened and (ended or len(text) - first > self.max_bytes):
                     self.fault = OPEN, before + first
                 waiting, before = text[first:], before + first
 
     def _holds_rows(self, record: bytes) -> bool:
         """Whether a line inside a field of a record looks like a row."""
         first, *others = _LINE.split(record)
+        # A first line with fewer delimiters than the header is an ordinary note that begins in its
+        # row.
         if first.count(self.delimiter.encode()) + 1 < self.width:
             return False
-        own = self._fields(record)
-        if own is None:
+        expected = self._fields(record)
+        if expected is None:
             return True
         for line in others:
             row = self._fields(line)
-            if row is None or (len(row) >= self.width and self._alike(own, row)):
+            if row is None or (len(row) >= self.width and self._alike(expected, row)):
                 return True
         return False
 
     def _fields(self, row: bytes) -> list[str] | None:
-        """Return the fields of one row, None where they are longer than can be read."""
+        """Return the fields of one row; None if one is longer than the csv module reads."""
         text = row.decode(self.encoding, "replace")
         try:
             return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), [])
         except csv.Error:
             return None
 
-    def _alike(self, own: Sequence[str], row: Sequence[str]) -> bool:
-        """Whether no column that is read has words in one where the other has a number."""
+    def _alike(self, fields: Sequence[str], row: Sequence[str]) -> bool:
+        """Whether no selected column has text in one row where the other has a number."""
         for column in self.chosen:
-            value, other = (fields[column].strip() for fields in (own, row))
+            value, other = (row_fields[column].strip() for row_fields in (fields, row))
+            # Long numbers are codes or coordinates, for which another row has one as well.
             if _NUMBER.fullmatch(value) and other and not _NUMBER.fullmatch(other):
                 return False
-            words = sum(map(str.isalpha, other)) > 1 and other.lower() not in _MARKS
-            if words and _DIGIT.search(value) and not _DIGIT.search(other):
+            is_text = sum(map(str.isalpha, other)) > 1 and other.lower() not in _NULL_TEXTS
+            if is_text and _DIGIT.search(value) and not _DIGIT.search(other):
                 return False
         return True

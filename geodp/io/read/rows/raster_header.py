@@ -1,4 +1,4 @@
-"""What a raster says beside its numbers: how they are stored, what they count, where they lie."""
+"""Metadata of rasters: how the numbers are stored, what they count, and where they lie."""
 
 from __future__ import annotations
 
@@ -29,44 +29,43 @@ from geodp.table.stored import (
 )
 
 ALIGNED = 1e-3
-"""How far, in cells, a raster's cells may lie from where they should."""
+"""Tolerance, in cells, between the cells of a raster and those of the grid."""
 
 OFF = 0.25
-"""How far, in cells, coordinates may be rounded at most by their own type."""
+"""Maximum rounding of coordinates by their type, in cells."""
 
 COLOURS = {
     *("palette", "alpha", "hue", "saturation", "lightness", "cyan", "magenta", "yellow", "black"),
     *("Y", "Cb", "Cr"),
 }
-"""GDAL's interpretations of bands that hold colours or classes. Red, green and blue are not here:
-GDAL writes three bands of bytes so by itself."""
+"""GDAL's interpretations of bands of colours or classes. Red, green and blue are not listed, as
+GDAL assigns them to any three bands of bytes."""
 
 NARROW = {"16": 11, "24": 17}
-"""Binary digits of floating-point types of so many bits, which GDAL shows as float32."""
+"""Significant bits of narrow floating-point types, by their size, which GDAL shows as float32."""
 
 TAGGED_NUMBERS = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 TAGGED_TEXTS = (*CLASSES, "units", "standard_name", "long_name", "cell_methods")
-"""Attributes by the conventions CF that writers of GeoTIFF keep as tags of a band."""
+"""Attributes of the CF conventions that writers of GeoTIFF store as tags of a band."""
 
 DIRECTIONS = {
     "x": ("degrees_east", "longitude", "projection_x_coordinate", "X"),
     "y": ("degrees_north", "latitude", "projection_y_coordinate", "Y"),
 }
-"""What units, standard_name or axis of a coordinate say of its direction."""
+"""Values of units, standard_name or axis that give the direction of a coordinate."""
 
 METRES, DEGREES = r"m|met(?:re|er)s?|1", r"deg(?:ree)?s?(?:_.*)?|1"
-"""Units of coordinates by which a CRS in metres, or in degrees, is meant."""
+"""Units of coordinates that agree with a CRS in metres, or in degrees."""
 
 NO_PLACE = Rule(
     "raster-without-place",
-    "The raster states no placement by which its cells lie on the Earth (no transform); write it "
-    "into the raster (gdal_translate -a_ullr -a_srs).",
+    "The raster has no transform that places its cells on the Earth; write one into the raster "
+    "(gdal_translate -a_ullr -a_srs).",
 )
 CURVED = Rule(
     "raster-curved",
-    "The raster is placed by {}, by which its cells are no rectangles of one size; it has to be "
-    "brought onto a grid first, from its records and not by warping, which makes counts of "
-    "fractions.",
+    "The raster is placed by {}, so that its cells are not rectangles of one size; bring its "
+    "records onto a grid first, without warping, which makes counts fractional.",
 )
 UNEVEN = Rule(
     "raster-uneven",
@@ -78,7 +77,7 @@ UNEVEN = Rule(
 
 @dataclass(frozen=True)
 class RasterHeader:
-    """What the header of an open raster says.
+    """Header of an open raster.
 
     Attributes
     ----------
@@ -91,34 +90,34 @@ class RasterHeader:
 
     @property
     def name(self) -> str:
-        """The file, for errors."""
+        """Name of the file in errors."""
         return str(self.path)
 
     @cached_property
     def netcdf(self) -> Header | None:
-        """The header of a NetCDF file; None of other rasters."""
+        """The header of a NetCDF file; None for other rasters."""
         return read_header(self.path) if self.raster.driver == "netCDF" else None
 
     @property
     def variable(self) -> Variable | None:
-        """The variable of a NetCDF file whose pixels are read; None of other rasters."""
+        """The variable of a NetCDF file whose pixels are read; None for other rasters."""
         if self.netcdf is None:
             return None
         return self.netcdf.variables[self.raster.tags(1)["NETCDF_VARNAME"]]
 
     @cached_property
     def crs(self) -> str | None:
-        """The CRS as text; of an ASCII grid, what a ``.prj`` file beside it says."""
+        """The CRS as WKT; for an ASCII grid, that of a ``.prj`` file beside it."""
         if self.raster.crs is not None:
             return str(self.raster.crs.to_wkt())
-        beside = Path(self.path).with_suffix(".prj")
-        if self.raster.driver != "AAIGrid" or not beside.is_file():
+        sidecar = Path(self.path).with_suffix(".prj")
+        if self.raster.driver != "AAIGrid" or not sidecar.is_file():
             return None
-        text = guard(self.name, beside.read_bytes).decode("utf-8", "replace")
+        text = guard(self.name, sidecar.read_bytes).decode("utf-8", "replace")
         if not same_plane(text, text):
             raise InputError(
-                f"{beside.name} beside the raster is no CRS as WKT, so that nothing says where its "
-                "cells lie; write it as WKT, or move it away and name the CRS with the grid.",
+                f"{sidecar.name} beside the raster is no CRS as WKT, so that nothing says where "
+                "its cells lie; write it as WKT, or move it away and name the CRS with the grid.",
                 file=self.name,
                 code="raster-crs-file",
             )
@@ -127,9 +126,9 @@ class RasterHeader:
     def stored(
         self, band: int, unit: float | None, missing: Sequence[float], *, counted: bool
     ) -> Stored:
-        """Return how a band's numbers mean counts, or, where they are not ``counted``, a mask.
+        """Return how a band's numbers encode counts or, unless ``counted``, a mask.
 
-        Raises InputError for numbers that are no counts, or not those that were written.
+        Raises InputError for numbers that are no counts, or that lossy compression changed.
         """
         if not self.raster.dtypes[band - 1].startswith(("int", "uint", "float")):
             raise InputError(
@@ -142,20 +141,21 @@ class RasterHeader:
         try:
             if counted:
                 require_counts(attributes, unit)
-            found = read_stored(attributes, self._dtype(band), unit=unit, missing=missing)
+            stored = read_stored(attributes, self._dtype(band), unit=unit, missing=missing)
         except UsageError as error:
             rule = Rule(error.code, str(error))
         else:
+            # GDAL reads float16 and float24 as float32, which would seem to have more exact digits.
             digits = NARROW.get(self.raster.tags(band, ns="IMAGE_STRUCTURE").get("NBITS", ""))
-            return found if digits is None else Stored(**{**vars(found), "digits": digits})
+            return stored if digits is None else Stored(**{**vars(stored), "digits": digits})
         raise InputError(rule, file=self.name)
 
     @property
     def ambiguous_fill(self) -> bool:
-        """Whether a number is missing by default alone, and may as well be a count.
+        """Whether a number that is missing only by default may also be a count.
 
-        NetCDF fills what was never written with a number of its own. Where numbers are signed it is
-        negative; where they are unsigned it may be a count.
+        NetCDF fills unwritten values with a default. For signed types it is negative, but for
+        unsigned types it may be a count.
         """
         variable = self.variable
         return (
@@ -165,43 +165,44 @@ class RasterHeader:
         )
 
     def typed(self, band: int, values: NDArray[Any]) -> NDArray[Any]:
-        """Return a band's numbers, as GDAL has them, in the type that the file states."""
+        """Return a band's numbers in the type that the file declares, instead of GDAL's."""
         return values.view(self._dtype(band))
 
     def facts(
         self, band: int, stored: Stored, unit: float | None, missing: Sequence[float]
     ) -> tuple[Fact, ...]:
-        """Return what was read of the header, or was stated with it, and who says it."""
+        """Return the facts of the header and the options, with their sources."""
         raster = self.raster
         attributes = self._attributes(band)
         named = "" if self.variable is None else f" ({raster.tags(1)['NETCDF_VARNAME']})"
-        found = [
+        facts = [
             Fact("format", raster.driver, "file"),
             Fact("band", f"{band} of {raster.count}{named}", "file"),
             *describe_stored(stored, str(self._dtype(band)), unit, missing),
             Fact("transform", " ".join(f"{one:.17g}" for one in [*raster.transform][:6]), "file"),
         ]
         if raster.nodatavals[band - 1] is not None:
-            found.append(Fact("nodata", str(raster.nodatavals[band - 1]), "file"))
+            facts.append(Fact("nodata", str(raster.nodatavals[band - 1]), "file"))
         if self.crs is not None:
-            found.append(Fact("CRS", name_plane(self.crs), "file"))
+            facts.append(Fact("CRS", name_plane(self.crs), "file"))
         for field, key in (("unit", "units"), ("title", "long_name")):
             if attributes.get(key):
-                found.append(Fact(field, str(attributes[key]), "file"))
+                facts.append(Fact(field, str(attributes[key]), "file"))
         masks = [flag.name for flag in raster.mask_flag_enums[band - 1]]
         if "per_dataset" in masks:
-            found.append(Fact("mask", "in the file", "file"))
+            facts.append(Fact("mask", "in the file", "file"))
         if point := raster.tags().get("AREA_OR_POINT"):
-            found.append(Fact("pixel is", point.lower(), "file"))
-        return tuple(found)
+            facts.append(Fact("pixel is", point.lower(), "file"))
+        return tuple(facts)
 
     def require_affine(self) -> tuple[float, float]:
-        """Require that a transform places the cells, and that it is the only placement.
+        """Require that a transform is the only placement of the cells.
 
-        Returns how far, in the CRS's units, x and y may be off as their coordinates are rounded.
-        Raises InputError.
+        Return the tolerances of x and y, in units of the CRS, due to rounded coordinates. Raises
+        InputError.
         """
         raster = self.raster
+        # Control points, sensor models and geolocation arrays place cells that are no rectangles.
         if raster.gcps[0]:
             raise InputError(CURVED.format("ground control points"), file=self.name)
         if raster.rpcs is not None:
@@ -219,24 +220,24 @@ class RasterHeader:
         return slack
 
     def _dtype(self, band: int) -> np.dtype[Any]:
-        """Return the type of a band's numbers, as ``_Unsigned`` has it."""
-        found: np.dtype[Any] = np.dtype(self.raster.dtypes[band - 1])
-        return found if self.variable is None else signed_as(self.variable.attributes, found)
+        """Return the type of a band's numbers, as ``_Unsigned`` sets it."""
+        dtype: np.dtype[Any] = np.dtype(self.raster.dtypes[band - 1])
+        return dtype if self.variable is None else signed_as(self.variable.attributes, dtype)
 
     def _require_numbers(self, band: int, counted: bool) -> None:
-        """InputError for colours, for compression with loss, and for pages beside the first."""
+        """Raise InputError for colours and for lossy compression."""
         raster = self.raster
-        kinds = {one.name for one in raster.colorinterp}
-        own = raster.colorinterp[band - 1].name
+        kinds = {colour.name for colour in raster.colorinterp}
+        interpretation = raster.colorinterp[band - 1].name
         if "alpha" in kinds:
             raise InputError(
-                "The raster has an alpha band, by which it is a picture that hides some of its "
-                "numbers (GDAL makes the fourth band of bytes one by itself). Write the band of "
-                "counts alone, or all with PHOTOMETRIC=MINISBLACK and ALPHA=NO.",
+                "The raster has an alpha band, so that it is a picture in which some numbers are "
+                "hidden (GDAL declares a fourth band of bytes as alpha by itself). Write the "
+                "band of counts alone, or all with PHOTOMETRIC=MINISBLACK and ALPHA=NO.",
                 file=self.name,
                 code="raster-has-alpha",
             )
-        if own in COLOURS and (counted or own != "palette"):
+        if interpretation in COLOURS and (counted or interpretation != "palette"):
             raise InputError(
                 "The raster's numbers stand for colours or classes (it has a colour table), which "
                 "are not counted; give a raster of counts.",
@@ -244,6 +245,7 @@ class RasterHeader:
                 code="raster-has-colours",
             )
         about = raster.tags(ns="IMAGE_STRUCTURE")
+        # Lossy compression changes counts by small amounts that no check could find later.
         packed = about.get("COMPRESSION", "")
         if (
             "JPEG" in packed
@@ -259,132 +261,143 @@ class RasterHeader:
             )
 
     def _require_no_classes(self, band: int, unit: float | None) -> None:
-        """InputError for numbers that stand for classes, or may where no ``unit`` is stated."""
-        if found := find_classes(self.path, self.raster):
+        """Raise InputError for classes, declared or likely if no ``unit`` is given."""
+        if evidence := find_classes(self.path, self.raster):
             raise InputError(
-                f"The raster's numbers stand for classes (it has {found}), which are not counted; "
-                "give a raster of counts. If they are counts all the same, move a file beside the "
-                "raster away, or write the raster without its metadata.",
+                f"The raster's numbers stand for classes (it has {evidence}), which are not "
+                "counted; give a raster of counts. If they are counts all the same, move a file "
+                "beside the raster away, or write the raster without its metadata.",
                 file=self.name,
                 code="raster-has-classes",
             )
         if unit is None and is_thematic(self.path, self.raster, band):
             raise InputError(
-                "The raster says that it is thematic, as classes are, which are not counted. If "
-                "its numbers are counts all the same, state the value of one person, such as 1 "
+                "The raster is declared thematic, like classes, which are not counted. If its "
+                "numbers are counts all the same, declare the value of one person, such as 1 "
                 "(--raster-unit, unit=).",
                 file=self.name,
                 code="raster-thematic",
             )
 
     def _attributes(self, band: int) -> dict[str, Any]:
-        """Return what a band says by the conventions CF, whatever its format."""
+        """Return the attributes of a band by the CF conventions, whatever its format."""
         raster, variable = self.raster, self.variable
         if variable is not None:
             return dict(variable.attributes)
         tags = raster.tags(band)
-        found: dict[str, Any] = {key: tags[key] for key in TAGGED_TEXTS if key in tags}
-        found |= {key: _parse(tags[key]) for key in TAGGED_NUMBERS if key in tags}
-        for key, own in (
+        attributes: dict[str, Any] = {key: tags[key] for key in TAGGED_TEXTS if key in tags}
+        attributes |= {key: _parse(tags[key]) for key in TAGGED_NUMBERS if key in tags}
+        # GDAL has scale and offset of its own; a tag that contradicts them leaves the value in
+        # doubt.
+        for key, value in (
             ("scale_factor", raster.scales[band - 1]),
             ("add_offset", raster.offsets[band - 1]),
         ):
-            said = _parse(tags.get(key, ""))
+            tagged = _parse(tags.get(key, ""))
             if key in tags and not (
-                isinstance(said, np.ndarray) and said.size == 1 and exact(said.item()) == exact(own)
+                isinstance(tagged, np.ndarray)
+                and tagged.size == 1
+                and exact(tagged.item()) == exact(value)
             ):
                 raise InputError(
-                    f"The band has a tag {key} that is another than its own scale or offset, so "
-                    "that it is not certain what its numbers mean; delete the one that is wrong.",
+                    f"The band has a tag {key} that contradicts its scale or offset, so that the "
+                    "meaning of its numbers is uncertain; delete the one that is wrong.",
                     file=self.name,
                     code="raster-tag-differs",
                 )
-            found[key] = own
+            attributes[key] = value
         nodata = raster.nodatavals[band - 1]
         if nodata is not None and not (self._dtype(band).itemsize == 8 and abs(nodata) > 2**53):
-            fills = np.atleast_1d(found.get("_FillValue", np.empty(0)))
-            found["_FillValue"] = np.append(fills, nodata)
+            # Beyond 2**53, GDAL's nodata value is a rounded float and may miss the stored number.
+            fills = np.atleast_1d(attributes.get("_FillValue", np.empty(0)))
+            attributes["_FillValue"] = np.append(fills, nodata)
         if raster.units[band - 1] and not self._is_of_heights(raster.units[band - 1]):
-            found["units"] = raster.units[band - 1]
+            attributes["units"] = raster.units[band - 1]
         if raster.descriptions[band - 1]:
-            found["long_name"] = raster.descriptions[band - 1]
-        return found
+            attributes["long_name"] = raster.descriptions[band - 1]
+        return attributes
 
     def _is_of_heights(self, unit: str) -> bool:
-        """Whether GDAL took a unit from the vertical axis of the CRS, as the band states none."""
+        """Whether a unit is that of the vertical axis of the CRS instead of the band."""
         from pyproj import CRS
 
+        # GDAL assigns the unit of a vertical axis to bands that have none.
         axes = [] if self.crs is None else CRS.from_user_input(self.crs).axis_info[2:]
         return any(axis.unit_name == unit for axis in axes)
 
     def _coordinate(self, header: Header, variable: Variable, number: int) -> NDArray[Any] | None:
-        """Return the coordinate of x (-1) or y (-2), None where the file has none."""
+        """Return the coordinate of x (-1) or y (-2); None if the file has none."""
         if len(variable.dimensions) < 2:
             raise InputError(NO_PLACE, file=self.name)
         dimension = variable.dimensions[number]
-        one = header.variables.get(dimension)
-        if one is None or one.dimensions != (dimension,):
+        coordinate = header.variables.get(dimension)
+        if coordinate is None or coordinate.dimensions != (dimension,):
             return None
-        here, other = ("x", "y") if number == -1 else ("y", "x")
-        said = {str(one.attributes.get(key)) for key in ("units", "standard_name", "axis")}
-        if said & {*DIRECTIONS[other]} and not said & {*DIRECTIONS[here]}:
+        axis, other = ("x", "y") if number == -1 else ("y", "x")
+        declared = {
+            str(coordinate.attributes.get(key)) for key in ("units", "standard_name", "axis")
+        }
+        # GDAL takes the last dimension for x, whatever it is.
+        if declared & {*DIRECTIONS[other]} and not declared & {*DIRECTIONS[axis]}:
             raise InputError(
                 "The file's rows run along x and its columns along y, and it would be read with "
                 "x and y exchanged; turn it (ncpdq -a y,x).",
                 file=self.name,
                 code="raster-axes-exchanged",
             )
-        units, crs = str(one.attributes.get("units", "")), self.raster.crs
+        units, crs = str(coordinate.attributes.get("units", "")), self.raster.crs
         if units and crs is not None:
             metric = crs.is_projected and crs.linear_units_factor[1] == 1
             wanted = METRES if metric else DEGREES if crs.is_geographic else ".*"
             if not re.fullmatch(wanted, units, re.IGNORECASE):
                 raise InputError(
-                    f"The coordinates {here} of the file are in another unit than its CRS; write "
+                    f"The coordinates {axis} of the file are in another unit than its CRS; write "
                     "them in the unit of the CRS, such as metres.",
                     file=self.name,
                     code="raster-coordinate-unit",
                 )
-        if {"scale_factor", "add_offset"} & {*one.attributes}:
+        if {"scale_factor", "add_offset"} & {*coordinate.attributes}:
             raise InputError(
-                f"The coordinates {here} of the file are packed (scale_factor); write them as they "
+                f"The coordinates {axis} of the file are packed (scale_factor); write them as they "
                 "are (ncpdq -U).",
                 file=self.name,
                 code="raster-coordinate-packed",
             )
-        if one.dtype.kind not in "if":
-            raise InputError(UNEVEN.format(here), file=self.name)
+        if coordinate.dtype.kind not in "if":
+            raise InputError(UNEVEN.format(axis), file=self.name)
         return header.values(dimension)
 
-    def _slack(self, here: str, middles: NDArray[Any] | None) -> float:
-        """Return by how much a coordinate may be rounded; InputError where it is uneven."""
+    def _slack(self, axis: str, middles: NDArray[Any] | None) -> float:
+        """Return the tolerance of a rounded coordinate; InputError if it is uneven."""
         if middles is None:
             return 0.0
         a, _, c, _, e, f = [*self.raster.transform][:6]
-        step, first = (a, c) if here == "x" else (e, f)
-        wide = middles.astype(np.float64)
-        if (wide[-1] - wide[0]) * step < 0:  # GDAL shows rows from north to south
-            wide = wide[::-1]
-        away = wide - (first + step * (np.arange(wide.size) + 0.5))
-        if here == "x":  # GDAL shows longitudes within half a turn of Greenwich
-            away -= 360 * np.round(away[0] / 360)
+        step, first = (a, c) if axis == "x" else (e, f)
+        positions = middles.astype(np.float64)
+        if (positions[-1] - positions[0]) * step < 0:  # GDAL shows rows from north to south
+            positions = positions[::-1]
+        # GDAL looks at three steps of a coordinate only; here all values are compared.
+        deviation = positions - (first + step * (np.arange(positions.size) + 0.5))
+        if axis == "x":  # GDAL shows longitudes from -180 to 180
+            deviation -= 360 * np.round(deviation[0] / 360)
         rounded = middles.dtype.kind == "f" and middles.dtype.itemsize == 4
         size = np.abs(middles).max().astype(np.float32 if rounded else np.float64)
         slack: float = min(2 * float(np.spacing(size)), OFF * abs(step))
-        if not np.abs(away).max() <= ALIGNED * abs(step) + slack:  # nor where one is NaN
-            raise InputError(UNEVEN.format(here), file=self.name)
+        if not np.abs(deviation).max() <= ALIGNED * abs(step) + slack:  # also true for NaN
+            raise InputError(UNEVEN.format(axis), file=self.name)
         return slack
 
 
 def _parse(text: str) -> Any:
-    """Return the numbers of a tag such as ``-9`` or ``{10,20}`` as an array, or the text."""
+    """Parse a tag such as ``-9`` or ``{10,20}`` as an array; return other texts as they are."""
     try:
-        return np.array([_number(one) for one in text.strip().strip("{}").split(",")])
+        return np.array([_number(number) for number in text.strip().strip("{}").split(",")])
     except (ValueError, OverflowError):
         return text
 
 
 def _number(text: str) -> int | float:
+    """Parse an integer, or else a float."""
     try:
         return int(text)
     except ValueError:
@@ -392,7 +405,7 @@ def _number(text: str) -> int | float:
 
 
 def describe_raster(header: RasterHeader) -> Mapping[str, Any]:
-    """Return what a header says, as plain values: of the file, and lists of what bands say."""
+    """Return the header as plain values, with a list over bands where these differ."""
     raster = header.raster
     return {
         "driver": raster.driver,

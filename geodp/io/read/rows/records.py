@@ -1,4 +1,4 @@
-"""Columns of one table as they stand, for what is asked of records and not of cells."""
+"""Columns of one table as they are stored, for uses of records rather than cells."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ def read_records(
     columns : sequence of str
         Their names. Default: all, where `counts` is empty too.
     counts : sequence of str
-        Further columns, of whole numbers that are not negative.
+        Further columns, of non-negative whole numbers.
 
     Returns
     -------
     dict of str to ChunkedArray
-        By the given names: values as they are stored, text of a text file; counts as int64.
+        Columns by the given names: values as stored (text, for text files); counts as int64.
 
     Raises
     ------
     UsageError
         An archive of several tables.
     InputError
-        A table that cannot be read, no such column, or no count; names file and row.
+        A table that cannot be read, an unknown column, or a value that is no count; names file
+        and row.
     """
     tables = list(open_tables(path))
     if len(tables) != 1:
@@ -46,11 +47,13 @@ def read_records(
     (table,) = tables
     names = [*columns, *counts] or [name.strip() for name in table.columns]
     chosen = [find_column(table, name, names) for name in names]
-    parts: dict[str, list[pa.Array]] = {name: [] for name in names}
+    columns_by_name: dict[str, list[pa.Array]] = {name: [] for name in names}
     for rows, arrays in batches(table, chosen):
         for name, array in zip(names, arrays, strict=True):
             if name in counts:
                 with rows.named(name):
                     array = pa.array(fields.counts(array))
-            parts[name].append(array)
-    return {name: pa.chunked_array(arrays or [pa.array([])]) for name, arrays in parts.items()}
+            columns_by_name[name].append(array)
+    return {
+        name: pa.chunked_array(arrays or [pa.array([])]) for name, arrays in columns_by_name.items()
+    }

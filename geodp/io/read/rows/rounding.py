@@ -1,4 +1,4 @@
-"""Whole numbers of fractional counts, such as models of population give them."""
+"""Rounding of fractional counts, such as those of population models, to whole numbers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Rounding: TypeAlias = Literal["nearest", "stochastic"]
 
 
 Rounder = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
-"""Makes whole numbers: of cell indices int64[d, n] and values float64[n], int64[n]."""
+"""Function from cell indices int64[d, n] and values float64[n] to whole numbers int64[n]."""
 
 
 def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
-    """Return what makes whole numbers: of cell indices int64[d, n] and values float64[n], int64[n].
+    """Return a function that rounds the values of cells to whole numbers.
 
-    Randomly: up as often as the fraction says, by a number that depends on the secret and the cell
-    alone. Given that number, a value that changes by at most 1 is rounded to one that changes by at
-    most 1, so that the bound on cells is one on counts. CodeError at the first value that is
-    negative, not finite or not below 2**53.
+    Stochastic rounding goes up with the fraction as the probability, by a number that depends only
+    on the secret and the cell. For a fixed number, a value that changes by at most 1 is rounded to
+    one that changes by at most 1, so that a bound on values is one on counts. The function raises
+    CodeError at the first value that is negative, not finite or not below 2**53.
     """
     fresh = secret or NoiseKey.generate()
 
@@ -42,13 +42,15 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
         if not good.all():
             raise CodeError(
                 int(good.argmin()),
-                "a count must be finite, not negative, and below 2**53; name a number that means "
-                "nobody as missing (--missing, missing=).",
+                "a count must be finite, not negative, and below 2**53; if a number stands for a "
+                "missing value, name it as missing (--missing, missing=).",
                 code="count-form",
             )
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
         floor = np.floor(values)
+        # A float64 has 53 binary digits: compared with 53 random bits, the probability is exact,
+        # or within 2**-54 for values below 1.
         drawn = blocks(fresh, Stream.ROUNDING, _number(index))[0] >> np.uint64(11)
         up = drawn < np.rint((values - floor) * 2.0**53).astype(np.uint64)
         return np.asarray(floor.astype(np.int64) + up, np.int64)
@@ -57,7 +59,7 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
 
 
 def _number(index: NDArray[Any]) -> NDArray[np.uint64]:
-    """Numbers of cells; two may share one, which ties what is drawn for them and no more."""
+    """Hash cells to uint64[n]; a collision correlates the rounding of two cells and no more."""
     number = np.zeros(index.shape[1], np.uint64)
     for axis in index:
         number = number * np.uint64(0x9E3779B97F4A7C15) + axis.astype(np.uint64)
@@ -66,16 +68,16 @@ def _number(index: NDArray[Any]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Counting:
-    """How a column of values becomes counts; the attributes are those of readers.
+    """Options by which a column of values becomes counts, as in readers.
 
-    ``mark`` is the rule for a value without any digit.
+    ``symbol_rule`` is the rule for a value without any digit.
     """
 
     missing: Sequence[str | float] = ()
     decimal: str | None = None
     rounding: Rounding | None = None
     secret: NoiseKey | None = None
-    mark: str = fields.MARK
+    symbol_rule: str = fields.COUNT_IS_SYMBOL
     flags: Flags = NO_FLAGS
 
     @cached_property
@@ -84,25 +86,27 @@ class Counting:
         return rounder(self.rounding, self.secret)
 
     def drop_flags(self, column: pa.Array) -> tuple[pa.Array, Counter[str]]:
-        """Return a column without the flags beside its numbers, and how many have each."""
-        return self.flags.drop(column, [str(one) for one in self.missing])
+        """Remove the flags beside numbers; return the column and how many numbers have each."""
+        return self.flags.drop(column, [str(value) for value in self.missing])
 
     def numbers(self, column: pa.Array) -> NDArray[Any]:
-        """Return the numbers of a column, int64[n] or, to be rounded, float64[n].
+        """Return the numbers of a column: int64[n], or float64[n] if they are rounded later.
 
-        CodeError at the first that is none.
+        Raises CodeError at the first value that is no number.
         """
         column = fields.decimal_points(column, self.decimal)
         if self.rounding is not None:
-            return fields.fractions(column, missing=self.missing, mark=self.mark)
-        return fields.counts(column, missing=self.missing, mark=self.mark)
+            return fields.fractions(column, missing=self.missing, symbol_rule=self.symbol_rule)
+        return fields.counts(column, missing=self.missing, symbol_rule=self.symbol_rule)
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""
         return numbers if self.rounding is None else self._round(index, numbers)
 
     def count_missing(self, column: pa.Array, numbers: NDArray[Any]) -> int:
-        """Return how many values of a column, whose numbers are known, are missing by a name."""
+        """Return how many values of a column with these numbers were named as missing."""
+        # Missing values count as 0, so only zeros can be missing; a zero written as a number is
+        # not.
         zero = numbers == 0
         if not self.missing or not zero.any():
             return 0
@@ -110,5 +114,7 @@ class Counting:
         if pa.types.is_dictionary(plain.type):
             plain = plain.cast(plain.type.value_type)
         texts = pc.utf8_trim_whitespace(fields.as_text(plain))
-        counted = pc.value_counts(texts).to_pylist()
-        return sum(one["counts"] for one in counted if parse_number(one["values"] or "") != 0)
+        occurrences = pc.value_counts(texts).to_pylist()
+        return sum(
+            entry["counts"] for entry in occurrences if parse_number(entry["values"] or "") != 0
+        )

@@ -1,4 +1,4 @@
-"""Files without names for what does not fit into memory."""
+"""Unnamed temporary files for data that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def require_scratch(folder: FilePath | None) -> None:
 
 
 class Spill:
-    """Blocks of columns in a file of the operator's own that has no name.
+    """Blocks of columns in a private temporary file without a name.
 
-    The system frees its space when it is closed and when the process ends, however it ends, so
-    that no confidential data stays behind and no other user can open it.
+    The system frees its space when it is closed or the process ends, even if it is killed, so that
+    no confidential data stays behind and no other user can open it.
 
     Parameters
     ----------
@@ -47,6 +47,7 @@ class Spill:
     def __init__(self, folder: FilePath | None) -> None:
         self._blocks: list[tuple[int, list[tuple[Any, int]]]] = []
         self._end = 0
+        # The file never has a name where the system has O_TMPFILE, and loses it at once elsewhere.
         self._file: IO[bytes] = self._try(
             lambda: tempfile.TemporaryFile(dir=folder, buffering=0, prefix="geodp-")  # noqa: SIM115
         )
@@ -57,11 +58,12 @@ class Spill:
         return self._end
 
     def write(self, columns: Sequence[NDArray[Any]]) -> None:
-        """Add a block."""
+        """Append a block of columns."""
         self._blocks.append((self._end, [(column.dtype, column.size) for column in columns]))
         for column in columns:
             view = np.ascontiguousarray(column).data.cast("B")
             self._end += view.nbytes
+            # Unbuffered files may write only a part at a time.
             while view.nbytes:
                 view = view[self._try(lambda rest=view: self._file.write(rest)) :]
 
@@ -69,24 +71,24 @@ class Spill:
         return len(self._blocks)
 
     def read(self, number: int) -> Columns:
-        """Read a block, by its number."""
+        """Read a block by its number."""
         start, forms = self._blocks[number]
         self._file.seek(start)
         columns = tuple(np.empty(size, dtype) for dtype, size in forms)
         for column in columns:
             view = column.data.cast("B")
             while view.nbytes:
-                got = self._try(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
-                if not got:
+                count = self._try(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
+                if not count:
                     raise OutputError(
-                        "A scratch file was cut off by something else; run again.",
+                        "A scratch file was truncated by another program; run again.",
                         code="scratch-cut-off",
                     )
-                view = view[got:]
+                view = view[count:]
         return columns
 
     def close(self) -> None:
-        """Free the space."""
+        """Close the file, which frees its space."""
         self._file.close()
 
     def __del__(self) -> None:
@@ -95,6 +97,7 @@ class Spill:
 
     @staticmethod
     def _try(step: Any) -> Any:
+        """Carry out a step on the file; OutputError if the disk is full or fails."""
         try:
             return step()
         except OSError as error:

@@ -1,21 +1,21 @@
-"""Comparing a column with the value of a selection by what both mean.
+"""Row filters: compare a column with a value by meaning.
 
-The stored type decides; where the column is text, the form of the operator's value does. How many
-rows meet the value decides nothing.
+The stored type decides how values compare; for text columns, the form of the operator's value does.
+The number of rows that match has no influence.
 
-| value | meets |
+| value | matches |
 |---|---|
-| ``"01"``, in quotation marks | texts that are written so |
-| nothing | what is missing: null, NaN, a blank text |
+| ``"01"``, in quotation marks | this very text |
+| nothing | missing values: null, NaN, a blank text |
 | a number: ``1``, ``01``, ``1.0`` | numbers, and texts, that are this number |
 | ``true``, ``false`` | truth values, and these words in letters of either case |
 | a date: ``2024-05-31``, ``2024/5/31`` | that date, and the first moment of that day |
 | a date and time | that moment; with an offset, among times with offsets or a zone |
 | a month: ``2024-05`` | texts of that month: ``2024-5`` too |
-| anything else | texts that are written so |
+| anything else | this very text |
 
-Texts are compared without blanks around them, and with their letters composed (NFC). A number or a
-month that one file writes in two ways, such as 1 and 01, may be two codes: it is refused.
+Texts are compared without surrounding blanks and in composed form (NFC). A number or month that
+one file writes in two ways, such as 1 and 01, may stand for two codes and is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.fields import as_text
 
 Value: TypeAlias = str | int | float | bool | datetime.date | datetime.time
-"""What a column is compared with; each means what its text does."""
+"""A value to compare a column with; it means the same as its text."""
 
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _MOMENT = re.compile(
@@ -52,15 +52,15 @@ _MONTH = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})")
 _SHORT_DATE = re.compile(r"[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}")
 
 DAY = 86_400 * 10**9
-"""Nanoseconds of a day."""
+"""Nanoseconds in a day."""
 
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 LARGEST = 400
-"""Digits of a number that texts may write out; larger ones have an exponent."""
+"""Longest number, in digits, that texts may write without an exponent."""
 
 SAMPLE = 1 << 12
-"""Texts that tell whether most of a column differ, and whose form is looked at."""
+"""Number of texts from which the share of distinct values and their form are estimated."""
 
 BLANKS = r"[\s\p{Z}]*"
 
@@ -85,7 +85,7 @@ class Moment:
 
 
 def parse_moment(text: str) -> Moment | None:
-    """Return the date, or date and time, that a text writes with the year first; None of others.
+    """Parse a date, or date and time, that begins with the year; None for other texts.
 
     Examples
     --------
@@ -96,10 +96,10 @@ def parse_moment(text: str) -> Moment | None:
     >>> parse_moment("31.05.2024") is None
     True
     """
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
         return None
-    year, _, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, _, month, day, hour, minute, second, fraction, zone = match.groups()
     try:
         days = datetime.date(int(year), int(month), int(day)).toordinal() - _EPOCH
     except ValueError:
@@ -113,6 +113,7 @@ def parse_moment(text: str) -> Moment | None:
     if zone is not None and zone.upper() not in ("Z", "UTC"):
         digits = zone[1:].replace(":", "").ljust(4, "0")
         ahead = (int(digits[:2]) * 60 + int(digits[2:])) * (-1 if zone[0] == "-" else 1)
+        # No time zone is more than 18 hours away from UTC.
         if int(digits[2:]) > 59 or abs(ahead) > 18 * 60:
             return None
     return Moment(days * DAY + time - ahead * 60 * 10**9, zone is not None, is_date=False)
@@ -124,24 +125,25 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 def _nanoseconds(
     hour: str, minute: str | None, second: str | None, fraction: str | None
 ) -> int | None:
-    """Return the nanoseconds since midnight, up to 24:00; None of what is no time."""
+    """Return nanoseconds since midnight, up to 24:00; None for an invalid time."""
     h, m, s = int(hour), int(minute or 0), int(second or 0)
     part = int((fraction or "").ljust(9, "0"))
+    # 24:00 is the end of a day in ISO 8601, and 24:00:01 does not exist.
     if m > 59 or s > 59 or h > 24 or (h == 24 and (m or s or part)):
         return None
     return ((h * 60 + m) * 60 + s) * 10**9 + part
 
 
 @dataclass(frozen=True)
-class Found:
-    """Which values of a column meet a term.
+class TermMatch:
+    """Values of a column that match a term.
 
     Attributes
     ----------
     mask : bool[n]
-        Without nulls.
+        True where a value matches; without nulls.
     spellings : dict of str to int
-        How often each way to write the value is there.
+        How often each spelling of the value occurs.
     """
 
     mask: pa.Array
@@ -150,7 +152,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Term:
-    """One column and the value that rows must have there.
+    """A condition on rows: a column and the value that it must have.
 
     Attributes
     ----------
@@ -164,7 +166,7 @@ class Term:
 
     @classmethod
     def of(cls, column: str, value: object) -> Term:
-        """Make a term of a value that a program gives; UsageError for None."""
+        """Create a term from a value of any type; UsageError for None."""
         if value is None:
             raise UsageError(
                 f"The value of {column} is None; rows without a value are those of an empty text "
@@ -178,41 +180,41 @@ class Term:
 
     @property
     def quoted(self) -> str | None:
-        """The text in quotation marks, which is compared as it is written; None without."""
+        """The text between quotation marks, which is compared literally; None without them."""
         bare = len(self.value) > 1 and self.value[0] == self.value[-1] == '"'
         return self.value[1:-1].strip() if bare else None
 
     @cached_property
     def number(self) -> Decimal | None:
-        """The number that the value is."""
+        """The value as a number, or None."""
         return parse_number(self.value)
 
     @cached_property
     def moment(self) -> Moment | None:
-        """The date, or date and time, that the value is."""
+        """The value as a date, or date and time, or None."""
         return parse_moment(self.value)
 
     @property
     def month(self) -> str | None:
-        """A pattern of the month that the value is."""
-        found = _MONTH.fullmatch(self.value)
-        if found is None or self.number is not None or not 1 <= int(found[2]) <= 12:
+        """A pattern of texts of the month that the value names, or None."""
+        match = _MONTH.fullmatch(self.value)
+        if match is None or self.number is not None or not 1 <= int(match[2]) <= 12:
             return None
-        return rf"{found[1]}[-/.]0?{int(found[2])}"
+        return rf"{match[1]}[-/.]0?{int(match[2])}"
 
     @property
     def truth(self) -> bool | None:
-        """The truth value that the value is."""
+        """The value as a boolean, or None."""
         return {"true": True, "false": False}.get(self.value.lower())
 
     @property
     def has_one_spelling(self) -> bool:
-        """Whether another way to write the value may be another code."""
+        """Whether another spelling of the value may be a different code."""
         return self.quoted is None and (self.number is not None or self.month is not None)
 
     @property
     def two_spellings(self) -> str:
-        """The rule that is broken where the value is written in two ways."""
+        """The rule that is broken if the value is spelled in two ways."""
         return Rule(
             "where-spelt-variously",
             f"the value of --where {self} is written in several ways, such as with zeros before it "
@@ -221,51 +223,53 @@ class Term:
             "write all of them in one way.",
         )
 
-    def meet(self, array: pa.Array) -> Found:
-        """Return which values of a column meet the term.
+    def match(self, array: pa.Array) -> TermMatch:
+        """Return which values of a column match the term.
 
         Raises
         ------
         UsageError
-            A value that says nothing about a column of this type.
+            A value that cannot be compared with a column of this type.
         CodeError
-            At a value that cannot be compared: bytes that are no text, times with an offset where
+            At a value that cannot be compared: bytes that are not UTF-8, times with an offset where
             the term has none or the other way round, other times of the day of a date.
         """
         kind = array.type
+        # Each distinct text of a dictionary is compared once, whatever the number of rows.
         if pa.types.is_dictionary(kind):
             if pa.types.is_string(kind.value_type):
-                return self._meet_texts(array.dictionary, array.indices)
+                return self._match_texts(array.dictionary, array.indices)
             array, kind = array.cast(kind.value_type), kind.value_type
         if not self.value:
-            return self._typed(_missing(array))
+            return self._unspelled_match(_missing(array))
         if pa.types.is_null(kind):
-            return self._typed(_never(array))
+            return self._unspelled_match(_never(array))
         if _is_text(kind):
-            return self._meet_column(as_text(array))
+            return self._match_column(as_text(array))
         if self.quoted is not None:
             raise UsageError(
                 f"Column {self.column} is {kind} and no text; write its value without quotation "
                 "marks (--where, where=).",
                 code="where-not-text",
             )
-        return self._typed(pc.fill_null(self._meet_typed(array), False))
+        return self._unspelled_match(pc.fill_null(self._match_typed(array), False))
 
-    def _typed(self, mask: pa.Array) -> Found:
-        return Found(mask, {self.value: mask.true_count})
+    def _unspelled_match(self, mask: pa.Array) -> TermMatch:
+        """Return the match of a typed column, whose values have one spelling."""
+        return TermMatch(mask, {self.value: mask.true_count})
 
-    def _meet_typed(self, array: pa.Array) -> pa.Array:
-        """Compare a column that is no text."""
+    def _match_typed(self, array: pa.Array) -> pa.Array:
+        """Compare a column that is not text."""
         kind = array.type
         if pa.types.is_boolean(kind):
-            return self._meet_truth(array)
+            return self._match_truth(array)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             if self.number is None:
                 raise UsageError(
-                    f"A column of numbers is filtered by a number: {self.column} is {kind}.",
+                    f"Column {self.column} is {kind}; give a number (--where, where=).",
                     code="where-needs-number",
                 )
-            return _meet_number(array, self.number)
+            return _match_number(array, self.number)
         if pa.types.is_date(kind):
             if self.moment is None or self.moment.zoned:
                 raise UsageError(
@@ -273,12 +277,13 @@ class Term:
                     "where=).",
                     code="where-needs-date",
                 )
-            return _meet_int(array.cast(pa.date32()).view(pa.int32()), self.moment.ns, DAY)
+            # Compared as integers of the column's unit, so that no value is rounded to another one.
+            return _match_int(array.cast(pa.date32()).view(pa.int32()), self.moment.ns, DAY)
         if pa.types.is_timestamp(kind):
-            return self._meet_timestamps(array)
+            return self._match_timestamps(array)
         if pa.types.is_time(kind):
-            found = _TIME.fullmatch(self.value)
-            time = None if found is None else _nanoseconds(*found.groups())
+            match = _TIME.fullmatch(self.value)
+            time = None if match is None else _nanoseconds(*match.groups())
             if time is None:
                 raise UsageError(
                     f"Column {self.column} is {kind}; give a time, such as 09:30 or 09:30:15 "
@@ -286,14 +291,16 @@ class Term:
                     code="where-needs-time",
                 )
             width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
-            return _meet_int(array.view(width), time, _UNITS[kind.unit])
-        said = "nested" if pa.types.is_nested(kind) else str(kind)
+            return _match_int(array.view(width), time, _UNITS[kind.unit])
+        described = "nested" if pa.types.is_nested(kind) else str(kind)
         raise UsageError(
-            f"Column {self.column} is {said}, by which no rows are selected (--where, where=).",
+            f"Column {self.column} is {described}, a type by which rows cannot be selected "
+            "(--where, where=).",
             code="where-type-unselectable",
         )
 
-    def _meet_truth(self, array: pa.Array) -> pa.Array:
+    def _match_truth(self, array: pa.Array) -> pa.Array:
+        """Compare a boolean column."""
         wanted = self.truth
         if wanted is None and self.number in (0, 1):
             wanted = self.number == 1
@@ -304,7 +311,8 @@ class Term:
             )
         return pc.equal(array, wanted)
 
-    def _meet_timestamps(self, array: pa.Array) -> pa.Array:
+    def _match_timestamps(self, array: pa.Array) -> pa.Array:
+        """Compare a column of timestamps, with or without a time zone."""
         kind, wanted = array.type, self.moment
         if wanted is None:
             raise UsageError(
@@ -312,6 +320,7 @@ class Term:
                 f"2024-05-31T09:30:00{'+09:00' if kind.tz else ''} (--where, where=).",
                 code="where-needs-date-time",
             )
+        # A local time and a moment cannot be compared without a time zone, which is unknown.
         if wanted.zoned != (kind.tz is not None):
             more = (
                 "its times are moments; give one with its offset, such as "
@@ -325,33 +334,35 @@ class Term:
             )
         number, unit = array.view(pa.int64()), _UNITS[kind.unit]
         if wanted.is_date:
-            whole = DAY // unit
+            day_length = DAY // unit
             day = wanted.ns // unit
-            later = pc.and_(pc.greater(number, day), pc.less(number, day + whole))
+            later = pc.and_(pc.greater(number, day), pc.less(number, day + day_length))
             self._refuse(later, OTHER_TIMES)
-        return _meet_int(number, wanted.ns, unit)
+        return _match_int(number, wanted.ns, unit)
 
-    def _meet_column(self, texts: pa.Array) -> Found:
-        """Compare texts; where most differ, those that may meet the value are looked for first."""
-        some = texts[:SAMPLE]
-        if len(some.unique()) * 4 <= len(some):
+    def _match_column(self, texts: pa.Array) -> TermMatch:
+        """Compare texts; preselect candidates if most of the texts differ."""
+        sample = texts[:SAMPLE]
+        # A dictionary pays if values repeat. In a column of distinct texts it costs more than a
+        # regular expression over all of them.
+        if len(sample.unique()) * 4 <= len(sample):
             coded = texts.dictionary_encode()
-            return self._meet_texts(coded.dictionary, coded.indices)
-        maybe = pc.fill_null(self._may_meet(texts), False).to_numpy(zero_copy_only=False)
+            return self._match_texts(coded.dictionary, coded.indices)
+        maybe = pc.fill_null(self._may_match(texts), False).to_numpy(zero_copy_only=False)
         places = np.flatnonzero(maybe)
         coded = texts.take(pa.array(places)).dictionary_encode()
         try:
-            found = self._meet_texts(coded.dictionary, coded.indices)
+            match = self._match_texts(coded.dictionary, coded.indices)
         except CodeError as error:
             position, rule = int(places[error.position]), error.rule
         else:
             mask = np.zeros(len(texts), np.bool_)
-            mask[places] = found.mask.to_numpy(zero_copy_only=False)
-            return Found(pa.array(mask), found.spellings)
+            mask[places] = match.mask.to_numpy(zero_copy_only=False)
+            return TermMatch(pa.array(mask), match.spellings)
         raise CodeError(position, rule)
 
-    def _may_meet(self, texts: pa.Array) -> pa.Array:
-        """Return texts among which are all that meet the value: bool[n]."""
+    def _may_match(self, texts: pa.Array) -> pa.Array:
+        """Return a superset of the texts that match the value: bool[n]."""
         pattern = None
         if self.quoted is None:
             if self.number is not None:
@@ -367,61 +378,64 @@ class Term:
             return pc.match_substring(texts, wanted, ignore_case=self.truth is not None)
         return pc.equal(_compose(texts), normalize("NFC", wanted))
 
-    def _meet_texts(self, values: pa.Array, at: pa.Array) -> Found:
-        """Compare texts, each of which is looked at once: string[m], and int[n] of them."""
+    def _match_texts(self, values: pa.Array, at: pa.Array) -> TermMatch:
+        """Compare distinct texts string[m], each once, that rows refer to by int[n]."""
         texts = _compose(values)
-        met = pc.fill_null(self._meet_written(texts, at), False)
-        mask = pc.fill_null(met.take(at), False)
+        matches = pc.fill_null(self._match_written(texts, at), False)
+        mask = pc.fill_null(matches.take(at), False)
         spellings: dict[str, int] = {}
         if self.value:
-            for one in pc.value_counts(at.filter(mask)):
-                written = values[one["values"].as_py()].as_py().strip()
-                spellings[written] = spellings.get(written, 0) + one["counts"].as_py()
+            for occurrence in pc.value_counts(at.filter(mask)):
+                written = values[occurrence["values"].as_py()].as_py().strip()
+                spellings[written] = spellings.get(written, 0) + occurrence["counts"].as_py()
+        # The empty value also matches nulls, which a dictionary holds as missing indices.
         elif at.null_count or mask.true_count:
-            mask = pc.or_(mask, pc.is_null(met.take(at)))
+            mask = pc.or_(mask, pc.is_null(matches.take(at)))
             spellings[""] = mask.true_count
-        return Found(mask, spellings)
+        return TermMatch(mask, spellings)
 
-    def _meet_written(self, texts: pa.Array, at: pa.Array) -> pa.Array:
-        """Return which texts meet the value: bool[m]."""
+    def _match_written(self, texts: pa.Array, at: pa.Array) -> pa.Array:
+        """Return which distinct texts match the value: bool[m]."""
         if self.quoted is not None:
             return pc.equal(texts, normalize("NFC", self.quoted))
         if self.number is not None:
+            # The pattern is a cheap filter; the exact comparison is by Decimal.
             maybe = pc.match_substring_regex(texts, f"^{_pattern_of(self.number)}$")
-            met = pc.fill_null(maybe, False).to_numpy(zero_copy_only=False).copy()
-            for i in np.flatnonzero(met):
-                met[i] = parse_number(texts[int(i)].as_py()) == self.number
-            return pa.array(met)
+            matches = pc.fill_null(maybe, False).to_numpy(zero_copy_only=False).copy()
+            for i in np.flatnonzero(matches):
+                matches[i] = parse_number(texts[int(i)].as_py()) == self.number
+            return pa.array(matches)
         if self.moment is not None:
-            return self._meet_moments(texts, at, self.moment)
+            return self._match_moments(texts, at, self.moment)
         if self.month is not None:
             return pc.match_substring_regex(texts, f"^{self.month}$")
         if self.truth is not None:
             return pc.equal(pc.utf8_lower(texts), self.value.lower())
         return pc.equal(texts, normalize("NFC", self.value))
 
-    def _meet_moments(self, texts: pa.Array, at: pa.Array, wanted: Moment) -> pa.Array:
+    def _match_moments(self, texts: pa.Array, at: pa.Array, wanted: Moment) -> pa.Array:
+        """Compare texts with a moment; CodeError if offsets or times make it ambiguous."""
         maybe = pc.match_substring_regex(texts, f"^{_days_around(wanted)}$")
         maybe = pc.fill_null(maybe, False)
         places = np.flatnonzero(maybe.to_numpy(zero_copy_only=False))
         moments = [parse_moment(texts[int(i)].as_py()) for i in places]
 
         def holds(test: Callable[[Moment], bool]) -> pa.Array:
-            met = np.zeros(len(texts), np.bool_)
-            met[places] = [one is not None and test(one) for one in moments]
-            return pa.array(met)
+            matches = np.zeros(len(texts), np.bool_)
+            matches[places] = [moment is not None and test(moment) for moment in moments]
+            return pa.array(matches)
 
         if wanted.zoned:
-            self._refuse(holds(lambda one: not one.zoned).take(at), NO_OFFSET)
+            self._refuse(holds(lambda moment: not moment.zoned).take(at), NO_OFFSET)
         else:
-            self._refuse(holds(lambda one: one.zoned).take(at), OFFSET)
+            self._refuse(holds(lambda moment: moment.zoned).take(at), OFFSET)
         if wanted.is_date:
-            later = holds(lambda one: 0 < one.ns - wanted.ns < DAY)
+            later = holds(lambda moment: 0 < moment.ns - wanted.ns < DAY)
             self._refuse(later.take(at), OTHER_TIMES)
-        return holds(lambda one: one.ns == wanted.ns)
+        return holds(lambda moment: moment.ns == wanted.ns)
 
     def _refuse(self, wrong: pa.Array, rule: str) -> None:
-        """Raise CodeError at the first value that is wrong, bool[n]."""
+        """Raise CodeError at the first value marked as wrong, bool[n]."""
         wrong = pc.fill_null(wrong, False)
         if wrong.true_count:
             raise CodeError(int(wrong.to_numpy(zero_copy_only=False).argmax()), rule)
@@ -429,7 +443,7 @@ class Term:
 
 OTHER_TIMES = Rule(
     "where-other-times",
-    "the column holds other times of the day that --where names, and a date is its first moment; "
+    "the column holds times within the day that --where names, and a date matches midnight only; "
     "give a date and time, such as 2024-05-31T09:30 (--where, where=), or a column of dates.",
 )
 OFFSET = Rule(
@@ -445,7 +459,7 @@ NO_OFFSET = Rule(
 
 
 def parse_number(text: str) -> Decimal | None:
-    """Return the number that a text is in ASCII digits; None of others.
+    """Parse a number in ASCII digits; None for other texts.
 
     >>> parse_number("01") == parse_number("1.0") == parse_number("1e0")
     True
@@ -457,7 +471,7 @@ def parse_number(text: str) -> Decimal | None:
 
 
 def describe_form(array: pa.Array) -> str:
-    """Return how a column is written, in words that tell no value.
+    """Describe how a column is written, without quoting a value.
 
     Examples
     --------
@@ -484,6 +498,7 @@ def describe_form(array: pa.Array) -> str:
 
 
 def _form_of(text: str) -> str:
+    """Describe the form of one text."""
     if re.fullmatch("[0-9]+", text):
         return f"text of {len(text)} digit{'s' if len(text) > 1 else ''}"
     if parse_number(text) is not None:
@@ -502,18 +517,18 @@ def _form_of(text: str) -> str:
 
 
 def _pattern_of(number: Decimal) -> str:
-    """Return a pattern of texts that may write a number."""
+    """Return a pattern that covers all texts of a number."""
     ways = [r"[+-]?[0-9.]+[eE][+-]?[0-9]+"]
     if not number or abs(number.adjusted()) <= LARGEST:
-        whole, _, part = (f"{abs(number):f}" if number else "0").partition(".")
-        whole, part = whole.lstrip("0"), part.rstrip("0")
+        integer, _, part = (f"{abs(number):f}" if number else "0").partition(".")
+        integer, part = integer.lstrip("0"), part.rstrip("0")
         sign = "-" if number < 0 else r"\+?" if number else "[+-]?"
-        ways.append(rf"{sign}0*{whole}\.{part}0*" if part else rf"{sign}0*{whole}(\.0*)?")
+        ways.append(rf"{sign}0*{integer}\.{part}0*" if part else rf"{sign}0*{integer}(\.0*)?")
     return f"({'|'.join(ways)})"
 
 
 def _days_around(moment: Moment) -> str:
-    """Return a pattern of texts that may be in the day of a moment, somewhere on the Earth."""
+    """Return a pattern of texts that may lie in the day of a moment, in any time zone."""
     today = datetime.date.fromordinal(moment.ns // DAY + _EPOCH)
     days = [today]
     for near in (-1, 1):  # where times have offsets, or 24:00 is written
@@ -524,17 +539,19 @@ def _days_around(moment: Moment) -> str:
 
 
 def _compose(texts: pa.Array) -> pa.Array:
-    """Return texts without blanks around them, with their letters composed."""
+    """Strip texts and compose their letters (NFC)."""
     return pc.utf8_normalize(pc.utf8_trim_whitespace(texts), form="NFC")
 
 
-def _meet_number(array: pa.Array, number: Decimal) -> pa.Array:
+def _match_number(array: pa.Array, number: Decimal) -> pa.Array:
+    """Compare a numeric column in its own type."""
     kind = array.type
     try:
         if pa.types.is_floating(kind):
             return pc.equal(array, pa.scalar(float(number), pa.float64()).cast(kind))
         if pa.types.is_decimal(kind):
             return pc.equal(array, pa.scalar(number, kind))
+        # Beyond the range of int64 and uint64, and too long to expand for an exponent of thousands.
         if abs(number.adjusted()) > 20 or number != int(number):
             return _never(array)
         return pc.equal(array, pa.scalar(int(number), kind))
@@ -542,8 +559,8 @@ def _meet_number(array: pa.Array, number: Decimal) -> pa.Array:
         return _never(array)
 
 
-def _meet_int(array: pa.Array, ns: int, unit: int) -> pa.Array:
-    """Return which whole numbers of a unit are so many nanoseconds."""
+def _match_int(array: pa.Array, ns: int, unit: int) -> pa.Array:
+    """Compare integers of a unit with a number of nanoseconds."""
     if ns % unit or abs(ns // unit) >= 1 << 63:
         return _never(array)
     try:
@@ -553,6 +570,7 @@ def _meet_int(array: pa.Array, ns: int, unit: int) -> pa.Array:
 
 
 def _missing(array: pa.Array) -> pa.Array:
+    """Return which values are missing: null, NaN or blank."""
     if pa.types.is_floating(array.type):
         return pc.is_null(array, nan_is_null=True)
     if not _is_text(array.type):
@@ -573,7 +591,7 @@ def _is_text(kind: Any) -> bool:
 
 
 class RowFilter:
-    """The terms of one file, while its rows are read.
+    """Apply the terms to one file, batch by batch, and compare spellings across batches.
 
     Parameters
     ----------
@@ -584,18 +602,19 @@ class RowFilter:
         self.terms = terms
         self._first: dict[Term, str] = {}
 
-    def meet(self, term: Term, array: pa.Array) -> Found:
-        """Return which values of a batch meet one of the terms.
+    def match(self, term: Term, array: pa.Array) -> TermMatch:
+        """Return which values of a batch match one of the terms.
 
-        Raises CodeError as :meth:`Term.meet` does, and at a value that is written otherwise than in
-        the rows before, where that may be another code.
+        Raises CodeError as :meth:`Term.match` does, and at a value that is spelled differently from
+        earlier rows, if that may be another code.
         """
-        found = term.meet(array)
-        if term.has_one_spelling and found.spellings:
-            first = self._first.setdefault(term, next(iter(found.spellings)))
-            if {*found.spellings} != {first}:
+        match = term.match(array)
+        if term.has_one_spelling and match.spellings:
+            # The first spelling in the file is the reference; a second one may be another code.
+            first = self._first.setdefault(term, next(iter(match.spellings)))
+            if {*match.spellings} != {first}:
                 texts = pc.utf8_trim_whitespace(as_text(array))
-                other = pc.and_(found.mask, pc.fill_null(pc.not_equal(texts, first), False))
+                other = pc.and_(match.mask, pc.fill_null(pc.not_equal(texts, first), False))
                 row = int(other.to_numpy(zero_copy_only=False).argmax())
                 raise CodeError(row, term.two_spellings)
-        return found
+        return match

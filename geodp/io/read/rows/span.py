@@ -1,4 +1,4 @@
-"""Which rows of a text or a sheet are its table, and which are titles, units, totals or notes."""
+"""Spans of rows: which rows of a text or sheet are the table, and which are titles or notes."""
 
 from __future__ import annotations
 
@@ -12,50 +12,51 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read.rows.headers import is_name
 from geodp.table.source import Fact
 
-ROWS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
-COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {ROWS}.")
+_ROW_OPTIONS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
+COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {_ROW_OPTIONS}.")
 ORDER = Rule(
     "first-row-order",
-    f"The first row stands below that of the names, and the last one not above it {ROWS}.",
+    "The first row must be below the header row, and the last row not above the first "
+    f"{_ROW_OPTIONS}.",
 )
 ENDS_ABOVE = Rule(
     "last-row-beyond-file",
-    "The file ends above that row; name the last one of the table (--last-row, last_row=).",
+    "The file ends before that row; name the last row of the table (--last-row, last_row=).",
 )
 BETWEEN = Rule(
     "row-above-first",
-    "This row above the first one of the table (--first-row, first_row=) looks like one of its "
-    "rows; name the first of them, or delete what is no unit and no total.",
+    "This row above the first row of the table (--first-row, first_row=) looks like data; name "
+    "an earlier first row, or delete rows that are neither units nor totals.",
 )
 NO_FIRST = Rule(
     "first-row-blank",
-    "This row is blank, or below the file's; name the first one of the table (--first-row, "
-    "first_row=).",
+    "This row is blank, or beyond the end of the file; name the first row of the table "
+    "(--first-row, first_row=).",
 )
 BELOW = Rule(
     "row-below-last",
-    "This row below the last one of the table (--last-row, last_row=) looks like one of its rows; "
-    "name the last of them, or delete what is no note.",
+    "This row below the last row of the table (--last-row, last_row=) looks like data; name a "
+    "later last row, or delete rows that are not notes.",
 )
 
 
 @dataclass(frozen=True)
 class Span:
-    """Rows of a file that are its table, counted from 1; None where they are found.
+    """Rows of a file that form its table, counted from 1; None where they are detected.
 
     Attributes
     ----------
     header : int, optional
-        The row of the names; what stands above it is not read.
+        The row of the names; rows above it are not read.
     last : int, optional
-        The last row; what stands below it are notes and totals.
+        The last row; rows below it are notes and totals.
     first : int, optional
-        The first row; what stands between the names and it are units and totals.
+        The first row; rows between the names and it are units and totals.
 
     Raises
     ------
     UsageError
-        Numbers that are no rows in this order.
+        Rows below 1 or out of order.
     """
 
     header: int | None = None
@@ -72,29 +73,29 @@ class Span:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the operator says."""
-        said = {"header row": self.header, "first row": self.first, "last row": self.last}
-        return tuple(Fact(n, str(row), "operator") for n, row in said.items() if row is not None)
+        """The rows that the operator named."""
+        rows = {"header row": self.header, "first row": self.first, "last row": self.last}
+        return tuple(Fact(n, str(row), "operator") for n, row in rows.items() if row is not None)
 
     @property
     def is_named(self) -> bool:
-        """Whether the operator says of any row what it is."""
+        """Whether the operator named any of the rows."""
         return any(row is not None for row in (self.header, self.first, self.last))
 
 
-FOUND = Span()
-"""Of a table whose rows are found: from its first row that is not blank to the file's end."""
+DEFAULT_SPAN = Span()
+"""Span of a table without named rows: from the first row that is not blank to the end."""
 
 
 class UpToLine:
-    """A stream of bytes that ends with a line; what follows it is looked at in the end.
+    """A stream of bytes that ends after a number of lines; the lines below are checked last.
 
     Parameters
     ----------
     stream : file of bytes
         After the header.
     lines : int
-        That are left of the table, at least 1.
+        Remaining lines of the table, at least 1.
     """
 
     def __init__(self, stream: Any, lines: int) -> None:
@@ -103,19 +104,20 @@ class UpToLine:
 
     @property
     def closed(self) -> bool:
-        """Whether the stream is."""
+        """Whether the underlying stream is closed."""
         return bool(self._stream.closed)
 
     def read(self, size: int = -1) -> bytes:
-        """Read bytes of the lines that are left."""
+        """Read bytes of the remaining lines."""
         if not self._left:
             return b""
         data = bytes(self._stream.read(size))
-        held = data.count(b"\n")
-        if held < self._left:
-            self._left -= held
+        breaks = data.count(b"\n")
+        if breaks < self._left:
+            self._left -= breaks
             self._open = not data.endswith(b"\n") if data else self._open
             return data
+        # The block holds the last line: what follows it is kept for the check of notes.
         end = -1
         for _ in range(self._left):
             end = data.index(b"\n", end + 1)
@@ -125,7 +127,8 @@ class UpToLine:
     def require_notes(
         self, name: str, last: int, row: Sequence[str], delimiter: str, encoding: str
     ) -> None:
-        """Raise InputError where the file ends above the line ``last``, or the like of ``row``."""
+        """Raise InputError if the file ends before line ``last``, or a row of data follows it."""
+        # A last line without a line end is complete all the same.
         if self._left and not (self._left == 1 and self._open):
             raise InputError(ENDS_ABOVE, file=name, row=last)
         for number, line in enumerate(self._lines_below(), last + 1):
@@ -136,6 +139,7 @@ class UpToLine:
                 raise InputError(BELOW, file=name, row=number)
 
     def _lines_below(self) -> Iterator[bytes]:
+        """Yield the lines below the last one of the table."""
         *lines, begun = self._rest.split(b"\n")
         yield from lines
         while data := bytes(self._stream.read(1 << 16)):
@@ -145,10 +149,9 @@ class UpToLine:
 
 
 def is_note(fields: Sequence[str], row: Sequence[str]) -> bool:
-    """Whether fields outside of a table are none of its rows, of which ``row`` is one.
+    """Whether fields outside a table are a note or total, given one ``row`` of the table.
 
-    At most one of them is filled; or, as in totals, a word stands first where rows have a code that
-    is none.
+    Notes fill at most one field; in totals the first field is a word where rows have a code.
 
     Examples
     --------
@@ -160,6 +163,7 @@ def is_note(fields: Sequence[str], row: Sequence[str]) -> bool:
     """
     if sum(bool(field.strip()) for field in fields) <= 1:
         return True
+    # A total has a word such as "Total" where rows have a code.
     first = next((at for at, field in enumerate(row) if field.strip()), 0)
     if not row or is_name(row[first]) or len(fields) <= first:
         return False
@@ -167,7 +171,7 @@ def is_note(fields: Sequence[str], row: Sequence[str]) -> bool:
 
 
 def is_unit(fields: Sequence[str], row: Sequence[str]) -> bool:
-    """Whether fields between the names and the first ``row`` of a table are units, or a note.
+    """Whether fields between the names and the first ``row`` of a table are units or a note.
 
     Examples
     --------
@@ -181,9 +185,9 @@ def is_unit(fields: Sequence[str], row: Sequence[str]) -> bool:
 
 
 def find_row(between: Sequence[Sequence[str]], row: Sequence[str], above: int) -> int | None:
-    """Return the number of a row that is like the first ``row`` below it; None where none is.
+    """Return the number of a row above the first that looks like data; None without one.
 
-    ``above``: rows down to the names, below which they stand.
+    ``above`` is the number of rows down to the names, below which the rows stand.
     """
     for number, fields in enumerate(between, above + 1):
         if not is_unit(fields, row):

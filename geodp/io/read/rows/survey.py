@@ -1,4 +1,4 @@
-"""Counting what is read, file by file, while it is read."""
+"""Statistics of the files read, collected while they are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geodp.table.totals import find_totals
 
 
 class Survey:
-    """Rows and counts of every file, as readers meet them."""
+    """Collector of facts, rows and counts of every file."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, Counter[str]] = {}
@@ -32,26 +32,26 @@ class Survey:
         self._public: list[StatedReading] = []
 
     def note(self, file: str, facts: Iterable[Fact]) -> None:
-        """Add what is believed of a file; what is there already stays once."""
+        """Add facts about a file; repeated facts are stored once."""
         self._of(file)
         self._facts.setdefault(file, {}).update(dict.fromkeys(facts))
 
     def state(self, public: StatedReading) -> None:
-        """Add what a card may state of how a file is read; it is stated if all files are alike."""
+        """Add how a file is read, for the card; it is stated only if all files are read alike."""
         if public not in self._public:
             self._public.append(public)
 
     def describe_term(self, file: str, term: str, form: str) -> None:
-        """Add how the column of a term is written, in words that tell no value."""
+        """Add how the column of a term is written, in words that reveal no value."""
         self._of(file)
         self._forms.setdefault(file, {}).setdefault(term, form)
 
     def take(
         self, file: str, rows: int, met: Mapping[str, Mapping[str, int]], selected: int
     ) -> None:
-        """Add rows of a file, those that meet each term by its spellings, and those that meet all.
+        """Add rows of a file, rows that match each term by spelling, and rows that match all terms.
 
-        A term that no row meets has no spelling, and stays.
+        A term without a match is kept, without spellings.
         """
         self._of(file).update(rows=rows, selected=selected)
         spellings = self._spellings.setdefault(file, {})
@@ -59,16 +59,16 @@ class Survey:
             spellings.setdefault(term, Counter()).update(numbers)
 
     def leave_out(self, file: str, rows: int, unmet: Iterable[str]) -> None:
-        """Add a file of so many rows that is not read, as its folders' names meet not all terms."""
+        """Add a file that is skipped as the names of its folders do not match all terms."""
         self.take(file, rows, {term: {} for term in unmet}, 0)
         self._left_out.add(file)
 
     def spell(self, term: Term, spelling: str) -> bool:
-        """Whether folders write the value of a term as those before did."""
+        """Whether folders spell the value of a term as earlier folders did."""
         return self._partitions.setdefault(term, spelling) == spelling
 
     def name(self, file: str, titles: Sequence[str]) -> None:
-        """Look for totals among the titles of a file's columns of values."""
+        """Look for totals among the titles of the value columns of a file."""
         self._of(file)
         self._totals[file] = find_totals(titles)
 
@@ -81,32 +81,34 @@ class Survey:
         *,
         reasons: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
-        """Add counts int64[n] of a file.
+        """Add counts int64[n] of a file, inside and outside the domain.
 
         Parameters
         ----------
         file : str
         count : int64[n]
         inside : bool[n] or None
-            Which lie in the domain; None: all.
+            Which of them lie in the domain; None means all.
         sizes : int64[2, n], optional
-            How many rows each stands for, and how many of these count somebody; default: itself.
+            How many rows each stands for, and how many of these are not 0. Default: itself.
         reasons : mapping of str to bool[n], optional
-            Why each lies outside, such as "bounds"; one reason each.
+            Which lie outside for this reason, such as "bounds"; one reason each.
         """
 
         def rows_of(mask: NDArray[np.bool_] | None) -> tuple[int, int, int]:
-            some = count if mask is None else count[mask]
+            selected = count if mask is None else count[mask]
             if sizes is None:
-                return some.size, int(np.count_nonzero(some)), _exact_sum(some)
+                return selected.size, int(np.count_nonzero(selected)), _exact_sum(selected)
             each, counting = sizes if mask is None else sizes[:, mask]
-            return int(each.sum()), int(counting.sum()), _exact_sum(some)
+            return int(each.sum()), int(counting.sum()), _exact_sum(selected)
 
         rows, counted, people = rows_of(None)
-        kept, counted, within = (rows, counted, people) if inside is None else rows_of(inside)
+        inside_rows, counted, within = (
+            (rows, counted, people) if inside is None else rows_of(inside)
+        )
         self._of(file).update(
-            inside=kept,
-            outside=rows - kept,
+            inside=inside_rows,
+            outside=rows - inside_rows,
             counted=counted,
             people=within,
             people_outside=people - within,
@@ -114,11 +116,13 @@ class Survey:
         beyond = self._beyond.setdefault(file, {})
         for reason, mask in (reasons or {}).items():
             if mask.any():
-                lost, _, theirs = rows_of(mask)
-                beyond.setdefault(reason, Counter()).update(rows=lost, people=theirs)
+                outside_rows, _, outside_people = rows_of(mask)
+                beyond.setdefault(reason, Counter()).update(
+                    rows=outside_rows, people=outside_people
+                )
 
     def miss(self, file: str, rows: int) -> None:
-        """Add values that count nobody as they are named as missing."""
+        """Add the number of values that count as 0 because they were named as missing."""
         self._of(file).update(missing=rows)
 
     def flag(self, file: str, numbers: Mapping[str, int]) -> None:
@@ -127,29 +131,31 @@ class Survey:
             self._flags.setdefault(file, Counter()).update(numbers)
 
     def take_other(self, file: str, counts: int) -> None:
-        """Add counts in the unit of codes which no table of units has."""
+        """Add the number of counts of codes missing from the table of units."""
         self._of(file).update(other=counts)
 
     def leave_unnamed(self, file: str, rows: int) -> None:
-        """Add selected records whose persons are not told apart."""
+        """Add the number of selected records whose persons are not distinguished."""
         self._of(file).update(without_person=rows)
 
-    def reading(self, stated: tuple[str, ...] = (), *, cells: int | None = None) -> Reading:
-        """Return what was met.
+    def reading(self, statements: tuple[str, ...] = (), *, cells: int | None = None) -> Reading:
+        """Return the statistics of all files.
 
         Parameters
         ----------
-        stated : tuple of str
-            What a release states of how the counts were made.
+        statements : tuple of str
+            Sentences in which a release states how the counts were made.
         cells : int, optional
-            Occupied cells of the table, where counts of a cell that is there again were added up.
+            Occupied cells of the table, if counts of repeated cells were added up.
         """
         sources = tuple(self._source(file) for file in self._numbers)
         counted = sum(numbers["counted"] for numbers in self._numbers.values())
         doubled = 0 if cells is None else counted - cells
-        return Reading(sources, stated, doubled, join_stated(self._public))
+        return Reading(sources, statements, doubled, join_stated(self._public))
 
     def _source(self, file: str) -> Source:
+        """Return the statistics of one file."""
+        # "counted" serves only the number of repeated cells.
         numbers: dict[str, Any] = {
             name: number for name, number in self._numbers[file].items() if name != "counted"
         }
@@ -157,12 +163,13 @@ class Survey:
         return Source(
             file,
             tuple(self._facts.get(file, ())),
-            terms={term: found.total() for term, found in spellings.items()},
-            spellings={term: dict(found) for term, found in spellings.items()},
+            terms={term: occurrences.total() for term, occurrences in spellings.items()},
+            spellings={term: dict(occurrences) for term, occurrences in spellings.items()},
             forms=self._forms.get(file, {}),
             left_out=file in self._left_out,
             beyond={
-                reason: Outside(**found) for reason, found in self._beyond.get(file, {}).items()
+                reason: Outside(**occurrences)
+                for reason, occurrences in self._beyond.get(file, {}).items()
             },
             flags=dict(self._flags.get(file, {})),
             totals=tuple(self._totals.get(file, ())),
@@ -174,5 +181,6 @@ class Survey:
 
 
 def _exact_sum(count: NDArray[np.int64]) -> int:
-    """Sum of counts below 2**60, of which a few may exceed int64 together."""
+    """Return the sum of counts below 2**60, a few of which may exceed int64 together."""
+    # Split at 32 bits, so that the sum of each half fits int64.
     return (int((count >> 32).sum()) << 32) + int((count & 0xFFFFFFFF).sum())

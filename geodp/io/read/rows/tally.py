@@ -1,4 +1,4 @@
-"""Counts gathered over files: the policies for rows outside the domain and for duplicates."""
+"""Counts collected over files, with policies for rows outside the domain and for duplicates."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import MOST_PEOPLE, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
-"""What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
-extent and refuses it inside, where only a mask can exclude it."""
+"""Policy for a row whose cell is outside the domain: "crop" drops it outside the grid's
+extent and refuses it inside the extent, where only a mask can exclude it."""
 
-STATED = {
+ROUNDING_STATEMENTS = {
     "nearest": (
         "that modelled counts of fractions were rounded to the nearest whole number before the "
         "noise: every cell is off by up to 0.5 and sums of many small ones by more, which the "
@@ -40,17 +40,17 @@ STATED = {
         "a person can change"
     ),
 }
-"""What a release states of rounding, by its name."""
+"""Sentences in which a release states the rounding, by its name."""
 
 Duplicates: TypeAlias = Literal["error", "sum"]
 
 MOST_PARTS = 1 << 10
-"""Parts of cells, such as the countries in them: far more than there are."""
+"""Upper bound on the number of parts of cells, such as countries."""
 
 COPIED = Rule(
     "cell-part-repeated",
-    "The same part of the cell, such as a country, is there already: by this table's layout a cell "
-    "has one row for each, whose counts add up, so this is a copy; leave it out.",
+    "This part of the cell, such as a country, already has a row. By this table's layout a cell "
+    "has one row for each part, so this row is a copy; leave it out.",
 )
 MANY_CELLS = Rule(
     "grid-too-large-for-rows",
@@ -60,7 +60,7 @@ MANY_CELLS = Rule(
 
 
 class Tally:
-    """The rows of one table on a grid, until all files are read.
+    """Accumulator of the rows of one table on a grid, over all files.
 
     Parameters
     ----------
@@ -68,20 +68,20 @@ class Tally:
     outside : {"error", "crop", "drop"}
         See ``Outside``.
     duplicates : {"error", "sum"}
-        What becomes of a cell that is there twice.
+        Policy for a cell that occurs twice.
     within : bool
-        Whether "sum" also holds for a cell that is twice in one file.
+        Whether "sum" also applies to a cell that occurs twice in one file.
     other : int64[2], optional
-        Row and column of the unit that counts codes which no table of units has.
+        Row and column of the unit that counts codes missing from the table of units.
     rounding : {"nearest", "stochastic"}, optional
-        How counts of fractions became whole numbers.
+        How fractional counts became whole numbers.
     memory, scratch
         See :class:`geodp.io.read.rows.external_sort.Runs`.
 
     Attributes
     ----------
     survey : Survey
-        What was read.
+        Numbers and facts of the files read.
     """
 
     def __init__(
@@ -100,14 +100,17 @@ class Tally:
         self.survey = Survey()
         self._outside, self._other = outside, other
         self._within, self._sums = within, duplicates == "sum"
-        self._stated = () if rounding is None else (STATED[rounding],)
+        self._statements = () if rounding is None else (ROUNDING_STATEMENTS[rounding],)
         share = bytes_of(memory)
         self._file: Runs | None = None
-        if duplicates == "sum" and not within:  # every file by itself first
+        # Each file is merged by itself first, so that a repetition inside it is an error while the
+        # same cell in another file is added.
+        if duplicates == "sum" and not within:
+            # Two sorts share the memory: that of the current file and that of all files.
             share = max(share // 2, LEAST_MEMORY)
             self._file = Runs(share, scratch, recorded=True)
-        self._of_file = share, scratch
-        self._whole = Runs(share, scratch, recorded=duplicates == "error")
+        self._run_options = share, scratch
+        self._all_files = Runs(share, scratch, recorded=duplicates == "error")
         self._parts: Runs | None = None
         self._tables: list[InputTable] = []
         self._starts: list[int] = []
@@ -121,21 +124,22 @@ class Tally:
         sizes: NDArray[np.int64] | None = None,
         parts: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take in rows: cell indices int64[d, n] and counts int64[n].
+        """Add rows: cell indices int64[d, n] and counts int64[n].
 
-        ``sizes`` int64[2, n]: how many rows each stands for, and how many of these count somebody,
-        see :meth:`Groups.group`; None: itself. ``parts`` int64[n], below ``MOST_PARTS``: of which
-        part of its cell each is, where a cell has one row for each; None: that is not known.
+        ``sizes`` int64[2, n] holds how many rows each row stands for and how many of these are not
+        0, see :meth:`Groups.group`; None means that each row stands for itself. ``parts`` int64[n]
+        holds the number of the part of its cell that each row counts, if a cell has a row for each
+        part; None if it is unknown.
 
-        Raises InputError for a cell outside the domain, where those are not dropped, and for a
-        duplicate inside an earlier file, where there must be none.
+        Raises InputError for a cell outside the domain, unless such cells are dropped, and for a
+        duplicate inside an earlier file, if duplicates in one file are refused.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
         reasons = {} if inside is None else self.grid.explain_outside(index, inside)
         self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
         if self._other is not None:
-            there = _is_at(self.grid, index, self._other)
-            number = np.count_nonzero(there) if sizes is None else sizes[0][there].sum()
+            in_other = _is_at(self.grid, index, self._other)
+            number = np.count_nonzero(in_other) if sizes is None else sizes[0][in_other].sum()
             self.survey.take_other(rows.table.name, int(number))
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
@@ -145,75 +149,80 @@ class Tally:
             self._starts.append(self._next)
         if not key.size:
             return
+        # Records count on over all tables, so that the merge can point to the first repetition.
         record = self._starts[-1] + rows.records(key.size)
         self._next = int(record[-1]) + 1
-        (self._file or self._whole).add(key, count, record)
+        (self._file or self._all_files).add(key, count, record)
         if parts is not None:
             self._add_parts(key, parts if inside is None else parts[inside], record)
 
     def _add_parts(
         self, key: NDArray[np.uint64], part: NDArray[np.int64], record: NDArray[np.int64]
     ) -> None:
-        """Take in the parts of cells, each of which is there once."""
+        """Add the parts of cells, each of which may occur once."""
         if self.grid.bits + bits_for(MOST_PARTS) > 64:
             raise UsageError(MANY_CELLS)
         if self._parts is None:
-            self._parts = Runs(LEAST_MEMORY, self._of_file[1], recorded=True)
+            self._parts = Runs(LEAST_MEMORY, self._run_options[1], recorded=True)
+        # The part is packed above the bits of the cell, so that one sort finds repeated pairs.
         mixed = key | (part.astype(np.uint64) << np.uint64(self.grid.bits))
         self._parts.add(mixed, np.ones(key.size, np.int64), record)
 
     def table(self, bound: ContributionBound | None = None) -> CountTable:
-        """Return the table of all rows; once only.
+        """Return the table of all rows; may be called once.
 
-        ``bound``: what is known of the contribution.
+        ``bound`` is the declared bound on the contribution.
 
-        Raises InputError for a duplicate that is not to be summed, at its second row.
+        Raises InputError at the second row of a duplicate that must not be summed.
         """
         self._end_file()
-        key, count = self._whole.arrays()
-        self._check(self._whole)
+        key, count = self._all_files.arrays()
+        # Repetitions are known only once the runs were merged.
+        self._check(self._all_files)
         if self._parts is not None:
             for _ in self._parts.blocks():
-                pass  # what repeats is found as they are merged
+                pass  # merging detects repeated parts
             self._check(self._parts)
-        read = self.survey.reading(self._stated, cells=key.size if self._sums else None)
+        read = self.survey.reading(self._statements, cells=key.size if self._sums else None)
         return CountTable.of_cells(self.grid, key, count, bound=bound, reading=read)
 
     def _end_file(self) -> None:
-        """Add up what was there of one file."""
+        """Move the sums of one file to those of all files."""
         if self._file is None:
             return
         for key, count in self._file.blocks():
-            self._whole.add(key, count)
+            self._all_files.add(key, count)
         self._check(self._file)
-        share, scratch = self._of_file
+        share, scratch = self._run_options
         self._file = Runs(share, scratch, recorded=True)
 
     def _check(self, runs: Runs) -> None:
-        """Refuse duplicates."""
+        """Raise InputError at the first record that repeats a key."""
         if runs.again is None:
             return
+        # Records are numbered over all tables: the last table that starts before one holds it.
         before, again = (bisect_right(self._starts, record) - 1 for record in runs.again)
         same = self._tables[before].name == self._tables[again].name
         rule = (
             Rule(
                 "cell-repeated-in-file",
-                "The cell is in this file already; a file lists a cell once.",
+                "The cell already has a row in this file; a file may list a cell only once.",
             )
             if same
             else Rule(
                 "cell-repeated-in-files",
-                "The cell is in an earlier file already; if the files hold shares of the same "
-                "cell, as files of prefectures do, choose --duplicates sum "
+                "The cell already has a row in an earlier file; if the files hold shares of the "
+                "same cell, as files of prefectures do, choose --duplicates sum "
                 '(duplicates="sum").',
             )
         )
         if self._within:
             rule = Rule(
                 "cell-repeated-in-rows",
-                "The cell is there already; if a column tells its rows apart, such as sex or hour, "
-                "name it (--by sex, by=['sex']) or choose one of its values (--where COLUMN=VALUE, "
-                'where=); if its counts add up, choose --duplicates sum (duplicates="sum").',
+                "The cell already has a row; if a column distinguishes its rows, such as sex or "
+                "hour, name it (--by sex, by=['sex']) or choose one of its values (--where "
+                "COLUMN=VALUE, where=); if its counts add up, choose --duplicates sum "
+                '(duplicates="sum").',
             )
         if runs is self._parts:
             rule = COPIED
@@ -223,10 +232,9 @@ class Tally:
 
 
 class Groups:
-    """Rows of one code as one, so that each code is looked at once.
+    """Grouping of rows by code, so that each code is parsed once per batch.
 
-    Batch after batch is grouped in the same arrays: a system takes as long to hand out new ones as
-    their rows take.
+    All batches share the same buffers: allocating new ones takes as long as grouping their rows.
     """
 
     def __init__(self) -> None:
@@ -236,15 +244,15 @@ class Groups:
     def group(
         self, rows: Rows, column: pa.Array, count: NDArray[np.int64]
     ) -> tuple[Rows, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return the first row of each code of a batch, its code, and what it stands for.
+        """Return the first row of each code of a batch, the codes, and the sums of their counts.
 
         Parameters
         ----------
         rows : Rows
         column : integer, dictionary or string[n]
-            Codes; texts that are not all of digits stay row by row.
+            Codes; texts that are not all digits are not grouped.
         count : int64[n]
-            Not negative.
+            Non-negative counts.
 
         Returns
         -------
@@ -255,34 +263,37 @@ class Groups:
         count : int64[m]
             The sums of their counts.
         sizes : int64[2, m] or None
-            How many rows each code has, and how many of these count somebody; None where all is as
-            it was.
+            Number of rows of each code, and of those with a count above 0; None if nothing was
+            grouped.
         """
         coded = pa.types.is_dictionary(column.type)
         plain = column.indices if coded else column
-        as_it_was = rows, column, count, None
+        unchanged = rows, column, count, None
+        # Rows are needed one by one to say which of them is wrong.
         if column.null_count or exact_sum(count) > MOST_PEOPLE:  # both are refused
-            return as_it_was
+            return unchanged
         number: NDArray[Any] | None = None
         if pa.types.is_string(plain.type):
             number = numbers_of_digits(plain, as_names=True)
         elif pa.types.is_integer(plain.type) and len(plain):
             number = numbers_of(plain)
         if number is None:
-            return as_it_was
-        slot, (own, *written) = self._room(number.size)
-        own[:] = number
-        found = records.group(own, count, slot, *written)
-        first, held, total, sizes = (one[:found].copy() for one in written)
-        values = held.astype(number.dtype)
+            return unchanged
+        slot, (numbers, *outputs) = self._buffers(number.size)
+        numbers[:] = number
+        groups = records.group(numbers, count, slot, *outputs)
+        first, codes_of_groups, total, sizes = (array[:groups].copy() for array in outputs)
+        values = codes_of_groups.astype(number.dtype)
         kind = pa.from_numpy_dtype(values.dtype)
-        codes = pa.Array.from_buffers(kind, found, [None, pa.py_buffer(values)])
+        codes = pa.Array.from_buffers(kind, groups, [None, pa.py_buffer(values)])
         if coded:
             codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
+        # The kernel packs both numbers of rows into one int64.
         return rows.at(first), codes, total, np.stack([sizes & (2**32 - 1), sizes >> 32])
 
-    def _room(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return what a batch of n rows is grouped in: zeros, and five lists of n."""
+    def _buffers(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return a cleared hash table and five lists of length n, for a batch of n rows."""
+        # At least twice as many slots as rows keep the chains of the hash table short.
         slots = 1 << (2 * n - 1).bit_length()
         if self._lists.shape[1] < n:
             self._slot, self._lists = np.empty(slots, np.int32), np.empty((5, n), np.int64)
@@ -293,9 +304,9 @@ class Groups:
 def place(
     grid: Grid, rows: Rows, index: NDArray[np.int64], outside: Outside
 ) -> tuple[Rows, NDArray[np.uint64], NDArray[np.bool_] | None]:
-    """Keys uint64[n] of the rows inside the domain, those rows, and which they are (None: all).
+    """Return the rows inside the domain, their keys uint64[n], and a mask of them (None: all).
 
-    Raises InputError for a cell outside the domain, where those are not dropped.
+    Raises InputError for a cell outside the domain, unless such cells are dropped.
     """
     inside = grid.contains(index)
     if inside.all():
@@ -308,7 +319,7 @@ def place(
 
 
 def _is_at(grid: Grid, index: NDArray[np.int64], cell: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which cells int64[d, n] are at a row and column: of pairs of places, with an end."""
+    """Return which cells int64[d, n] lie at a row and column; for pairs, with either end."""
     row, col = cell
     ends = [
         (index[2 * end] == row) & (index[2 * end + 1] == col) for end, _ in enumerate(grid.places)

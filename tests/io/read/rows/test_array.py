@@ -158,7 +158,7 @@ def test_a_single_precision_that_was_widened_is_refused_where_it_lost_digits():
 def test_packing_is_said_once():
     array = array_of(NUMBERS.astype(float), {"scale_factor": 0.1})
     array.encoding["scale_factor"] = 0.1
-    with pytest.raises(UsageError, match="still packed"):
+    with pytest.raises(UsageError, match="is packed by its attrs"):
         read_raster(array, grid=GRID)
 
 

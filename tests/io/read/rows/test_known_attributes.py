@@ -7,7 +7,7 @@ from geodp.errors import CodeError
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.known_attributes import (
     STANDARD,
-    WORDS,
+    SYNONYMS,
     find_attribute,
     find_columns_of,
     find_standard,
@@ -36,7 +36,7 @@ def test_names_mean_attributes(name, attribute):
 
 
 def test_no_word_is_for_two_attributes():
-    words = [fold(word) for text in WORDS.values() for word in {*map(fold, text.split())}]
+    words = [fold(word) for text in SYNONYMS.values() for word in {*map(fold, text.split())}]
     assert len({*words}) == len(words)
 
 

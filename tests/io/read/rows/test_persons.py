@@ -91,8 +91,8 @@ def test_what_waits_is_on_disk_and_nobody_else_reads_it(tmp_path):
 def test_names_beyond_what_one_text_array_holds_go_to_disk_whatever_the_limit(monkeypatch):
     rows = trips(5_000, 400)
     whole = read_points(rows, **OPTIONS)
-    assert module.MOST_OF_NAMES < 1 << 31  # the offsets of Arrow's texts
-    monkeypatch.setattr(module, "MOST_OF_NAMES", 50_000)
+    assert module.MAX_NAME_BYTES < 1 << 31  # the offsets of Arrow's texts
+    monkeypatch.setattr(module, "MAX_NAME_BYTES", 50_000)
     persons = Persons("id", 64 * MIB)
     for start in range(0, 5_000, 500):
         names = rows["id"].slice(start, 500).to_pylist()

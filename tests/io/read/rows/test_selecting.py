@@ -22,7 +22,7 @@ NINE = [dt.datetime(2020, 1, 1, 9), None, dt.datetime(2020, 1, 1, 10)]
 
 
 def met(column, value):
-    return Term.of("d", value).meet(column).mask.to_pylist()
+    return Term.of("d", value).match(column).mask.to_pylist()
 
 
 @pytest.mark.parametrize("value", ["1", "01", "1.0", "+1", "1e0", 1, 1.0])

@@ -1,1 +1,1 @@
-"""What files declare of their own length, against what is there."""
+"""Completeness checks: what files declare of their own length, compared with their content."""

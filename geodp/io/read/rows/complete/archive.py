@@ -1,7 +1,7 @@
-"""Zip archives and gzip files: the directory against its own count, and the mark of the end.
+"""Completeness of zip archives (number of entries in the directory) and gzip files (final block).
 
-That each member has its length and its checksum is asked by zipfile and gzip, which raise at the
-member's end: whoever reads a member reads it to there.
+Lengths and checksums of members are verified by zipfile and gzip, which raise at the end of a
+member: every reader therefore reads members to their ends.
 """
 
 from __future__ import annotations
@@ -15,41 +15,43 @@ from geodp.errors import Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 DAMAGES = (OSError, EOFError, zlib.error, BadZipFile)
-"""Errors that reading a truncated or damaged file raises."""
+"""Errors raised by reading a truncated or damaged file."""
 
-MOST_COMMENT = 1 << 16
-"""Bytes behind the end of an archive, of a comment on it."""
+MAX_COMMENT = 1 << 16
+"""Maximum length of the comment at the end of an archive, in bytes."""
 
 BLOCKED = b"BC\x02\x00"
-"""Of an extra field of gzip: the file is cut into blocks, as bgzip and tabix have it."""
+"""Extra field of a gzip file that consists of blocks, as written by bgzip."""
 
 BLOCKS_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-"""The empty block that ends such a file."""
+"""Empty block at the end of such a file."""
 
 
 def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
-    """Refuse a zip archive of several volumes, or whose directory lacks entries.
+    """Refuse a zip archive of several volumes, or with an incomplete directory.
 
     Raises
     ------
     InputError
-        The archive has other volumes, its directory has another number of entries than it says,
-        or something stands before its first member, as where two archives were joined.
+        The archive has other volumes, its directory declares another number of entries, or data
+        precede its first member, as in two archives that were concatenated.
     """
     name = os.fspath(path)
-    found = len(archive.filelist)
+    entries = len(archive.filelist)
     with open(path, "rb") as stream:
         size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - MOST_COMMENT - 22))
+        stream.seek(max(0, size - MAX_COMMENT - 22))
         tail = stream.read()
         end = tail.rfind(b"PK\x05\x06")
-        disk, first, _, many = struct.unpack("<4H", tail[end + 4 : end + 12])
-        if many == 0xFFFF and tail[end - 20 : end - 16] == b"PK\x06\x07":
+        disk, first, _, declared = struct.unpack("<4H", tail[end + 4 : end + 12])
+        # Zip64: the numbers that do not fit are in another record, to which a locator in front
+        # points.
+        if declared == 0xFFFF and tail[end - 20 : end - 16] == b"PK\x06\x07":
             (at,) = struct.unpack("<Q", tail[end - 12 : end - 4])
             stream.seek(at)
             record = stream.read(56)
             if len(record) == 56 and record.startswith(b"PK\x06\x06"):
-                disk, first, _, many = struct.unpack("<LLQQ", record[16:40])
+                disk, first, _, declared = struct.unpack("<LLQQ", record[16:40])
     if {disk, first} - {0, 0xFFFF}:
         raise incomplete(
             name,
@@ -58,15 +60,16 @@ def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
                 "This is one of several volumes of an archive, of which all are needed",
             ),
         )
-    if many != found:
+    if declared != entries:
         raise incomplete(
             name,
             Rule(
                 "archive-entries-differ",
-                "The archive's directory has another number of entries than it says",
+                "The archive's directory has another number of entries than it declares",
             ),
         )
-    if found and min(member.header_offset for member in archive.filelist):
+    # Of two concatenated archives, zipfile reads the second one only, without an error.
+    if entries and min(member.header_offset for member in archive.filelist):
         raise incomplete(
             name,
             Rule(
@@ -76,15 +79,16 @@ def check_archive(path: str | os.PathLike[str], archive: ZipFile) -> None:
 
 
 def check_blocks(path: str | os.PathLike[str]) -> None:
-    """Refuse a gzip file of blocks, as bgzip writes it, that does not end with the empty one.
+    """Refuse a bgzip file that does not end with the empty block.
 
     Raises
     ------
     InputError
-        The file was cut between two blocks, each of which is whole.
+        The file was cut between two blocks, each of which is complete.
     """
     with open(path, "rb") as stream:
         head = stream.read(18)
+        # Plain gzip files end with a length and a checksum that gzip verifies by itself.
         if len(head) < 18 or not head[3] & 4 or head[12:16] != BLOCKED:
             return
         stream.seek(0, os.SEEK_END)
@@ -92,5 +96,5 @@ def check_blocks(path: str | os.PathLike[str]) -> None:
         if stream.read() != BLOCKS_END:
             raise incomplete(
                 os.fspath(path),
-                Rule("bgzip-without-end", "The block that ends a file of bgzip is not there"),
+                Rule("bgzip-without-end", "The final block of the bgzip file is missing"),
             )

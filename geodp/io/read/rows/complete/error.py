@@ -1,4 +1,4 @@
-"""The one refusal of a file that is shorter or longer than it says."""
+"""The error for files that are shorter or longer than they declare."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from geodp.errors import InputError, Rule
 
 
 def incomplete(name: str, what: Rule) -> InputError:
-    """Return the error of a file that is not as it declares itself.
+    """Return the error for a file that does not match its own declarations.
 
     Parameters
     ----------
     name : str
-        Of the file.
+        Name of the file.
     what : Rule
-        What does not agree, as a sentence without its full stop. It has no size and no number of
-        records, which would tell of the data.
+        The mismatch, as a sentence without its full stop. It states no size and no number of
+        records, which would reveal something about the data.
 
     Examples
     --------
     >>> print(incomplete("a.shx", Rule("shx-shorter", "The index is shorter than its header says")))
     a.shx: The index is shorter than its header says. The file is incomplete or damaged; copy or \
-download it again, or write it anew where it was made so.
+download it again, or write it again if it was created like this.
     """
     return InputError(
-        f"{what}. The file is incomplete or damaged; copy or download it again, or write it anew "
-        "where it was made so.",
+        f"{what}. The file is incomplete or damaged; copy or download it again, or write it again "
+        "if it was created like this.",
         file=name,
         code=what.code,
     )

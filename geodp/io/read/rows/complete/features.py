@@ -1,4 +1,4 @@
-"""Which check each form of features has, and how many of them GDAL must read."""
+"""Completeness checks for files of features, and the number of features that GDAL must read."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from geodp.table.source import Fact
 
 
 @dataclass(frozen=True)
-class Declared:
-    """What a file says of its features.
+class DeclaredFeatures:
+    """Numbers of features that a file declares.
 
     Attributes
     ----------
     features : int
-        Those that are to be read.
+        Features to be read.
     deleted : int
-        Records of dBASE that are marked as deleted, and are not read.
+        Records of dBASE marked as deleted, which are not read.
     """
 
     features: int
@@ -38,7 +38,7 @@ class Declared:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The same, as facts."""
+        """The numbers as facts."""
         records = Fact("records declared", str(self.features + self.deleted), "file")
         if not self.deleted:
             return (records,)
@@ -52,18 +52,18 @@ def check_fields(
     names: Sequence[str],
     chosen: Iterable[str],
 ) -> None:
-    """Refuse numbers of chosen fields that GDAL would read in part: :func:`check_numbers`.
+    """Refuse numbers of chosen fields that GDAL would misread: :func:`check_numbers`.
 
-    ``path, kind, member``: as of :func:`check_features`; ``names``: of all fields, in their order.
-    Only tables of dBASE have numbers as texts.
+    ``path, kind, member`` are those of :func:`check_features`; ``names`` are those of all
+    fields, in order. Only tables of dBASE store numbers as texts.
     """
     if kind in ("zipped shapefile", "shapefile", "dbf"):
         with _open_parts(path, member) as parts:
             check_numbers(parts, names, chosen)
 
 
-def check_features(path: str | os.PathLike[str], kind: str, member: str = "") -> Declared:
-    """Compare what a file of features declares with what is there.
+def check_features(path: str | os.PathLike[str], kind: str, member: str = "") -> DeclaredFeatures:
+    """Compare the features that a file declares with its content.
 
     Parameters
     ----------
@@ -74,28 +74,30 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
 
     Returns
     -------
-    Declared
-        Of a GeoPackage no features, as they are counted layer by layer: :func:`count_features`.
+    DeclaredFeatures
+        0 features for a GeoPackage, whose layers are counted by :func:`count_features`.
 
     Raises
     ------
     InputError
-        The file, or one beside it, is shorter or longer than it says.
+        The file, or one that belongs to it, is shorter or longer than it declares.
     OSError, EOFError, zlib.error, zipfile.BadZipFile
         It cannot be read.
     """
+    # Which layer is read is not chosen yet, so its features are counted later.
     if kind == "geopackage":
         check_geopackage(path)
-        return Declared(0)
+        return DeclaredFeatures(0)
     if kind == "flatgeobuf":
-        return Declared(check_flatgeobuf(path))
+        return DeclaredFeatures(check_flatgeobuf(path))
     with _open_parts(path, member) as parts:
         records = check_dbf(parts) if kind == "dbf" else check_shapefile(parts)
-    return Declared(records.declared - records.deleted, records.deleted)
+    return DeclaredFeatures(records.declared - records.deleted, records.deleted)
 
 
 @contextmanager
 def _open_parts(path: str | os.PathLike[str], member: str) -> Iterator[ShapefileParts]:
+    """Open the parts of a shapefile or dBASE table, from files or an archive."""
     if not member:
         yield parts_of_files(path)
         return

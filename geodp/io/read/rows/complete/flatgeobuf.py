@@ -1,6 +1,6 @@
-"""FlatGeobuf: the header's number of features, its index, and where the last feature ends.
+"""Completeness of FlatGeobuf files: number of features, index, and end of the last feature.
 
-GDAL stops without a word where the file ends between two features, or in the index.
+GDAL stops silently if the file ends between two features or in the index.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ START = 12
 """Bytes before the header: the signature and the header's length."""
 
 FEATURES, NODE_SIZE = 8, 9
-"""Numbers of two fields of the header's table."""
+"""Positions of two fields in the header's table."""
 
 NODE = 40
-"""Bytes of a node of the index: a box and a place."""
+"""Bytes of a node of the index: a box and an offset."""
 
 
 def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
-    """Return how many features a file has, all of which are there.
+    """Return the number of features in a file, all of which are complete.
 
     Raises
     ------
     InputError
-        The file ends in its header, its index or a feature, goes on behind the last one, or has
-        another number of them than its header says.
+        The file ends in its header, index or a feature, continues after the last feature, or has
+        another number of features than its header declares.
     """
     name = os.fspath(path)
     with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -55,26 +55,28 @@ def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
                     ),
                 )
             return count
-        found, at = 0, first
+        # Without an index, features are counted one by one along their lengths.
+        features, at = 0, first
         while at < len(data):
-            at, found = _behind(data, at), found + 1
-        if at != len(data) or (count and count != found):
+            at, features = _behind(data, at), features + 1
+        if at != len(data) or (count and count != features):
             raise incomplete(
                 name,
                 Rule(
                     "flatgeobuf-features-differ",
-                    "The FlatGeobuf file has other features than its header says",
+                    "The FlatGeobuf file has another number of features than its header says",
                 ),
             )
-        return found
+        return features
 
 
 def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
-    """Return the number of features, 0 where it is not stated, children of a node, and the end."""
+    """Return the number of features (0 if not declared), the index's node size, and the end."""
     if len(data) > START:
         (size,) = struct.unpack_from("<L", data, 8)
         try:
             table = START + struct.unpack_from("<L", data, START)[0]
+            # A flatbuffer stores the offsets of its fields in a table before its data.
             names = table - struct.unpack_from("<i", data, table)[0]
             (entries,) = struct.unpack_from("<H", data, names)
             count, node_size = 0, 16
@@ -92,22 +94,22 @@ def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
 
 
 def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:
-    """Return where a field stands in its table; 0 where it has its default."""
+    """Return the offset of a field in its table; 0 if it has its default."""
     at = 4 + 2 * number
     return int(struct.unpack_from("<H", data, names + at)[0]) if at + 2 <= entries else 0
 
 
 def _inner_nodes(count: int, node_size: int) -> int:
-    """Return how many nodes of the index are no leaves."""
-    many, level = 0, count
+    """Return the number of nodes of the index that are not leaves."""
+    nodes, level = 0, count
     while level > 1:
         level = -(-level // node_size)
-        many += level
-    return max(many, 1)
+        nodes += level
+    return max(nodes, 1)
 
 
 def _behind(data: mmap.mmap, at: int) -> int:
-    """Return where the feature at a place ends; behind the file where it does not."""
+    """Return the end of the feature at an offset; beyond the file if there is none."""
     if at < 0 or at + 4 > len(data):
         return len(data) + 1
     return at + 4 + int(struct.unpack_from("<L", data, at)[0])

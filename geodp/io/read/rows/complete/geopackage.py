@@ -1,4 +1,4 @@
-"""GeoPackages: the database's pages, what a writer has not finished, and the layer's own count."""
+"""Completeness of GeoPackages: pages of the database, open journals, and counts of features."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 CHUNK = 1 << 20
-"""Bytes that are read at once."""
+"""Bytes read at once."""
 
 COUNTED = "SELECT feature_count FROM gpkg_ogr_contents WHERE lower(table_name) = lower(?)"
 
 BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What a damaged database raises; the second where the words of the first cannot be decoded."""
+"""Errors of a damaged database; the second if the message of the first cannot be decoded."""
 
 OPEN = Rule(
     "geopackage-open",
-    "A program has the GeoPackage open, or broke off while it wrote: {} stands beside it and holds "
-    "a part of the data. Close the program, or open and close the file once in QGIS.",
+    "A program has the GeoPackage open, or was interrupted while writing: {} beside it holds a "
+    "part of the data. Close the program, or open and close the file once in QGIS.",
 )
 
 
 def check_geopackage(path: str | os.PathLike[str]) -> None:
-    """Compare a database's header with its size, and look into every page of it.
+    """Compare a database's header with its size, and check every page.
 
     Raises
     ------
     InputError
-        The file has another size than its pages; a page is damaged; or a journal that is not empty
-        stands beside it, whose rows would not be read.
+        The size of the file does not match its pages, a page is damaged, or there is a journal with
+        rows that would not be read.
     """
     name = os.fspath(path)
     for ending in ("-wal", "-journal"):
@@ -53,6 +53,7 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
         struct.unpack(">2L", head[24:32]),
         struct.unpack(">L", head[92:96]),
     )
+    # A page of 65,536 bytes does not fit 16 bits and is written as 1.
     page = 1 << 16 if page == 1 else page
     # Programs older than 2010 leave the number of pages as it was.
     wanted = pages * page if changed == valid and pages else size // max(page, 1) * page
@@ -66,29 +67,29 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
         )
     with _opened(path) as base:
         try:
-            found = base.execute("PRAGMA quick_check(1)").fetchone()
+            verdict = base.execute("PRAGMA quick_check(1)").fetchone()
         except BROKEN:
-            found = None
-    if found != ("ok",):
+            verdict = None
+    if verdict != ("ok",):
         raise incomplete(
             name, Rule("geopackage-database-damaged", "The database in the GeoPackage is damaged")
         )
 
 
 def count_features(path: str | os.PathLike[str], layer: str) -> int:
-    """Return how many features a layer has, by the GeoPackage's own count where it has one.
+    """Return the number of features in a layer, compared with the GeoPackage's own count.
 
-    Raises InputError for a layer that cannot be counted.
+    Raises InputError if the layer cannot be counted or the counts differ.
     """
     quoted = layer.replace('"', '""')
     with _opened(path) as base:
         try:
             (count,) = base.execute(f'SELECT COUNT(*) FROM "{quoted}"').fetchone()
-            told = None
+            declared = None
             with contextlib.suppress(
                 sqlite3.OperationalError
             ):  # no such table: an extension of GDAL's
-                told = base.execute(COUNTED, (layer,)).fetchone()
+                declared = base.execute(COUNTED, (layer,)).fetchone()
         except BROKEN:
             count = None
     if count is None:
@@ -96,10 +97,10 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
             os.fspath(path),
             Rule("geopackage-database-damaged", "The database in the GeoPackage is damaged"),
         )
-    if told is not None and told[0] is not None and told[0] != count:
+    if declared is not None and declared[0] is not None and declared[0] != count:
         raise InputError(
-            "The GeoPackage states another number of features than its table has rows "
-            "(feature_count in gpkg_ogr_contents); copy it again, or write it anew (ogr2ogr).",
+            "The GeoPackage declares another number of features than its table has rows "
+            "(feature_count in gpkg_ogr_contents); copy it again, or write it again (ogr2ogr).",
             file=os.fspath(path),
             code="geopackage-incomplete",
         )
@@ -107,7 +108,7 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
 
 
 def _is_blank(path: str | os.PathLike[str], at: int) -> bool:
-    """Return whether a file is nothing but zeros from a place on, as SQLite may take room ahead."""
+    """Return whether a file has only zeros from an offset on, as SQLite may reserve space."""
     with open(path, "rb") as stream:
         stream.seek(at)
         while chunk := stream.read(CHUNK):
@@ -118,6 +119,7 @@ def _is_blank(path: str | os.PathLike[str], at: int) -> bool:
 
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """Open a database read-only and as immutable, so that no journal is replayed or created."""
     address = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(address, uri=True)) as base:
         base.execute("PRAGMA trusted_schema = OFF")

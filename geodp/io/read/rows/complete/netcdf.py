@@ -1,6 +1,6 @@
-"""NetCDF's classic formats: the header's variables and number of records against the file.
+"""Completeness of classic NetCDF files: variables and records of the header against the file.
 
-GDAL gives fill values for what lies behind the end of the file.
+GDAL returns fill values for data beyond the end of the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.forms.netcdf import read_header
 
 STREAMING = 0xFFFFFFFF
-"""Number of records of a file whose writer never came to state it."""
+"""Number of records in a file whose writer did not update it."""
 
 ENDS = Rule("netcdf-ends-early", "The NetCDF file ends before its variables do")
 
@@ -23,15 +23,18 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        Variables or records lie behind the end of the file or over one another, records are there
-        that the header does not count, their number was never stated, or it is of the format CDF-5.
+        Variables or records lie beyond the end of the file or overlap, the header counts too few
+        records or none, or the format is CDF-5.
     """
     header = read_header(path)
     fixed: list[tuple[int, int]] = []
     in_records: list[tuple[int, int]] = []
-    for one in header.variables.values():
-        (in_records if header.is_record(one) else fixed).append((one.begin, header.held(one)))
+    for variable in header.variables.values():
+        (in_records if header.is_record(variable) else fixed).append(
+            (variable.begin, header.held(variable))
+        )
     size = os.path.getsize(path)
+    # Readers then derive the number from the length of the file, complete or not.
     if header.records == STREAMING and in_records:
         rule = Rule(
             "netcdf-records-untold",
@@ -50,10 +53,10 @@ def _check_places(
     in_records: list[tuple[int, int]],
     counted: tuple[int, int],
 ) -> None:
-    """Raise InputError where variables, (begin, bytes) each, are not all in the file.
+    """Raise InputError unless all variables, (begin, bytes) each, lie within the file.
 
-    ``in_records`` have a record after another, each of them their bytes of it; ``counted``:
-    how many records, and the bytes from one to the next.
+    ``in_records`` are interleaved record by record; ``counted`` holds the number of records and the
+    bytes from one to the next.
     """
     for begin, held in sorted(fixed):
         if begin < end:
@@ -80,6 +83,7 @@ def _check_places(
         first = begin + held
         if records and begin + (records - 1) * step + held > size:
             raise incomplete(name, ENDS)
+    # More data than the header counts: the writer ended before it updated the number of records.
     if step and size - min(begin for begin, _ in in_records) >= (records + 1) * step:
         raise incomplete(
             name,

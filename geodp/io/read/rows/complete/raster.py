@@ -1,4 +1,4 @@
-"""Which check each form of raster has."""
+"""Completeness checks for rasters."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from geodp.table.source import Fact
 
 
 def check_raster(path: str | os.PathLike[str], kind: str) -> None:
-    """Compare what the header of a raster declares with the length of the file.
+    """Compare the header of a raster with the length of the file.
 
     Parameters
     ----------
     kind : str
-        "tiff", "netcdf" or "ascii grid", whose numbers are counted when they are read.
+        "tiff", "netcdf", or "ascii grid", whose numbers are counted on reading.
 
     Raises
     ------
     InputError
-        The file is shorter or longer than it says.
+        The file is shorter or longer than its header declares.
     OSError
         It cannot be read.
     """
@@ -31,12 +31,12 @@ def check_raster(path: str | os.PathLike[str], kind: str) -> None:
 
 
 def check_pixels(path: str | os.PathLike[str], kind: str) -> tuple[Fact, ...]:
-    """Compare the pixels of a raster with their checksums, where it has some.
+    """Compare the pixels of a raster with their checksums, if it has any.
 
     Returns
     -------
     tuple of Fact
-        How many strips or tiles are left out, where some are: their pixels are nodata.
+        Number of strips or tiles that are left out as nodata, if there are any.
 
     Raises
     ------

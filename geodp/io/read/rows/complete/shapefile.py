@@ -1,6 +1,6 @@
-"""Shapefiles and tables of dBASE: lengths in the three headers, and the records between them.
+"""Completeness of shapefiles and dBASE tables: lengths in the headers, and the records.
 
-GDAL fills what a cut table lacks with nothing, and reads as many shapes as the shorter file has.
+GDAL reads a truncated table as blanks, and as many shapes as the shorter of two files has.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.error import incomplete
 
 HEAD = 100
-"""Bytes of the header of a .shp and a .shx."""
+"""Bytes of the header of a .shp or .shx."""
 
 CHUNK = 1 << 22
-"""Bytes that are read at once."""
+"""Bytes read at once."""
 
-KEPT, DELETED = 0x20, 0x2A
-"""How a record of dBASE begins."""
+ACTIVE, DELETED = 0x20, 0x2A
+"""First byte of a dBASE record."""
 
-WHOLE = r"^[ \x00]*([+-]?[0-9]+|\*+)?[ \x00]*$"
+INTEGER = r"^[ \x00]*([+-]?[0-9]+|\*+)?[ \x00]*$"
 DECIMAL = r"^[ \x00]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|\*+)?[ \x00]*$"
-"""How a whole number, and one with decimals, is written; stars and blanks are no number."""
+"""Patterns of integers and decimal numbers; asterisks and blanks mean that a number is missing."""
 
 NO_NUMBER = Rule(
     "dbf-number-signs",
-    "a number in the .dbf has other signs than the field's type allows, so that it would be read "
-    "in part; write the table again, or copy or download it again.",
+    "a number in the .dbf has characters that the field's type does not allow, so that it would "
+    "be read in part; write the table again, or copy or download it again.",
 )
 SHORT = Rule("shapefile-part-size", "The {part} is shorter or longer than its header says")
 
 
 @dataclass(frozen=True)
 class DbaseHeader:
-    """What a table of dBASE says of itself.
+    """Numbers of records that a dBASE table declares.
 
     Attributes
     ----------
     declared : int
-        Records that its header states; all are there.
+        Records that the header declares; all of them exist.
     deleted : int
-        Those among them that are marked as deleted, which GDAL does not read.
+        Records among them marked as deleted, which GDAL does not read.
     """
 
     declared: int
@@ -66,9 +66,10 @@ class ShapefileParts:
     Attributes
     ----------
     name : str
-        What errors call them.
+        Name of the shapefile in errors.
     opens : callable
-        Opens the part with an ending, ``".dbf"``, and gives its length; None where it is not there.
+        Function that opens the part with an ending, such as ``".dbf"``, and returns it with its
+        length; None if the part is missing.
     """
 
     name: str
@@ -76,47 +77,47 @@ class ShapefileParts:
 
     @contextmanager
     def part(self, ending: str) -> Iterator[tuple[IO[bytes], int]]:
-        """Open a part; InputError where it is not there."""
-        found = self.opens(ending)
-        if found is None:
+        """Open a part; InputError if it is missing."""
+        opened = self.opens(ending)
+        if opened is None:
             raise InputError(
-                f"The shapefile's {ending} is not there; put it beside the .shp, as a shapefile is "
-                ".shp, .shx and .dbf together.",
+                f"The shapefile's {ending} is missing; put it beside the .shp, as a shapefile "
+                "consists of .shp, .shx and .dbf.",
                 file=self.name,
                 code="shapefile-incomplete",
             )
-        with found[0] as stream:
-            yield stream, found[1]
+        with opened[0] as stream:
+            yield stream, opened[1]
 
 
-def beside(path: str | os.PathLike[str], ending: str) -> Path:
-    """Return the path of a part of a shapefile; its ending is in small letters or in capitals.
+def companion_path(path: str | os.PathLike[str], ending: str) -> Path:
+    """Return the path of a part of a shapefile, with its ending in lower or upper case.
 
-    Of two GDAL takes the first; where neither is there, the path has small letters.
+    As in GDAL, lower case takes precedence; it is also returned if neither exists.
     """
-    small, capital = (Path(path).with_suffix(one) for one in (ending, ending.upper()))
+    small, capital = (Path(path).with_suffix(suffix) for suffix in (ending, ending.upper()))
     return capital if not small.exists() and capital.exists() else small
 
 
 def parts_of_files(path: str | os.PathLike[str]) -> ShapefileParts:
-    """Return the parts that stand beside a .shp or .dbf."""
+    """Return the parts beside a .shp or .dbf."""
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
-        one = beside(path, ending)
-        return (one.open("rb"), one.stat().st_size) if one.is_file() else None
+        part = companion_path(path, ending)
+        return (part.open("rb"), part.stat().st_size) if part.is_file() else None
 
     return ShapefileParts(os.fspath(path), opens)
 
 
 def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> ShapefileParts:
-    """Return the parts beside a .shp in an archive; each raises at its end for a bad checksum."""
+    """Return the parts of a .shp in an archive; reading to the end verifies checksums."""
     members = {info.filename: info for info in archive.infolist()}
 
     def opens(ending: str) -> tuple[IO[bytes], int] | None:
         stem = str(PurePosixPath(member).with_suffix(""))
-        for one in (stem + ending, stem + ending.upper()):
-            if one in members:
-                return archive.open(members[one]), members[one].file_size
+        for name_of_part in (stem + ending, stem + ending.upper()):
+            if name_of_part in members:
+                return archive.open(members[name_of_part]), members[name_of_part].file_size
         return None
 
     return ShapefileParts(name, opens)
@@ -128,13 +129,14 @@ def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
     Raises
     ------
     InputError
-        A part is not there, is shorter or longer than its header says, or has other numbers of
-        records than the others.
+        A part is missing, is shorter or longer than its header declares, or has another number of
+        records than the other parts.
     OSError, EOFError, zlib.error, zipfile.BadZipFile
         A member of an archive is damaged.
     """
     with parts.part(".shp") as (stream, size):
         _check_length(parts, ".shp", stream.read(HEAD), size)
+        # Files need no reading here; members of archives are read to verify their checksums.
         while stream.read(CHUNK) and isinstance(stream, zipfile.ZipExtFile):
             pass
         shapes = size
@@ -148,7 +150,7 @@ def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
         if not inside.all():
             raise incomplete(
                 parts.name,
-                Rule("shx-places-missing", "The .shx names places that the .shp does not have"),
+                Rule("shx-places-missing", "The .shx refers to places beyond the end of the .shp"),
             )
     records = check_dbf(parts)
     if offset.size != records.declared:
@@ -160,10 +162,10 @@ def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
 
 
 def check_dbf(parts: ShapefileParts) -> DbaseHeader:
-    """Compare the header of a table of dBASE with its records.
+    """Compare the header of a dBASE table with its records.
 
-    Raises InputError where records are missing, more are there than the header says, or one begins
-    otherwise than records do, as where bytes were lost before it.
+    Raises InputError if the header declares another number of records, or if a record begins with a
+    wrong byte, as after a loss of bytes.
     """
     with parts.part(".dbf") as (stream, size):
         head = stream.read(32)
@@ -178,17 +180,18 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
         stream.read(start - 32)
         deleted, left, step = 0, declared, max(1, CHUNK // width)
         while left:
-            many = min(step, left)
-            marks = np.frombuffer(stream.read(many * width), np.uint8)[::width]
-            if marks.size != many or not np.isin(marks, (KEPT, DELETED)).all():
+            count = min(step, left)
+            marks = np.frombuffer(stream.read(count * width), np.uint8)[::width]
+            if marks.size != count or not np.isin(marks, (ACTIVE, DELETED)).all():
                 raise incomplete(
                     parts.name,
                     Rule(
-                        "dbf-records-displaced", "The records of the .dbf are not where they belong"
+                        "dbf-records-displaced",
+                        ("The records of the .dbf do not begin where they should"),
                     ),
                 )
             deleted += int(np.count_nonzero(marks == DELETED))
-            left -= many
+            left -= count
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
             raise incomplete(
@@ -198,58 +201,60 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
 
 
 def check_numbers(parts: ShapefileParts, names: Sequence[str], chosen: Iterable[str]) -> None:
-    """Refuse numbers of a table of dBASE that GDAL would read in part, or as 0.
+    """Refuse numbers of a dBASE table that GDAL would read in part, or as 0.
 
     Parameters
     ----------
     names : sequence of str
-        Of all fields, in the order of the file.
+        Names of all fields, in the order of the file.
     chosen : iterable of str
-        Those that are read.
+        Names of the fields that are read.
 
     Raises
     ------
     InputError
-        A field of numbers holds something else, or of whole numbers one with decimals; names the
-        record.
+        A numeric field holds another text, or an integer field a decimal number; the error
+        names the record.
     """
     with parts.part(".dbf") as (stream, _):
         declared, start, width = struct.unpack("<LHH", stream.read(32)[4:12])
         fields = _numeric_fields(stream.read(start - 32), names)
         wanted = {name: fields[name] for name in chosen if name in fields}
-        first, kept, step = 0, 0, max(1, CHUNK // width)
+        first, active, step = 0, 0, max(1, CHUNK // width)
         while wanted and first < declared:
-            many = min(step, declared - first)
-            rows = np.frombuffer(stream.read(many * width), np.uint8).reshape(many, width)
-            there = rows[:, 0] != DELETED
+            count = min(step, declared - first)
+            rows = np.frombuffer(stream.read(count * width), np.uint8).reshape(count, width)
+            # GDAL skips deleted records, so their numbers do not matter and rows are counted
+            # without them.
+            present = rows[:, 0] != DELETED
             for name, (at, length, pattern) in wanted.items():
-                good = _match(rows[there, at : at + length], pattern)
+                good = _match(rows[present, at : at + length], pattern)
                 if not good.all():
                     rule = Rule(NO_NUMBER.code, f"Column {name}: {NO_NUMBER}")
-                    raise InputError(rule, file=parts.name, row=kept + int(good.argmin()) + 1)
-            first, kept = first + many, kept + int(np.count_nonzero(there))
+                    raise InputError(rule, file=parts.name, row=active + int(good.argmin()) + 1)
+            first, active = first + count, active + int(np.count_nonzero(present))
 
 
 def _numeric_fields(head: bytes, names: Sequence[str]) -> dict[str, tuple[int, int, str]]:
-    """Return where each field of numbers stands in a record, its length, and its pattern."""
-    found, at = {}, 1
+    """Return the position, length and pattern of each numeric field of a record."""
+    fields, at = {}, 1
     for number, name in enumerate(names):
-        one = head[32 * number : 32 * (number + 1)]
-        if len(one) < 32:
+        descriptor = head[32 * number : 32 * (number + 1)]
+        if len(descriptor) < 32:
             break
-        kind, length, decimals = chr(one[11]), one[16], one[17]
+        kind, length, decimals = chr(descriptor[11]), descriptor[16], descriptor[17]
         if kind in "NF" and length:
-            found[name] = (at, length, DECIMAL if decimals or kind == "F" else WHOLE)
+            fields[name] = (at, length, DECIMAL if decimals or kind == "F" else INTEGER)
         at += length
-    return found
+    return fields
 
 
 def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
-    """Return which lines of uint8[n, length] are written after a pattern: bool[n]."""
+    """Return which rows of uint8[n, length] match a pattern: bool[n]."""
     digit, filled = (text >= ord("0")) & (text <= ord("9")), text != ord(" ")
     parts = np.count_nonzero(filled[:, 1:] & ~filled[:, :-1], axis=1) + filled[:, 0]
     good: NDArray[np.bool_] = (digit == filled).all(axis=1) & (parts <= 1)
-    others = np.flatnonzero(~good)  # digits are looked at where they lie; few are anything else
+    others = np.flatnonzero(~good)  # plain digits are matched as bytes; other texts are few
     if others.size:
         texts = [line.decode("latin-1") for line in map(bytes, text[others])]
         good[others] = pc.match_substring_regex(pa.array(texts), pattern)
@@ -257,5 +262,6 @@ def _match(text: NDArray[np.uint8], pattern: str) -> NDArray[np.bool_]:
 
 
 def _check_length(parts: ShapefileParts, ending: str, head: bytes, size: int) -> None:
+    """Raise InputError unless a header declares the size of its part."""
     if len(head) < HEAD or 2 * struct.unpack(">i", head[24:28])[0] != size:
         raise incomplete(parts.name, SHORT.format(part=ending))

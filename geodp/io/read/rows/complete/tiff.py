@@ -1,7 +1,7 @@
-"""TIFF: every directory, and every strip and tile that one names, must lie within the file.
+"""Completeness of TIFF files: all directories, strips and tiles must lie within the file.
 
-GDAL reads a block without a place as pixels without a value, and does without directories behind
-the end of the file: of overviews that changes nothing, of a mask it would.
+GDAL reads a block without an offset as pixels without a value, and ignores directories beyond the
+end of the file, which is harmless for overviews but not for a mask.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from geodp.io.read.rows.complete.error import incomplete
 
 TYPES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8}
 TYPES |= {17: 8, 18: 8}
-"""Bytes of a value, by TIFF's number of its type."""
+"""Bytes of a value, by the number of its type in TIFF."""
 
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, STRIP_ROWS, PLANAR = 256, 257, 258, 259, 277, 278, 284
 STRIPS, STRIP_BYTES, TILES, TILE_BYTES, TILE_WIDTH, TILE_HEIGHT = 273, 279, 324, 325, 322, 323
 MORE_DIRECTORIES, METADATA, NODATA = 330, 42112, 42113
 KIND, REDUCED, MASK = 254, 1, 4
-"""What a directory is for, and its marks of a smaller copy, as overviews are, and of a mask."""
+"""Tag for the kind of a directory, and its bits for a reduced copy (overview) and a mask."""
 
 OLD_KIND, OLD_REDUCED = 255, 2
 
 ZLIB = (8, 32946)
-"""TIFF's numbers of the packing of zlib."""
+"""TIFF's numbers for compression by zlib."""
 
-MOST_UNPACKED = 1 << 22
-"""Bytes that are unpacked at once."""
+MAX_UNPACKED = 1 << 22
+"""Bytes that are decompressed at once."""
 
-MOST_DIRECTORIES = 1 << 16
+MAX_DIRECTORIES = 1 << 16
 
 ENDS = Rule("tiff-ends-early", "The TIFF ends before the last of its strips and tiles")
 SEVERAL = Rule(
     "tiff-several-pictures",
-    "The TIFF holds several pictures, of which the first alone would be read; write the one that "
-    "is meant to a file of its own (gdal_translate GTIFF_DIR:1:FILE).",
+    "The TIFF holds several pictures, of which only the first would be read; write the one that "
+    "is needed to a file of its own (gdal_translate GTIFF_DIR:1:FILE).",
 )
 NEVER_WRITTEN = Rule("tiff-never-written", "The TIFF's strips and tiles were never written")
 SPARSE = Rule(
@@ -59,11 +59,11 @@ class _File:
     Attributes
     ----------
     order : str
-        Of bytes: "<" or ">".
+        Byte order: "<" or ">".
     big : bool
-        Whether it is BigTIFF, whose numbers have 64 bits.
+        Whether it is a BigTIFF, whose numbers have 64 bits.
     seen : set of int
-        Places of directories that were looked at.
+        Offsets of directories read so far.
     """
 
     name: str
@@ -74,7 +74,7 @@ class _File:
     seen: set[int] = field(default_factory=set)
 
     def take(self, at: int, length: int) -> bytes:
-        """Return bytes of the file; InputError where it ends before."""
+        """Return bytes of the file; InputError if it ends before."""
         if at < 0 or length < 0 or at + length > self.size:
             raise incomplete(
                 self.name,
@@ -86,28 +86,30 @@ class _File:
         return self.stream.read(length)
 
     def directory(self, at: int) -> tuple[dict[int, NDArray[np.int64]], int]:
-        """Return the whole numbers of the directory at a place by their tags, and the next place.
+        """Return the integers of a directory by their tags, and the offset of the next one.
 
-        Texts are their bytes. What is no number is left out, but must lie within the file.
+        Texts are returned as bytes. Other values are left out, but must lie within the file.
         """
         head, entry, inline = (8, 20, 8) if self.big else (2, 12, 4)
-        (many,) = struct.unpack(self.order + ("Q" if self.big else "H"), self.take(at, head))
-        body = self.take(at + head, many * entry + inline)
-        found: dict[int, NDArray[np.int64]] = {}
-        for number in range(many):
-            one = body[number * entry : (number + 1) * entry]
-            tag, kind = struct.unpack(self.order + "HH", one[:4])
-            (count,) = struct.unpack(self.order + ("Q" if self.big else "L"), one[4:-inline])
+        (entries,) = struct.unpack(self.order + ("Q" if self.big else "H"), self.take(at, head))
+        body = self.take(at + head, entries * entry + inline)
+        tags: dict[int, NDArray[np.int64]] = {}
+        for number in range(entries):
+            record = body[number * entry : (number + 1) * entry]
+            tag, kind = struct.unpack(self.order + "HH", record[:4])
+            (count,) = struct.unpack(self.order + ("Q" if self.big else "L"), record[4:-inline])
             length = count * TYPES.get(kind, 0)
-            value = one[-inline:][:length]
+            value = record[-inline:][:length]
             if length > inline:
-                value = self.take(self._place(one[-inline:]), length)
+                value = self.take(self._place(record[-inline:]), length)
+            # Unsigned integers of all sizes, offsets and texts; no tag of other types is needed.
             if kind in (1, 2, 3, 4, 13, 16, 18):
-                kept = np.frombuffer(value, f"{self.order}u{TYPES[kind]}")
-                found[tag] = kept.astype(np.uint64).astype(np.int64)
-        return found, self._place(body[-inline:])
+                numbers = np.frombuffer(value, f"{self.order}u{TYPES[kind]}")
+                tags[tag] = numbers.astype(np.uint64).astype(np.int64)
+        return tags, self._place(body[-inline:])
 
     def _place(self, data: bytes) -> int:
+        """Decode an offset."""
         (place,) = struct.unpack(self.order + ("Q" if self.big else "L"), data)
         return int(place)
 
@@ -118,19 +120,19 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
     Parameters
     ----------
     unpack : bool
-        Whether strips and tiles that zlib has packed are compared with their checksums, too, which
-        GDAL seldom looks at. They are unpacked for it.
+        Whether strips and tiles compressed by zlib are decompressed and compared with their
+        checksums, which GDAL rarely verifies.
 
     Returns
     -------
     missing, blocks : int
-        Strips or tiles of the picture that are left out, whose pixels are nodata, and all of them.
+        Strips or tiles of the picture that are left out, whose pixels are nodata, and their total.
 
     Raises
     ------
     InputError
-        A directory, a strip or a tile lies behind the end of the file, an uncompressed one is too
-        short, or some are left out where no value is nodata, or all of them are.
+        A directory, strip or tile lies beyond the end of the file, an uncompressed one is too
+        short, some are left out without a nodata value, or all of them are left out.
     """
     name, missing, blocks = os.fspath(path), 0, 0
     with open(path, "rb") as stream:
@@ -138,9 +140,10 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
         waiting = [first]
         while waiting:
             at = waiting.pop()
+            # Offsets may form a cycle in a hostile file.
             if not at or at in file.seen:
                 continue
-            if len(file.seen) > MOST_DIRECTORIES:
+            if len(file.seen) > MAX_DIRECTORIES:
                 raise incomplete(
                     name, Rule("tiff-too-many-directories", "The TIFF has too many directories")
                 )
@@ -157,15 +160,16 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
                     raise incomplete(name, NEVER_WRITTEN)
             elif not _kind(tags) & (REDUCED | MASK):
                 raise InputError(SEVERAL, file=name)
+            # A mask with more missing blocks than its picture would hide pixels that count people.
             elif not _kind(tags) & REDUCED and left_out > missing:  # people would be masked
                 raise incomplete(name, NEVER_WRITTEN)
     return missing, blocks
 
 
 def read_metadata(path: str | os.PathLike[str]) -> bytes:
-    """Return the XML that GDAL keeps in the first directory of a TIFF; none where there is none.
+    """Return the XML that GDAL stores in the first directory of a TIFF; empty without it.
 
-    Raises InputError where the file ends in the directory.
+    Raises InputError if the file ends in the directory.
     """
     with open(path, "rb") as stream:
         file, first = _open(os.fspath(path), stream)
@@ -174,7 +178,7 @@ def read_metadata(path: str | os.PathLike[str]) -> bytes:
 
 
 def _open(name: str, stream: IO[bytes]) -> tuple[_File, int]:
-    """Return a TIFF and the place of its first directory."""
+    """Return a TIFF and the offset of its first directory."""
     start = stream.read(16)
     order = "<" if start[:2] == b"II" else ">"
     big = start[2:4] in (b"+\0", b"\0+")
@@ -187,8 +191,8 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     """Return how many strips or tiles of a directory are left out, and how many there are."""
 
     def number(tag: int, default: int) -> int:
-        found = tags.get(tag)
-        return default if found is None or not found.size else int(found[0])
+        values = tags.get(tag)
+        return default if values is None or not values.size else int(values[0])
 
     tiled = TILES in tags
     place, length = (
@@ -196,6 +200,7 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     )
     width, height = number(WIDTH, 0), number(HEIGHT, 0)
     samples = number(SAMPLES, 1)
+    # Planar storage has separate blocks for each band.
     planes = samples if number(PLANAR, 1) == 2 else 1
     wide = number(TILE_WIDTH, 0) if tiled else width
     tall = number(TILE_HEIGHT, 0) if tiled else min(number(STRIP_ROWS, height), height)
@@ -210,49 +215,52 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     blocks = down * -(-width // wide) * planes
     if place.size != length.size or place.size < blocks:
         raise incomplete(
-            file.name, Rule("tiff-names-fewer", "The TIFF names fewer strips or tiles than it has")
+            file.name,
+            Rule("tiff-names-fewer", ("The TIFF lists fewer strips or tiles than its pixels need")),
         )
     place, length = place[:blocks], length[:blocks]
-    there = (length != 0) | (place != 0)
-    if (place[there] < 8).any() or (length[there] < 1).any():
+    stored = (length != 0) | (place != 0)
+    # Offsets below 8 point into the header of the file.
+    if (place[stored] < 8).any() or (length[stored] < 1).any():
         raise incomplete(file.name, ENDS)
     if (place + length > file.size).any() or (place > file.size).any() or (length < 0).any():
         raise incomplete(file.name, ENDS)
+    # Only uncompressed blocks have a length that is known beforehand.
     if number(COMPRESSION, 1) == 1:
         row = -(-wide * number(BITS, 1) * (samples // planes) // 8)
         rows = np.full(down, tall)
         if not tiled:
             rows[-1] = height - (down - 1) * tall
         wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
-        if (length[there] < wanted[there]).any():
+        if (length[stored] < wanted[stored]).any():
             raise incomplete(
                 file.name, Rule("tiff-strip-too-short", "A strip or tile of the TIFF is too short")
             )
     if unpack and number(COMPRESSION, 1) in ZLIB and not _kind(tags) & REDUCED:
-        for at, held in zip(place[there].tolist(), length[there].tolist(), strict=True):
+        for at, held in zip(place[stored].tolist(), length[stored].tolist(), strict=True):
             _require_checksum(file, at, held)
-    return int(np.count_nonzero(~there)), blocks
+    return int(np.count_nonzero(~stored)), blocks
 
 
 def _kind(tags: dict[int, NDArray[np.int64]]) -> int:
-    """Return what a directory is for, as bits; TIFF 5 said it by numbers."""
+    """Return the kind of a directory as bits, also from the older tag of TIFF 5."""
     if KIND in tags and tags[KIND].size:
         return int(tags[KIND][0])
     return REDUCED if OLD_KIND in tags and tags[OLD_KIND].tolist() == [OLD_REDUCED] else 0
 
 
 def _require_checksum(file: _File, at: int, length: int) -> None:
-    """Unpack a block, some of it at a time; InputError where it is not what was packed."""
+    """Decompress a block piece by piece; InputError if its checksum differs."""
     unpacker, data = zlib.decompressobj(), file.take(at, length)
     try:
         while data and not unpacker.eof:
-            unpacker.decompress(data, MOST_UNPACKED)
+            unpacker.decompress(data, MAX_UNPACKED)
             data = unpacker.unconsumed_tail
-        whole = unpacker.eof
+        complete = unpacker.eof
     except zlib.error:
-        whole = False
-    if not whole:
+        complete = False
+    if not complete:
         raise incomplete(
             file.name,
-            Rule("tiff-checksum", "A strip or tile of the TIFF has another checksum than it says"),
+            Rule("tiff-checksum", "A strip or tile of the TIFF does not match its checksum"),
         )

@@ -1,1 +1,1 @@
-"""Forms of tables beside text and Parquet: of GDAL's vector drivers, JSON, workbooks."""
+"""Formats besides text and Parquet: vector files of GDAL, JSON, workbooks, archives, URLs."""

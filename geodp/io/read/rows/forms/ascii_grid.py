@@ -1,6 +1,6 @@
-"""Whether the text of an ASCII grid holds as many numbers as its header says, and nothing else.
+"""Completeness of ASCII grids: as many numbers as the header declares, and nothing else.
 
-GDAL reads what is no number, or is not there, as 0.
+GDAL reads missing numbers and other texts as 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.input_files import FilePath, guard
 
 CHUNK = 1 << 22
-"""Bytes that are looked at at once, and then to the end of the line."""
+"""Bytes in a block, which is extended to the end of its line."""
 
 NO_END = Rule(
     "ascii-grid-without-end",
@@ -23,6 +23,7 @@ NO_END = Rule(
 )
 
 _HEADER = re.compile(rb"\s*(?:[A-Za-z_]+[ \t]+\S+[ \t]*\r?\n\s*)*")
+# Possessive quantifiers (*+, ++) prevent backtracking, which would take minutes on a bad block.
 _NUMBERS = re.compile(
     rb"(?:\s*+(?:[+-]?(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?+|[+-]?nan)(?=\s|\Z))*+\s*+",
     re.IGNORECASE,
@@ -30,16 +31,16 @@ _NUMBERS = re.compile(
 
 
 def require_numbers(path: FilePath, pixels: int) -> None:
-    """Raise InputError for an ASCII grid with other than so many numbers below its header."""
-    found = guard(str(path), lambda: _count(path))
-    if found is None:
+    """Raise InputError unless an ASCII grid has this many numbers below its header."""
+    number = guard(str(path), lambda: _count(path))
+    if number is None:
         raise InputError(
             "The ASCII grid holds something that is no number, such as a decimal comma or a word "
             "for no data; write numbers with a decimal point, and NODATA_value in the header.",
             file=str(path),
             code="ascii-grid-not-number",
         )
-    if found != pixels:
+    if number != pixels:
         raise incomplete(
             str(path),
             Rule(
@@ -52,24 +53,24 @@ def require_numbers(path: FilePath, pixels: int) -> None:
 
 
 def _ends(path: FilePath) -> bool:
-    """Whether a blank or a line end follows the last number, which is whole then."""
+    """Whether a blank or line end follows the last number, which is then complete."""
     with open(path, "rb") as stream:
         stream.seek(-1, os.SEEK_END)
         return stream.read(1).isspace()
 
 
 def _count(path: FilePath) -> int | None:
-    """Return how many numbers there are; None where something else is."""
-    found = 0
+    """Return the number of numbers; None if there is another text."""
+    number = 0
     for part in _parts(path):
         if not _NUMBERS.fullmatch(part):
             return None
-        found += len(part.split())
-    return found
+        number += len(part.split())
+    return number
 
 
 def _parts(path: FilePath) -> Iterator[bytes]:
-    """Yield what stands below the header, some lines at a time."""
+    """Yield the text below the header in blocks of complete lines."""
     with open(path, "rb") as stream:
         first = stream.read(CHUNK) + stream.readline()
         header = _HEADER.match(first)

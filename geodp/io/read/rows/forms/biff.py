@@ -1,4 +1,4 @@
-"""Records of workbooks of Excel 97 to 2003 (BIFF): which cells hold formulas, errors and signs."""
+"""Records of workbooks of Excel 97 to 2003 (BIFF): cells with formulas, errors and signs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from geodp.io.read.rows.forms.cell_records import SIGNS, CellRecords, require_near
 from geodp.io.read.rows.forms.cells import sign_of
-from geodp.io.read.rows.forms.marks import SIGNS, Marks, require_near
 
 BOF, EOF, ENCRYPTED, SHEET, FORMAT, STYLE = 0x0809, 0x000A, 0x002F, 0x0085, 0x041E, 0x00E0
 FORMULAS = (0x0006, 0x0206, 0x0406)
@@ -18,11 +18,11 @@ DIMENSIONS, MERGED = 0x0200, 0x00E5
 CELLS = {*FORMULAS, TRUTH_OR_ERROR, *NUMBERS, MANY_NUMBERS, 0x0204, 0x00D6, 0x00FD}
 """Records of cells: those above, and texts."""
 
-MOST_ROWS, MOST_COLUMNS = 1 << 16, 1 << 8
-"""Of a sheet."""
+MAX_ROWS, MAX_COLUMNS = 1 << 16, 1 << 8
+"""Limits of a sheet."""
 
 VERSIONS = (0x0500, 0x0600)
-"""Those that have several sheets in one stream, and that python-calamine reads."""
+"""Versions with all sheets in one stream, which python-calamine reads."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class WorkbookStream:
     ----------
     stream : bytes
     starts : tuple of int
-        Where each sheet begins.
+        Offset of each sheet.
     signs : mapping of int to str
-        What styles show beside a number that makes it no count.
+        Signs beside numbers by which they are no counts, by style.
     """
 
     stream: bytes
@@ -44,7 +44,7 @@ class WorkbookStream:
 
     @classmethod
     def of(cls, stream: bytes) -> WorkbookStream:
-        """Read what the workbook says before its sheets.
+        """Read the global records of a workbook.
 
         Raises ValueError for one that is encrypted, damaged or of another version, and
         struct.error for one that is damaged.
@@ -65,51 +65,58 @@ class WorkbookStream:
                     styles.append(struct.unpack_from("<H", stream, at + 2)[0])
         if version not in VERSIONS:
             raise ValueError("a workbook of another version")
-        signs = {style: formats[one] for style, one in enumerate(styles) if formats.get(one)}
+        signs = {
+            style: formats[number_format]
+            for style, number_format in enumerate(styles)
+            if formats.get(number_format)
+        }
         return cls(stream, tuple(starts), signs)
 
-    def marks(self) -> list[Marks]:
-        """Return what the values of each sheet do not tell; raises as above."""
-        found = [*map(self._mark, self.starts)]
-        require_near(found)
-        return found
+    def cell_records(self) -> list[CellRecords]:
+        """Return the records of cells of each sheet; raises as above."""
+        sheets = [*map(self._read_sheet, self.starts)]
+        require_near(sheets)
+        return sheets
 
-    def _mark(self, start: int) -> Marks:
-        found = Marks(MOST_ROWS, MOST_COLUMNS)
+    def _read_sheet(self, start: int) -> CellRecords:
+        """Return the records of cells of one sheet."""
+        records = CellRecords(MAX_ROWS, MAX_COLUMNS)
         for kind, at, size in _records(self.stream, start):
             if kind == DIMENSIONS:
                 _require_dimensions(self.stream[at : at + size])
+            # The library reads as many ranges as the record declares, beyond its end.
             elif kind == MERGED and size < 2 + 8 * struct.unpack_from("<H", self.stream, at)[0]:
                 raise ValueError("merged cells that are not there")
             if kind not in CELLS:
                 continue
             row, column, style = struct.unpack_from("<HHH", self.stream, at)
-            found.take(row, column, (size - 6) // 6 if kind == MANY_NUMBERS else 1)
+            records.take(row, column, (size - 6) // 6 if kind == MANY_NUMBERS else 1)
             if kind in FORMULAS:
-                found.formulas.add(row)
+                records.formulas.add(row)
+            # The last byte says whether the value is an error or a boolean.
             elif kind == TRUTH_OR_ERROR and self.stream[at + 7]:
-                found.add_error(row, column, self.stream[at + 6])
+                records.add_error(row, column, self.stream[at + 6])
             elif kind in NUMBERS and style in self.signs:
-                found.signs.setdefault(row, {})[column] = self.signs[style]
+                records.signs.setdefault(row, {})[column] = self.signs[style]
             elif kind == MANY_NUMBERS and self.signs:
-                for number, one in enumerate(range(at + 4, at + size - 2, 6)):
-                    style = struct.unpack_from("<H", self.stream, one)[0]
+                for number, offset in enumerate(range(at + 4, at + size - 2, 6)):
+                    style = struct.unpack_from("<H", self.stream, offset)[0]
                     if style in self.signs:
-                        found.signs.setdefault(row, {})[column + number] = self.signs[style]
-        return found
+                        records.signs.setdefault(row, {})[column + number] = self.signs[style]
+        return records
 
 
 def _require_dimensions(data: bytes) -> None:
-    """Raise ValueError where a sheet says that it has more rows or columns than there can be."""
+    """Raise ValueError if a sheet declares more rows or columns than its limits."""
     first, last, _, width = struct.unpack("<LLHH" if len(data) > 10 else "<HHHH", data[:-2])
-    if last > MOST_ROWS or width > MOST_COLUMNS or (last and first >= last):
+    if last > MAX_ROWS or width > MAX_COLUMNS or (last and first >= last):
         raise ValueError("dimensions beyond the sheet")
 
 
 def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, place and length of records up to the end of what begins here.
+    """Yield kind, offset and length of records up to the end of the substream that begins here.
 
-    Those of charts within it are left out: what they hold of cells is none of the sheet.
+    Records of embedded charts are left out: their cells do not belong to the sheet.
     """
     depth = 0
     while True:
@@ -117,6 +124,7 @@ def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
         at += 4
         if at + size > len(stream) or (not depth and kind != BOF):
             raise ValueError("records that break off")
+        # A chart inside a sheet is a substream of its own with a begin and an end.
         depth += (kind == BOF) - (kind == EOF)
         if depth < 2:
             yield kind, at, size
@@ -126,7 +134,7 @@ def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _format(data: bytes, version: int) -> str:
-    """Return how numbers are shown: in BIFF8 in one or two bytes a letter, in BIFF5 in one."""
+    """Decode a number format: in BIFF8 of one or two bytes a character, in BIFF5 of one."""
     if version == VERSIONS[1] and data[2] & 1:
         return data[3:].decode("utf-16-le")
     return data[1:].decode("latin-1")

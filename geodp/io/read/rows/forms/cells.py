@@ -1,4 +1,4 @@
-"""Cells of workbooks: what stands in them, and what a workbook of any form is asked for."""
+"""Cells of workbooks: their values, and the interface of workbooks of all formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROKEN = (
     *(*DAMAGES, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, SyntaxError),
     *(RuntimeError, NotImplementedError, ExpatError, struct.error),
 )
-"""What libraries raise on a damaged, hostile or encrypted workbook; their words may quote cells."""
+"""Errors of libraries for damaged, hostile or encrypted workbooks; messages may quote cells."""
 
 NO_WORKBOOK = Rule(
     "workbook-unreadable",
@@ -35,21 +35,21 @@ NO_WORKBOOK = Rule(
 
 
 _FORMAT = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
-"""A text in quotes, an escaped letter, widths, a currency, conditions, and others of a format."""
+"""Tokens of a number format: quoted text, escaped character, width, currency, condition, other."""
 
 _CODES = {*map(chr, range(128))} - {"$"}
-"""Letters that stand for digits or moments, or are shown and change no number."""
+"""Characters that stand for digits or times, or are shown without changing the number."""
 
-_BESIDE = f"{SEPARATORS}()"
+_HARMLESS = f"{SEPARATORS}()"
 
 
 class Book(ABC):
-    """A workbook of some form, of which rows are read one by one.
+    """A workbook of any format that is read row by row.
 
     Attributes
     ----------
     sheets : tuple of str
-        Names of its sheets of cells, hidden ones among them.
+        Names of its sheets of cells, including hidden ones.
     """
 
     sheets: tuple[str, ...]
@@ -58,12 +58,13 @@ class Book(ABC):
         self._name = file.name
 
     def rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet from the first on, blank ones too; InputError on damage.
+        """Yield the rows of a sheet from the first on, including blank ones; InputError on damage.
 
-        The words of a library that fails are left out, as they may quote cells.
+        Messages of the library are left out, as they may quote cells.
         """
         rows = self._rows(sheet)
         while True:
+            # The error is raised outside the handler, so that the library's is not its context.
             row: Row | None = None
             read = False
             try:
@@ -80,7 +81,7 @@ class Book(ABC):
             yield row
 
     def refuse(self) -> NoReturn:
-        """Raise InputError: this is no workbook."""
+        """Raise InputError: the file is no workbook."""
         raise InputError(NO_WORKBOOK, file=self._name)
 
     @abstractmethod
@@ -93,10 +94,10 @@ class Book(ABC):
 
 
 def as_cell(value: Any, sign: str = "") -> Cell:
-    """Return what stands in a cell, whole numbers as such; texts for what is no number.
+    """Return the value of a cell: whole numbers as integers, and texts for everything else.
 
-    Truth values are "True" and "False", dates and times as ISO 8601 writes them, and numbers with
-    what :func:`sign_of` found beside them as they are shown.
+    Booleans become "True" and "False", dates and times their ISO 8601 form, and numbers with a sign
+    from :func:`sign_of` are returned as they are shown.
 
     >>> as_cell(7.0), as_cell(0.07, "%"), as_cell(7, " ¥"), as_cell(True)
     (7, '7%', '7 ¥', 'True')
@@ -113,25 +114,26 @@ def as_cell(value: Any, sign: str = "") -> Cell:
 
 
 def sign_of(code: str) -> str:
-    """Return what a format of numbers shows beside them that makes them no counts; empty: nothing.
+    """Return the sign in a number format by which a number is no count; empty without one.
 
-    ``%``, by which the number shown is a hundred times as large; or, behind a blank, the sign of a
-    currency, or a word that texts beside numbers may not have either (``--flags``): ``千人``.
+    The sign is ``%``, which multiplies the number by a hundred; or, after a blank, a currency or a
+    word that is no valid flag beside numbers (``--flags``), such as ``千人``.
 
     >>> sign_of("0.0%"), sign_of("[$€-407] #,##0"), sign_of('#,##0"人"'), sign_of('0"千人"')
     ('%', ' €', '', ' 千人')
     """
-    words = [""]
-    for found in _FORMAT.finditer(code):
-        quoted, escaped, currency, other = found.groups()
+    texts = [""]
+    for match in _FORMAT.finditer(code):
+        quoted, escaped, currency, other = match.groups()
         if currency:
             return f" {currency}"
         if other == "%":
             return "%"
         shown = quoted or escaped or ("" if other is None or other in _CODES else other)
-        words = [*words[:-1], words[-1] + shown] if shown else [*words, ""]
-    for word in words:
-        plain = word.replace("\\", "¥").strip(_BESIDE)  # as Japanese fonts have it
+        # Adjacent quoted and escaped characters form one text.
+        texts = [*texts[:-1], texts[-1] + shown] if shown else [*texts, ""]
+    for text in texts:
+        plain = text.replace("\\", "¥").strip(_HARMLESS)  # as Japanese fonts have it
         if plain and not is_flag(plain):
             return f" {plain}"
     return ""

@@ -1,4 +1,4 @@
-"""Where rows are by their geometries: points, and polygons that are cells of the grid."""
+"""Locators by geometry: points, and polygons that are cells of the grid."""
 
 from __future__ import annotations
 
@@ -22,58 +22,59 @@ from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.projection import Move, transformation
+from geodp.io.read.rows.projection import Transform, transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3
-"""Lists around the coordinates of polygons of several parts: parts, rings, points."""
+"""Nesting of lists in multipolygons: parts, rings, points."""
 
 NO_GEOMETRY = Rule(
     "table-without-geometries",
-    "The table has no geometries; name the columns that say where a row is (--code, or --x and "
-    "--y; code=, or x= and y=).",
+    "The table has no geometries; name the columns that locate its rows (--code, or --x and --y; "
+    "code=, or x= and y=).",
 )
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """A column of geometries, as WKB or coordinates, and its CRS (whatever pyproj reads)."""
+    """A column of geometries, as WKB or coordinates, and its CRS in any form that pyproj reads."""
 
     name: str
     crs: str | None
 
 
 def find_geometry(table: InputTable) -> Geometry:
-    """Return the column of geometries of a table; UsageError where there is none."""
-    found: tuple[str, str | None] | None = None
+    """Return the column of geometries of a table; UsageError without one."""
+    geometry: tuple[str, str | None] | None = None
     if isinstance(table, VectorTable | JsonTable | ArrowTable):
-        found = table.geometry
+        geometry = table.geometry
     elif isinstance(table, ParquetTable):
-        found = _of_parquet(table)
-    if found is None:
+        geometry = _of_parquet(table)
+    if geometry is None:
         raise UsageError(NO_GEOMETRY)
-    return Geometry(*found)
+    return Geometry(*geometry)
 
 
 def plain_columns(table: InputTable) -> dict[int, str]:
-    """Return positions and names of a table's own columns, without its geometries.
+    """Return positions and names of the columns in a table's file, except geometries.
 
-    Tables of areas often have these beside their codes; codes alone say what an area is.
+    Tables of areas often have geometries besides codes; only the codes identify an area.
     """
     try:
-        left_out = find_geometry(table).name
+        geometry = find_geometry(table).name
     except UsageError:
-        left_out = None
-    own = enumerate(own_columns(table))
-    return {i: name.strip() for i, name in own if name != left_out}
+        geometry = None
+    columns = enumerate(own_columns(table))
+    return {i: name.strip() for i, name in columns if name != geometry}
 
 
 def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
-    """Return the primary column of GeoParquet 1.x, as WKB or in a native encoding."""
+    """Return the primary column of GeoParquet 1.x, as WKB or in a native encoding, or None."""
     try:
-        said: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
-        name = str(said["primary_column"])
-        column = said["columns"][name]
+        metadata: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
+        name = str(metadata["primary_column"])
+        column = metadata["columns"][name]
+        # GeoParquet without a crs key means OGC:CRS84; an explicit null means unknown.
         crs = column.get("crs", CRS84)
         if column["encoding"] not in ("WKB", *NATIVE) or name not in table.columns:
             return None
@@ -85,7 +86,7 @@ def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
 def geometry_points(
     lattice: Lattice, geometry: Geometry, crs: str | None, allow_ballpark: bool
 ) -> Locator:
-    """Where points lie, moved from their CRS into the lattice's; ``crs`` overrides what is said."""
+    """Return the locator of points, moved into the lattice's CRS; ``crs`` overrides the file's."""
     if crs is None and geometry.crs is None:
         raise UsageError(
             "The geometries have no CRS; name it (--points-crs, crs=).",
@@ -111,15 +112,15 @@ def geometry_points(
 
 
 def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
-    """Which cells of the lattice polygons are, or points lie at the centre of.
+    """Return the locator of polygons that are cells of the lattice, or of their centres.
 
-    Corners in another CRS are moved into the lattice's first, where PROJ does that exactly.
-    Raises InputError for a CRS from which it does not, and CodeError, when rows are read, for a
-    geometry that is no cell.
+    Vertices in another CRS are first transformed to the lattice's, if PROJ can do so exactly.
+    Raises InputError for other CRSs and, when rows are read, CodeError for a geometry that is no
+    cell.
     """
     if lattice.transform is None:
         raise InputError(
-            "The grid has no map that geometries could be cells of; name the column of codes "
+            "The grid has no map with cells that geometries could be; name the column of codes "
             "(--code, code=), or of cell indices (--column, columns=).",
             file=file,
             code="geometry-needs-map",
@@ -134,6 +135,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         if move is not None:
             shapes = shapely.transform(shapes, lambda at: np.stack(move(*at.T), axis=1))
         west, south, east, north = shapely.bounds(shapes).T
+        # Longitudes from 0 to 360 and from -180 to 180 are the same places.
         middle = (west + east) / 2
         shift = lattice.turned(middle) - middle
         west, east = west + shift, east + shift
@@ -144,6 +146,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
             good = (np.abs(at - np.rint(at)) <= ON_LATTICE).all(axis=0) & (np.abs(at) < 2**52).all(
                 0
             )
+            # A polygon may fit the box of a cell and be no cell: its area has to agree as well.
             filled = np.abs(shapely.area(shapes) / (abs(a * e)) - 1) <= ON_LATTICE
             size = np.stack([(east - west) / abs(a), (north - south) / abs(e)])
             square = (np.abs(size - 1) <= ON_LATTICE).all(axis=0) & filled
@@ -161,13 +164,13 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
     return Locator((geometry.name,), (0, 1), read)
 
 
-def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
-    """Return how corners are moved into the lattice's CRS; None for those that are in it."""
+def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | None:
+    """Return the transformation of vertices to the lattice's CRS; None if they have it."""
     if lattice.transform is not None and crs is None:
         raise InputError(
-            "The geometries have no CRS, so that nothing tells whether they are cells of the grid; "
-            f"write the CRS into the file (the grid's is {lattice.crs}; of a Shapefile it is in "
-            "its .prj), or read the file by its column of codes (--code, code=).",
+            "The geometries have no CRS, so it is unknown whether they are cells of the grid; "
+            f"write the CRS into the file (the grid's is {lattice.crs}; a Shapefile has it in its "
+            ".prj), or read the file by its column of codes (--code, code=).",
             file=file,
             code="geometries-crs-untold",
         )
@@ -186,43 +189,44 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Move | None:
 
 
 def shape_kinds(column: pa.Array) -> list[int]:
-    """Return the kind of each geometry, as Shapely numbers them; -1 where there is none."""
+    """Return the type id of each geometry in Shapely; -1 for a missing one."""
     import shapely
 
     return [*map(int, shapely.get_type_id(_read_shapes(column)))]
 
 
 def read_shapes(column: pa.Array) -> NDArray[Any]:
-    """Return geometries of WKB; CodeError at the first that is none."""
+    """Return geometries of a column; CodeError at the first that is missing or damaged."""
     import shapely
 
-    found = _read_shapes(column)
-    bad = np.flatnonzero(shapely.is_missing(found))
+    shapes = _read_shapes(column)
+    bad = np.flatnonzero(shapely.is_missing(shapes))
     if bad.size:
         raise CodeError(
             int(bad[0]),
             "a geometry is missing or damaged; give the row one, or leave the row out.",
             code="geometry-missing",
         )
-    return found
+    return shapes
 
 
 def _read_shapes(column: pa.Array) -> NDArray[Any]:
-    """Return geometries of WKB or of coordinates in lists, None where there is none."""
+    """Return geometries of WKB or native coordinates; None for missing or damaged ones."""
     import shapely
 
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_nested(column.type):
         return _of_coordinates(column)
-    found: NDArray[Any] = shapely.from_wkb(
+    # Errors of Shapely would quote the geometry; invalid WKB becomes None instead.
+    shapes: NDArray[Any] = shapely.from_wkb(
         column.to_numpy(zero_copy_only=False), on_invalid="ignore"
     )
-    return found
+    return shapes
 
 
 def _of_coordinates(column: pa.Array) -> NDArray[Any]:
-    """Return points, polygons or polygons of several parts, told by how deep their lists are."""
+    """Return points, polygons or multipolygons, by the depth of their lists."""
     import shapely
 
     empty, inner, offsets = column.is_null().to_numpy(zero_copy_only=False), column, []
@@ -238,26 +242,28 @@ def _of_coordinates(column: pa.Array) -> NDArray[Any]:
         flat = inner.values.slice(inner.offset * width, len(inner) * width)
         points = flat.to_numpy(zero_copy_only=False).reshape(-1, width)[:, :2]
     points = points.astype(np.float64)
-    found: NDArray[Any]
+    shapes: NDArray[Any]
     if not offsets:
-        found = shapely.points(points)
+        shapes = shapely.points(points)
         empty = empty | np.isnan(points).any(axis=1)
     else:
         kind = shapely.GeometryType.POLYGON
         if len(offsets) == DEPTH_OF_PARTS:
             kind = shapely.GeometryType.MULTIPOLYGON
         try:
-            found = shapely.from_ragged_array(kind, points, tuple(reversed(offsets)))
+            shapes = shapely.from_ragged_array(kind, points, tuple(reversed(offsets)))
         except (ValueError, shapely.errors.GEOSException):  # of rings that do not close
+            # One ring that does not close fails the entire array; each geometry is then built by
+            # itself.
             if len(column) == 1:
                 return np.array([None], object)
             return np.concatenate([_of_coordinates(column.slice(i, 1)) for i in range(len(column))])
-    found[empty] = None
-    return found
+    shapes[empty] = None
+    return shapes
 
 
 def _same_crs(written: str | None, wanted: str | None) -> bool:
-    """Whether what a file says of its CRS is the grid's."""
+    """Whether the CRS of a file is the grid's."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 

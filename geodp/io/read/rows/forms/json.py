@@ -1,4 +1,4 @@
-"""JSON as tables: GeoJSON (RFC 7946) and lines of one object each."""
+"""JSON as tables: GeoJSON (RFC 7946) and JSON lines, one object a line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pyarrow.json
 
 from geodp.errors import InputError, Rule
 from geodp.io.opening import MOST_JSON, parse_json
-from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 CRS84 = "OGC:CRS84"
-"""Longitude and latitude on WGS 84: the CRS of GeoJSON that names none."""
+"""Longitude and latitude on WGS 84: the default CRS of GeoJSON."""
 
 GEOMETRY = "geometry"
 
@@ -49,13 +49,15 @@ class JsonTable(FileTable):
 
     @classmethod
     def open(cls, file: InputFile) -> JsonTable:
-        """Read all of it, as JSON can be read from its start only."""
+        """Read the entire file, as JSON cannot be read from the middle."""
         if file.kind == "json lines":
             return cls(file, file.kind, guard(file.name, partial(_lines, file)))
-        return cls._of_features(file)
+        return cls._open_features(file)
 
     @classmethod
-    def _of_features(cls, file: InputFile) -> JsonTable:
+    def _open_features(cls, file: InputFile) -> JsonTable:
+        """Read a GeoJSON document of features."""
+        # The document is parsed at once and takes many times its size in memory.
         if file.size > MOST_JSON:
             rule = Rule(
                 "geojson-too-large",
@@ -70,14 +72,18 @@ class JsonTable(FileTable):
             document = parse_json(data)
             features = document["features"]
             check_pages(file.name, document, len(features))
-            drawn = [one.get("geometry") for one in features]
-            # A feature without a place has a row, which is named if its place is asked for.
+            drawn = [feature.get("geometry") for feature in features]
+            # A feature without a geometry still is a row, and an error if its geometry is needed.
             shapes = np.full(len(drawn), None, dtype=object)
-            there = [i for i, one in enumerate(drawn) if one is not None]
-            shapes[there] = shapely.from_geojson([dumps(drawn[i]) for i in there])
-            properties = [one.get("properties") or {} for one in features]
-            names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
-            columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
+            located = [i for i, geometry in enumerate(drawn) if geometry is not None]
+            shapes[located] = shapely.from_geojson([dumps(drawn[i]) for i in located])
+            properties = [feature.get("properties") or {} for feature in features]
+            names = dict.fromkeys(
+                name for feature in properties for name in feature if name != GEOMETRY
+            )
+            columns = {
+                name: pa.array([feature.get(name) for feature in properties]) for name in names
+            }
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
             return cls(file, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
         except InputError:
@@ -93,43 +99,44 @@ class JsonTable(FileTable):
         )
         raise InputError(rule, file=file.name)
 
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns."""
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of the chosen columns."""
         first = 0
         for batch in self.rows.to_batches(BATCH):
-            yield checked([batch.column(i) for i in chosen], self.name, first)
+            yield validate_arrays([batch.column(i) for i in chosen], self.name, first)
             first += batch.num_rows
 
     @property
     def declared_rows(self) -> int:
-        """Rows that were read."""
+        """Number of rows that were read."""
         return int(self.rows.num_rows)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the document says."""
+        """Facts from the document."""
         crs = () if self.geometry is None else (Fact("CRS", str(self.geometry[1]), "file"),)
         return (Fact("format", self.form, "file"), *crs)
 
     def line(self, record: int) -> int:
-        """Feature or line, counted from 1."""
+        """Return the feature or line, counted from 1."""
         return record + 1
 
 
 def _lines(file: InputFile) -> pa.Table:
-    """Read lines; texts stay texts, as Arrow makes moments of dates and drops their offsets."""
+    """Read JSON lines; dates stay texts, as Arrow's timestamps would lose their offsets."""
     with file.open() as stream:
-        found = pyarrow.json.read_json(stream)
-    texts = [field for field in found.schema if pa.types.is_timestamp(field.type)]
+        table = pyarrow.json.read_json(stream)
+    # Arrow infers timestamps; such columns are read again as strings.
+    texts = [field for field in table.schema if pa.types.is_timestamp(field.type)]
     if texts:
         schema = pa.schema([pa.field(field.name, pa.string()) for field in texts])
         options = pyarrow.json.ParseOptions(explicit_schema=schema)
         with file.open() as stream:
-            found = pyarrow.json.read_json(stream, parse_options=options)
-    return found.combine_chunks()
+            table = pyarrow.json.read_json(stream, parse_options=options)
+    return table.combine_chunks()
 
 
 def crs_of(document: Any) -> str:
-    """Return the CRS that GeoJSON of before RFC 7946 names, such as that of Japan's ministries."""
-    named = document.get("crs")
-    return CRS84 if named is None else str(named["properties"]["name"])
+    """Return the CRS of a document, which GeoJSON before RFC 7946 may name, as in Japan."""
+    declared = document.get("crs")
+    return CRS84 if declared is None else str(declared["properties"]["name"])

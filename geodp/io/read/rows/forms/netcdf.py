@@ -1,8 +1,8 @@
-"""The header of a NetCDF file in a classic format: dimensions, variables and attributes.
+"""Headers of NetCDF files in the classic formats: dimensions, variables and attributes.
 
-GDAL, which reads the pixels, passes attributes on as rounded texts, looks at three steps of a
-coordinate, and does not tell which dimension is which; SciPy does not tell where values begin. The
-format is that of appendix B of the NetCDF User's Guide.
+GDAL, which reads the pixels, returns attributes as rounded texts, looks at only three steps of a
+coordinate, and does not identify dimensions; SciPy does not return where values begin. The format
+is described in appendix B of the NetCDF User's Guide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from geodp.errors import InputError, Rule
 from geodp.io.read.rows.input_files import FilePath, guard
 
 TYPES = ("i1", "S1", ">i2", ">i4", ">f4", ">f8")
-"""NumPy's names of types 1 to 6."""
+"""NumPy types for the types 1 to 6 of NetCDF."""
 
 ENDS = Rule(
     "netcdf-ends-in-header",
@@ -35,7 +35,7 @@ NEWER = Rule(
 )
 
 DIMENSION, VARIABLE, ATTRIBUTE = 10, 11, 12
-"""Tags of lists."""
+"""Tags of the lists in a header."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Variable:
     Attributes
     ----------
     dimensions : tuple of str
-        Slowest first.
+        Dimensions, slowest first.
     dtype : dtype
-        As it is stored: big-endian.
+        Stored type: big-endian.
     attributes : mapping of str to str or ndarray
-        Numbers are one-dimensional arrays in their own type.
+        Numbers are one-dimensional arrays of their stored type.
     begin : int
-        Where its first value is, in bytes.
+        Offset of its first value, in bytes.
     """
 
     dimensions: tuple[str, ...]
@@ -62,18 +62,18 @@ class Variable:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of its variables.
+    """Header of a file.
 
     Attributes
     ----------
     path : path
     sizes : mapping of str to int
-        Of dimensions; 0 for the one that is unlimited.
+        Sizes of dimensions; 0 for the unlimited one.
     variables : mapping of str to Variable
     records : int
-        How many records the file declares along the unlimited dimension.
+        Declared number of records along the unlimited dimension.
     end : int
-        Where the header ends, in bytes.
+        End of the header, in bytes.
     """
 
     path: FilePath
@@ -82,51 +82,55 @@ class Header:
     records: int
     end: int
 
-    def is_record(self, one: Variable) -> bool:
-        """Whether a variable is written record by record."""
-        return bool(one.dimensions) and self.sizes[one.dimensions[0]] == 0
+    def is_record(self, variable: Variable) -> bool:
+        """Whether a variable is stored record by record."""
+        return bool(variable.dimensions) and self.sizes[variable.dimensions[0]] == 0
 
-    def held(self, one: Variable) -> int:
-        """Return the bytes of a variable, or of a record of it."""
-        inner = one.dimensions[1:] if self.is_record(one) else one.dimensions
-        return int(one.dtype.itemsize * prod(self.sizes[dimension] for dimension in inner))
+    def held(self, variable: Variable) -> int:
+        """Return the size of a variable, or of one record of it, in bytes."""
+        inner = variable.dimensions[1:] if self.is_record(variable) else variable.dimensions
+        return int(variable.dtype.itemsize * prod(self.sizes[dimension] for dimension in inner))
 
     @property
     def step(self) -> int:
-        """Bytes from a record to the next: of all variables that have some."""
-        held = [self.held(one) for one in self.variables.values() if self.is_record(one)]
-        # Where one alone has records, nothing fills them to four bytes.
-        return sum(held) if len(held) == 1 else sum(-(-one // 4) * 4 for one in held)
+        """Bytes from one record to the next, over all variables with records."""
+        sizes = [
+            self.held(variable) for variable in self.variables.values() if self.is_record(variable)
+        ]
+        # The specification pads records to four bytes, unless a single variable has records.
+        return sum(sizes) if len(sizes) == 1 else sum(-(-size // 4) * 4 for size in sizes)
 
     def values(self, name: str) -> NDArray[Any]:
         """Read a variable: an array of its shape and type.
 
-        InputError for a file that is too short.
+        Raises InputError if the file is too short.
         """
-        one = self.variables[name]
-        shape = [self.sizes[dimension] for dimension in one.dimensions]
+        variable = self.variables[name]
+        shape = [self.sizes[dimension] for dimension in variable.dimensions]
+        # Records of several variables are interleaved, so that each record is read by itself.
         parts, apart = 1, 0
-        if self.is_record(one):
+        if self.is_record(variable):
             shape[0], parts, apart = self.records, self.records, self.step
         each = prod(shape) // max(parts, 1)
 
         def read() -> list[NDArray[Any]]:
             with open(self.path, "rb") as stream:
                 return [
-                    np.fromfile(_at(stream, one.begin + apart * part), one.dtype, each)
+                    np.fromfile(_at(stream, variable.begin + apart * part), variable.dtype, each)
                     for part in range(parts)
                 ]
 
-        found = np.concatenate([*guard(str(self.path), read), np.empty(0, one.dtype)])
-        if found.size < prod(shape):
+        values = np.concatenate([*guard(str(self.path), read), np.empty(0, variable.dtype)])
+        if values.size < prod(shape):
             guard(str(self.path), _end)
-        return found.reshape(shape)
+        return values.reshape(shape)
 
 
 def read_header(path: FilePath) -> Header:
     """Read the header of a classic file, CDF-1 or CDF-2.
 
-    InputError for a file that is none or ends in it, and for CDF-5, which GDAL may not know.
+    Raises InputError for other files, for one that ends in its header, and for CDF-5, which GDAL
+    may not support.
     """
     with open(path, "rb") as stream:
         if stream.read(4) == b"CDF\x05":
@@ -159,7 +163,7 @@ def _read(path: FilePath) -> Header:
 
 
 class _Cursor:
-    """A walk through a header, which ends with EOFError where the file does."""
+    """Sequential reader of a header that raises EOFError at the end of the file."""
 
     def __init__(self, stream: IO[bytes], size: int) -> None:
         self._stream, self._size = stream, size
@@ -170,16 +174,17 @@ class _Cursor:
         self.offset = self._unpack(">I" if version[3] == 1 else ">Q")
 
     def bounded(self) -> int:
-        """Read how many things follow, of which the file can hold so many."""
+        """Read a number of items, which cannot exceed the size of the file."""
+        # A damaged number could otherwise ask for gigabytes of memory.
         number = self.number()
         if number > self._size:
             _end()
         return number
 
     def items(self, tag: int) -> int:
-        """Read how many entries a list has."""
-        found, number = self.number(), self.bounded()
-        if found != tag and (found, number) != (0, 0):
+        """Read the tag of a list and its number of entries."""
+        actual, number = self.number(), self.bounded()
+        if actual != tag and (actual, number) != (0, 0):
             _end()
         return number
 
@@ -197,17 +202,18 @@ class _Cursor:
 
     def attributes(self) -> dict[str, Any]:
         """Read a list of attributes."""
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         for _ in range(self.items(ATTRIBUTE)):
             name, dtype = self.text(), self.dtype()
             data = self._padded(self.bounded() * dtype.itemsize)
             if dtype.kind == "S":
-                found[name] = data.rstrip(b"\0").decode("utf-8", "replace")
+                attributes[name] = data.rstrip(b"\0").decode("utf-8", "replace")
             else:
-                found[name] = np.frombuffer(data, dtype)
-        return found
+                attributes[name] = np.frombuffer(data, dtype)
+        return attributes
 
     def _padded(self, size: int) -> bytes:
+        """Read bytes that are padded to a multiple of four."""
         return self._take(size + -size % 4)[:size]
 
     def _take(self, size: int) -> bytes:

@@ -1,7 +1,7 @@
-"""Spreadsheets of OpenDocument (ods): cells by the type and the value that their XML states.
+"""OpenDocument spreadsheets (ods): cells by the type and value in their XML.
 
-The XML is read by Python's own parser, row by row. Libraries that read spreadsheets of several
-forms give blanks or 0 for errors, and what a formula gave for a number.
+The XML is parsed row by row with Python's standard library. Libraries for several formats of
+spreadsheets return blanks or 0 for errors, and the result of a formula like a typed number.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row,
 from geodp.io.read.rows.forms.ods_styles import CONTENT, read_signs
 from geodp.io.read.rows.input_files import InputFile, guard
 
-MOST_COLUMNS = 1 << 14
-"""Columns of a sheet, as spreadsheets keep them."""
+MAX_COLUMNS = 1 << 14
+"""Maximum number of columns in a sheet."""
 
-MOST_BLANKS = 1 << 16
-"""Blanks that a text may state by their number."""
+MAX_BLANKS = 1 << 16
+"""Maximum number of repeated blanks in a text."""
 
 _NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE, _OFFICE, _TEXT = (f"{_NAMES}{one}:1.0}}" for one in ("table", "office", "text"))
@@ -33,65 +33,68 @@ _CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _DEFAULT = f"{_TABLE}default-cell-style-name"
 _CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 _PARAGRAPHS = (f"{_TEXT}p", f"{_TEXT}h")
-_BESIDE = (f"{_OFFICE}annotation", f"{_TEXT}ruby-text", f"{_TEXT}note")
-"""Elements within a text that are no part of it: comments, readings of characters, notes."""
+_ANNOTATIONS = (f"{_OFFICE}annotation", f"{_TEXT}ruby-text", f"{_TEXT}note")
+"""Elements inside a text that do not belong to it: comments, readings of characters, notes."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _TIME = re.compile(r"PT(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:[.,]([0-9]+))?S)?")
 
 
 class OpenDocumentBook(Book):
-    """A spreadsheet of which rows are read one by one; InputError for a file that is none."""
+    """A spreadsheet that is read row by row; InputError for any other file."""
 
     def __init__(self, file: InputFile) -> None:
         super().__init__(file)
         self._archive = guard(file.name, partial(ZipFile, file.path), NO_WORKBOOK)
         check_archive(file.path, self._archive)
-        found: list[str] | None = None
+        names: list[str] | None = None
         with suppress(*BROKEN):
             self._signs = read_signs(self._archive)
-            found = self._name_tables()
-        if found is None or len({*found}) < len(found):
+            names = self._name_tables()
+        if names is None or len({*names}) < len(names):
             self.refuse()
-        self.sheets = tuple(found)
+        self.sheets = tuple(names)
 
     def close(self) -> None:
         """Close the file."""
         self._archive.close()
 
     def _name_tables(self) -> list[str]:
-        found = []
+        """Return the names of the sheets."""
+        names = []
 
         def start(name: str, attributes: dict[str, str]) -> None:
             if f"{{{name}" == f"{_TABLE}table":
-                found.append(attributes[f"{_TABLE}name"[1:]])
+                names.append(attributes[f"{_TABLE}name"[1:]])
 
         parser = ParserCreate(namespace_separator="}")
         parser.StartElementHandler = start
         with self._archive.open(CONTENT) as stream:
             parser.ParseFile(stream)
-        return found
+        return names
 
     def _rows(self, sheet: str) -> Iterator[Row]:
-        """Yield the rows of a sheet; rows and cells that are repeated come as often as they are."""
-        depth, blank, here = 0, 0, False
+        """Yield the rows of a sheet, with repeated rows and cells expanded."""
+        depth, blank, inside = 0, 0, False
         columns = _Columns(self._signs)
-        # It is read to its end, where its checksum is asked.
+        # Read to the end, where zipfile verifies the checksum.
         with self._archive.open(CONTENT) as stream:
             for event, element in iterparse(stream, ("start", "end")):
                 if element.tag == f"{_TABLE}table":
                     depth += 1 if event == "start" else -1
-                    if depth > 1 and here:
+                    if depth > 1 and inside:
                         raise ValueError("a table within a cell")
-                    here = depth > 0 and (here or element.get(f"{_TABLE}name") == sheet)
+                    inside = depth > 0 and (inside or element.get(f"{_TABLE}name") == sheet)
                     columns = _Columns(self._signs)
                     if event == "end":
                         element.clear()
                 elif element.tag == f"{_TABLE}table-column" and event == "end":
                     columns.add(element)
                 elif element.tag == f"{_TABLE}table-row" and event == "end":
-                    if here:
+                    if inside:
                         row, repeat = _read_row(element, columns), _repeat(element, "rows")
+                        # Sheets end in a million repeated blank rows: they are yielded only if
+                        # another row follows.
                         if row == ([], False):
                             blank += repeat
                         else:
@@ -102,45 +105,49 @@ class OpenDocumentBook(Book):
 
 
 def _repeat(element: Element, of: str) -> int:
-    """Return how often a row or a cell is there."""
-    found = int(element.get(f"{_TABLE}number-{of}-repeated", "1"))
-    if found < 1:
+    """Return the number of repetitions of a row or a cell."""
+    times = int(element.get(f"{_TABLE}number-{of}-repeated", "1"))
+    if times < 1:
         raise ValueError("it is there less than once")
-    return found
+    return times
 
 
 class _Columns:
-    """What cells show beside their numbers, by styles of their own, of rows and of columns."""
+    """Signs beside numbers, by the styles of cells, rows and columns."""
 
     def __init__(self, signs: Mapping[str, str]) -> None:
         self._signs = signs
         self._styles: list[str] = []
 
     def add(self, column: Element) -> None:
-        """Add a column, as often as it is there."""
-        repeat = min(_repeat(column, "columns"), MOST_COLUMNS - len(self._styles))
+        """Add a column and its repetitions."""
+        # The last column is repeated up to the width of the sheet, or beyond in a hostile file.
+        repeat = min(_repeat(column, "columns"), MAX_COLUMNS - len(self._styles))
         self._styles += [column.get(_DEFAULT, "")] * repeat
 
     def sign(self, cell: Element, row: Element, at: int, repeat: int) -> str:
-        """Return what a cell shows that is repeated from a column on, if only in one of them."""
-        own = cell.get(f"{_TABLE}style-name") or row.get(_DEFAULT)
-        names = self._styles[at : at + repeat] if own is None else [own]
+        """Return the sign that a repeated cell shows in at least one of its columns."""
+        style = cell.get(f"{_TABLE}style-name") or row.get(_DEFAULT)
+        # A style of the cell wins over that of its row, and that over the column's.
+        names = self._styles[at : at + repeat] if style is None else [style]
         return next((self._signs[name] for name in names if name in self._signs), "")
 
 
 def _read_row(row: Element, columns: _Columns) -> Row:
-    """Return the cells of a row up to its last that is not blank."""
+    """Return the cells of a row up to the last that is not blank, and whether it has a formula."""
     cells, blank, computed = list[Cell](), 0, False
-    for one in row:
-        if one.tag not in _CELLS:
+    for cell in row:
+        if cell.tag not in _CELLS:
             raise ValueError("a row of something else than cells")
-        repeat = _repeat(one, "columns")
-        value = _read_cell(one, columns.sign(one, row, len(cells) + blank, repeat))
-        computed = computed or one.get(f"{_TABLE}formula") is not None
+        repeat = _repeat(cell, "columns")
+        value = _read_cell(cell, columns.sign(cell, row, len(cells) + blank, repeat))
+        computed = computed or cell.get(f"{_TABLE}formula") is not None
+        # Blank cells count only if a filled one follows, as the last may be repeated thousands of
+        # times.
         if value is None or value == "":
             blank += repeat
             continue
-        if len(cells) + blank + repeat > MOST_COLUMNS:
+        if len(cells) + blank + repeat > MAX_COLUMNS:
             raise ValueError("more columns than a sheet has")
         cells += [None] * blank + [value] * repeat
         blank = 0
@@ -148,27 +155,27 @@ def _read_row(row: Element, columns: _Columns) -> Row:
 
 
 def _read_cell(cell: Element, sign: str) -> Cell:
-    """Return what stands in a cell by its type; an error as it is shown."""
+    """Return the value of a cell by its type; errors as they are shown."""
 
-    def stated(name: str) -> str:
+    def attribute(name: str) -> str:
         return cell.attrib[f"{_OFFICE}{name}"]
 
     if cell.get(f"{_CALC}value-type") == "error":
         return _read_text(cell) or "#N/A"
     match cell.get(f"{_OFFICE}value-type", "void"):
         case "float":
-            return as_cell(_read_number(stated("value")), sign)
+            return as_cell(_read_number(attribute("value")), sign)
         case "percentage":
-            return as_cell(_read_number(stated("value")), "%")
+            return as_cell(_read_number(attribute("value")), "%")
         case "currency":
             currency = cell.get(f"{_OFFICE}currency") or "¤"
-            return as_cell(_read_number(stated("value")), f" {currency}")
+            return as_cell(_read_number(attribute("value")), f" {currency}")
         case "date":
-            return _read_date(stated("date-value"))
+            return _read_date(attribute("date-value"))
         case "time":
-            return _read_time(stated("time-value"))
+            return _read_time(attribute("time-value"))
         case "boolean":
-            return {"true": "True", "false": "False"}[stated("boolean-value").lower()]
+            return {"true": "True", "false": "False"}[attribute("boolean-value").lower()]
         case "string":
             text = cell.get(f"{_OFFICE}string-value")
             return _read_text(cell) if text is None else text
@@ -178,6 +185,7 @@ def _read_cell(cell: Element, sign: str) -> Cell:
 
 
 def _read_number(text: str) -> int | float:
+    """Parse a number; whole numbers become integers."""
     if not _NUMBER.fullmatch(text):
         raise ValueError("no number")
     number = float(text)
@@ -185,7 +193,7 @@ def _read_number(text: str) -> int | float:
 
 
 def _read_date(text: str) -> str:
-    """Return a date as a moment, at its beginning, as workbooks of other forms have them."""
+    """Return a date as its first moment, as workbooks of other formats have dates."""
     try:
         return datetime.datetime.fromisoformat(text).isoformat()
     except ValueError:  # a year beyond those of Python
@@ -193,11 +201,11 @@ def _read_date(text: str) -> str:
 
 
 def _read_time(text: str) -> str:
-    """Return a duration of less than a day as a time of day, as workbooks of other forms do."""
-    if not (found := _TIME.fullmatch(text)):
+    """Return a duration below a day as a time of day, as workbooks of other formats do."""
+    if not (match := _TIME.fullmatch(text)):
         return text
-    hours, minutes, seconds = (int(one or 0) for one in found.groups()[:3])
-    part = int((found[4] or "0")[:6].ljust(6, "0"))
+    hours, minutes, seconds = (int(one or 0) for one in match.groups()[:3])
+    part = int((match[4] or "0")[:6].ljust(6, "0"))
     if hours < 24 and minutes < 60 and seconds < 60:
         return datetime.time(hours, minutes, seconds, part).isoformat()
     span = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=part)
@@ -205,32 +213,33 @@ def _read_time(text: str) -> str:
 
 
 def _read_text(cell: Element) -> str:
-    """Return the paragraphs of a cell, one a line, without comments on it."""
+    """Return the paragraphs of a cell, one a line, without comments."""
     texts = []
-    for one in cell:
-        if one.tag in _PARAGRAPHS:
-            texts.append(_read_inline(one).strip(" "))
-        elif one.tag.startswith(_TEXT):
+    for child in cell:
+        if child.tag in _PARAGRAPHS:
+            texts.append(_read_inline(child).strip(" "))
+        elif child.tag.startswith(_TEXT):
             raise ValueError("a text of another form")
     return "\n".join(texts)
 
 
 def _read_inline(element: Element) -> str:
+    """Return the text of an element and its children."""
     parts = [_collapse(element.text)]
-    for one in element:
-        if one.tag == f"{_TEXT}s":
-            blanks = int(one.get(f"{_TEXT}c", "1"))
-            if not 0 <= blanks <= MOST_BLANKS:
+    for child in element:
+        if child.tag == f"{_TEXT}s":
+            blanks = int(child.get(f"{_TEXT}c", "1"))
+            if not 0 <= blanks <= MAX_BLANKS:
                 raise ValueError("blanks without end")
             parts.append(" " * blanks)
-        elif one.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
-            parts.append("\t" if one.tag.endswith("tab") else "\n")
-        elif one.tag not in _BESIDE:
-            parts.append(_read_inline(one))
-        parts.append(_collapse(one.tail))
+        elif child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+            parts.append("\t" if child.tag.endswith("tab") else "\n")
+        elif child.tag not in _ANNOTATIONS:
+            parts.append(_read_inline(child))
+        parts.append(_collapse(child.tail))
     return "".join(parts)
 
 
 def _collapse(text: Any) -> str:
-    """Return a text with one blank for blanks and line ends side by side, as XML means them."""
+    """Collapse blanks and line ends to one blank, as OpenDocument defines white space."""
     return re.sub("[ \t\r\n]+", " ", text or "")

@@ -1,7 +1,7 @@
-"""Styles of spreadsheets of OpenDocument: what they show beside numbers that makes them no counts.
+"""Styles of OpenDocument spreadsheets: signs beside numbers by which these are no counts.
 
-A cell names its style, or has that of its row or of its column; a style names that of numbers, or
-has that of another style that it is made of.
+A cell names its style, or has that of its row or column; a style names a number style, or inherits
+that of its parent style.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from geodp.io.read.rows.forms.cells import sign_of
 
 CONTENT, STYLES = "content.xml", "styles.xml"
 
-MOST_PARENTS = 64
-"""Styles that one is made of, one of another."""
+MAX_PARENTS = 64
+"""Maximum number of parent styles in a chain."""
 
 _NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
 _NUMBER, _STYLE, _OFFICE = (f"{_NAMES}{one}:1.0}}" for one in ("datastyle", "style", "office"))
@@ -24,9 +24,10 @@ _NUMBERS = (_PERCENTAGE, f"{_NUMBER}number-style", f"{_NUMBER}currency-style")
 
 
 def read_signs(archive: ZipFile) -> Mapping[str, str]:
-    """Return what styles of cells show beside numbers, as `sign_of` does, by their names.
+    """Return the signs that cell styles show beside numbers, by the names of the styles.
 
-    Raises KeyError for an archive without content, and ParseError for what is no XML.
+    Signs are those of :func:`sign_of`. Raises KeyError for an archive without content, and
+    ParseError for invalid XML.
     """
     signs, styles = dict[str, str](), dict[str, tuple[str, str]]()
     for part in (STYLES, CONTENT):
@@ -42,13 +43,14 @@ def read_signs(archive: ZipFile) -> Mapping[str, str]:
                 elif event == "end" and element.tag == f"{_STYLE}style":
                     parent = element.get(f"{_STYLE}parent-style-name", "")
                     styles[name] = element.get(f"{_STYLE}data-style-name", ""), parent
-    found = {name: signs.get(_numbers_of(name, styles), "") for name in styles}
-    return {name: sign for name, sign in found.items() if sign}
+    all_signs = {name: signs.get(_numbers_of(name, styles), "") for name in styles}
+    return {name: sign for name, sign in all_signs.items() if sign}
 
 
 def _numbers_of(name: str, styles: Mapping[str, tuple[str, str]]) -> str:
-    """Return the style of numbers of a style of cells; empty for none."""
-    for _ in range(MOST_PARENTS):
+    """Return the number style of a cell style, from its parents if necessary; empty if none."""
+    # A chain of parents may be a cycle in a damaged file.
+    for _ in range(MAX_PARENTS):
         numbers, parent = styles.get(name, ("", ""))
         if numbers or not parent:
             return numbers
@@ -57,14 +59,15 @@ def _numbers_of(name: str, styles: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _sign_of_style(style: Element) -> str:
+    """Return the sign of a number style, via an equivalent format code."""
     if style.tag == _PERCENTAGE:
         return "%"
     code = ""
-    for one in style:
-        text = (one.text or "").replace('"', "")
-        if one.tag == f"{_NUMBER}text":
+    for part in style:
+        text = (part.text or "").replace('"', "")
+        if part.tag == f"{_NUMBER}text":
             code += f'"{text}"'
-        elif one.tag == f"{_NUMBER}currency-symbol":
+        elif part.tag == f"{_NUMBER}currency-symbol":
             code += f"[${text.translate({ord(']'): None, ord('-'): None}) or '¤'}]"
         else:
             code += "0"

@@ -1,8 +1,8 @@
-"""What a zip archive holds that is no text: unpacked to a private folder, and read there.
+"""Members of zip archives that are not text: unpacked to a private folder, and read there.
 
-Texts and shapefiles are read where they are. What is unpacked is as confidential as the archive.
-Its folder is the operator's own, and goes when it has been read or the process ends, but for one
-that is killed outright.
+Texts and shapefiles are read inside the archive. Unpacked files are as confidential as the archive.
+Their folder is private to the operator, and deleted when they were read or the process ends, unless
+the process is killed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from geodp.io.read.rows.input_files import NO_ARCHIVE, FilePath, guard, kind_of
 from geodp.io.read.rows.members import Unpacked, choose_packed
 
 _NAME = 120
-"""Letters of a name that are kept."""
+"""Maximum length of a file name, in characters."""
 
-NO_ROOM = Rule(
+DISK_FULL = Rule(
     "scratch-no-room-for-archive",
-    "There is no room for what the archive holds; choose a folder on another disk (--scratch, "
-    "scratch=), or unpack it.",
+    "The disk is too full for the content of the archive; choose a folder on another disk "
+    "(--scratch, scratch=), or unpack it.",
 )
 
 
@@ -36,17 +36,17 @@ NO_ROOM = Rule(
 def unpack(
     path: FilePath, scratch: FilePath | None = None, member: str | None = None
 ) -> Iterator[FilePath]:
-    """Put the one member that must be unpacked in its archive's place, as long as the block lasts.
+    """Replace an archive by the member that must be unpacked, for as long as the block lasts.
 
-    Files beside it that share its name, such as the world file of a raster, come with it. Whatever
-    else is given stays as it is.
+    Files with the same stem, such as the world file of a raster, are unpacked with it. Other paths
+    are yielded unchanged.
 
     Raises
     ------
     InputError
-        No such file; an archive that is damaged or encrypted, or holds several tables.
+        A missing file, or an archive that is damaged, encrypted or holds several tables.
     OutputError
-        No room for it.
+        The disk is full.
     """
     name = str(path)
     if kind_of(path) != "zip":
@@ -61,27 +61,28 @@ def unpack(
         if chosen is None:
             yield path
             return
-        kept = TemporaryDirectory(prefix="geodp-zip-", dir=scratch, ignore_cleanup_errors=True)
-        with kept as folder:
-            for one in _with_companions(archive, chosen):
-                guard(name, partial(_copy, archive, one, Path(folder)))
+        temporary = TemporaryDirectory(prefix="geodp-zip-", dir=scratch, ignore_cleanup_errors=True)
+        with temporary as folder:
+            for member_info in _with_companions(archive, chosen):
+                guard(name, partial(_copy, archive, member_info, Path(folder)))
             where = str(Path(folder) / _name_of(chosen))
             yield Unpacked(name, chosen.filename, where, facts)
 
 
 def _with_companions(archive: zipfile.ZipFile, chosen: zipfile.ZipInfo) -> list[zipfile.ZipInfo]:
-    """Return a member and those beside it whose names begin as its own."""
-    own = PurePosixPath(chosen.filename)
+    """Return a member and those in its folder with the same stem."""
+    path = PurePosixPath(chosen.filename)
     return [
-        one
-        for one in archive.infolist()
-        if PurePosixPath(one.filename).parent == own.parent
-        and PurePosixPath(one.filename).name.startswith(f"{own.stem}.")
+        info
+        for info in archive.infolist()
+        if PurePosixPath(info.filename).parent == path.parent
+        and PurePosixPath(info.filename).name.startswith(f"{path.stem}.")
     ]
 
 
 def _copy(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
-    """Unpack a member; its end is asked for its checksum."""
+    """Unpack a member to its end, where zipfile verifies its checksum."""
+    # Checked before, as a full disk would also stop other programs.
     full = member.file_size > shutil.disk_usage(folder).free
     try:
         if not full:
@@ -92,11 +93,11 @@ def _copy(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> No
         if not full:
             raise
     if full:
-        raise OutputError(NO_ROOM)
+        raise OutputError(DISK_FULL)
 
 
 def _name_of(member: zipfile.ZipInfo) -> str:
-    """Return a name of letters, digits and marks that every disk takes."""
-    own = PurePosixPath(member.filename)
-    stem = re.sub(r"[^\w() -]", "_", own.name.partition(".")[0])[:_NAME]
-    return f"{stem or 'member'}.{re.sub(r'[^A-Za-z0-9.]', '_', own.name.partition('.')[2])}"
+    """Return a file name of letters, digits and symbols allowed on every disk."""
+    path = PurePosixPath(member.filename)
+    stem = re.sub(r"[^\w() -]", "_", path.name.partition(".")[0])[:_NAME]
+    return f"{stem or 'member'}.{re.sub(r'[^A-Za-z0-9.]', '_', path.name.partition('.')[2])}"

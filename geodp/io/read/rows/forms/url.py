@@ -1,8 +1,8 @@
-"""Files at URLs: fetched once, as a whole, to a private folder, and read there as any file is.
+"""Files at URLs: fetched once and completely to a private folder, and read there like any file.
 
-What is fetched is as confidential as the input. Its folder is the operator's own, and goes when it
-has been read or the process ends, but for one that is killed outright. Readers open that file and
-no address.
+A fetched file is as confidential as the input. Its folder is private to the operator, and deleted
+when it was read or the process ends, unless the process is killed. Readers open that file and never
+an address.
 """
 
 from __future__ import annotations
@@ -28,55 +28,56 @@ PROTOCOLS = {
     **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
     "memory": "",
 }
-"""Protocols that are read, and the package that fsspec reads them with. Others reach files of this
-machine by another name, run programs, or cannot tell a whole file from a part of it."""
+"""Supported protocols, and the package by which fsspec reads them. Others access files of this
+machine by another name, run programs, or cannot distinguish a complete file from a part."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _CHAINED = re.compile(r"[A-Za-z0-9+.-]+::")
 _NAME = 120
-"""Bytes of a name that are kept."""
+"""Maximum length of a file name, in bytes."""
 
 SILENCE = 60
-"""Seconds without a byte after which a fetch has failed."""
+"""Seconds without any data after which a fetch fails."""
 
 CUT = Rule(
     "url-cut",
-    "The file could not be fetched as a whole; try again, or fetch it, and give its path.",
+    "The file could not be fetched completely; try again, or download it and give its path.",
 )
 DENIED = Rule(
     "url-denied",
-    "The server does not let it be read: give what it asks for, as the package of its protocol "
-    "takes it from the environment, or fetch the file, and give its path.",
+    "The server denied access: set the credentials in the environment, as the package of the "
+    "protocol expects them, or fetch the file, and give its path.",
 )
 FOLDER = Rule("url-is-folder", "This is a folder; give each of its files by a URL of its own.")
 UNKNOWN_SIZE = Rule(
     "url-size-unknown",
-    "The server does not say how long the file is, and a part of it would look whole: fetch the "
-    "file, and give its path.",
+    "The server does not declare the size of the file, so that a part of it would look complete: "
+    "download the file, and give its path.",
 )
-NO_ROOM = Rule(
+DISK_FULL = Rule(
     "scratch-no-room-for-url",
-    "There is no room for the file of a URL; choose a folder on another disk (--scratch, "
+    "The disk is too full for the file of a URL; choose a folder on another disk (--scratch, "
     "scratch=).",
 )
 
 
-def is_url(given: object) -> bool:
-    """Whether a text or path is a URL, also where a path has made one slash of two.
+def is_url(value: object) -> bool:
+    """Whether a text or path is a URL, even if a path merged its two slashes into one.
 
     >>> is_url("https://host/a.csv"), is_url("simplecache::s3://store/a"), is_url("C:/a.csv")
     (True, True, False)
     """
-    if not isinstance(given, str | os.PathLike) or isinstance(given, Fetched):
+    if not isinstance(value, str | os.PathLike) or isinstance(value, Fetched):
         return False
-    text = os.fspath(given)
+    text = os.fspath(value)
     if not isinstance(text, str) or not (_URL.match(text) or _CHAINED.match(text)):
         return False
+    # A local file may have a name like a URL; it wins.
     return not os.path.lexists(text)
 
 
 def refuse_url(text: str) -> None:
-    """Raise InputError for a URL; it is not quoted, as it may hold a password."""
+    """Raise InputError for a URL, which is not quoted, as it may hold a password."""
     if is_url(text):
         raise InputError(
             "URLs are not read here: fetch the file, and give its path.", code="urls-not-read"
@@ -84,12 +85,12 @@ def refuse_url(text: str) -> None:
 
 
 class Fetched(os.PathLike[str]):
-    """A file that was fetched: a path to open, which messages and records call by its address.
+    """A fetched file: a path to open, shown in messages and records by its address.
 
     Parameters
     ----------
     shown : str
-        The address without user, password and what follows a question mark or a hash.
+        The address without user, password, query and fragment.
     path : str
         The file.
     """
@@ -109,68 +110,69 @@ class Fetched(os.PathLike[str]):
 
 @contextmanager
 def fetch_urls(paths: Any, scratch: str | os.PathLike[str] | None = None) -> Iterator[Any]:
-    """Put a fetched file in the place of each URL, for as long as the block lasts.
+    """Replace each URL by a fetched file, for as long as the block lasts.
 
     Parameters
     ----------
     paths : path, sequence of paths, or a table in memory
     scratch : path, optional
-        Folder for what is fetched. Default: the system's folder for temporary files.
+        Folder for fetched files. Default: the system's folder for temporary files.
 
     Yields
     ------
     path, sequence of paths, or a table in memory
-        As given, but for URLs.
+        As given, except for URLs.
 
     Raises
     ------
     UsageError
-        A protocol that is not read, or whose package is not installed; a URL that is none.
+        An unsupported protocol, one whose package is not installed, or an invalid URL.
     InputError
-        Nothing at the address, a fetch that was cut short, or an unknown size; and two files with
-        one name, where a URL has it without its secrets.
+        No file at the address, an incomplete fetch, an unknown size, or two files whose addresses
+        differ only in their secrets.
     OutputError
-        No room for it.
+        The disk is full.
     """
-    one = isinstance(paths, str | os.PathLike)
-    if not one and not (isinstance(paths, Sequence) and any(map(is_url, paths))):
+    single = isinstance(paths, str | os.PathLike)
+    if not single and not (isinstance(paths, Sequence) and any(map(is_url, paths))):
         yield paths
         return
-    with ExitStack() as held:
-        found = [_fetch(held, path, scratch) for path in ([paths] if one else paths)]
-        if len({*map(str, found)}) < len(found):
+    with ExitStack() as stack:
+        fetched = [_fetch(stack, path, scratch) for path in ([paths] if single else paths)]
+        # Files are identified by their shown address in messages and statistics.
+        if len({*map(str, fetched)}) < len(fetched):
             raise InputError(
                 "Two files have one name without what follows a URL's question mark: fetch the "
                 "file, and give its path.",
                 code="urls-of-one-name",
             )
-        yield found[0] if one else tuple(found)
+        yield fetched[0] if single else tuple(fetched)
 
 
 def require_readable(text: str) -> SplitResult:
-    """Return a URL's parts; UsageError for one that is not read, without any part of it."""
+    """Return the parts of a URL; UsageError, without quoting it, if it is not supported."""
     try:
         parts = urlsplit(text)
-        known = parts.scheme in PROTOCOLS and parts.port != 0 and bool(parts.netloc)
+        supported = parts.scheme in PROTOCOLS and parts.port != 0 and bool(parts.netloc)
     except ValueError:
-        known = False
-    if not known or "::" in text or "@" in parts.path:
+        supported = False
+    if not supported or "::" in text or "@" in parts.path:
         raise UsageError(
             f"This URL is not read: one begins with {', '.join(PROTOCOLS)} and ://, has a host or "
             "bucket, names one file, and writes an @ of its path as %40; or fetch the file, and "
             "give its path.",
             code="url-form",
         )
-    if why := _why_not(parts.scheme):
+    if package := _missing_package(parts.scheme):
         raise UsageError(
-            f"URLs are not read without {why}, or fetch the file, and give its path.",
+            f"URLs are not read without {package}, or fetch the file, and give its path.",
             code="library-missing",
         )
     return parts
 
 
-def _why_not(scheme: str) -> str | None:
-    """Return which package a protocol lacks, and how it is installed."""
+def _missing_package(scheme: str) -> str | None:
+    """Return the package that a protocol lacks and how to install it, or None."""
     package = PROTOCOLS[scheme]
     if find_spec("fsspec") is None or (package == "aiohttp" and find_spec(package) is None):
         return "fsspec: pip install 'geodp[url]'"
@@ -179,81 +181,83 @@ def _why_not(scheme: str) -> str | None:
     return None
 
 
-def _fetch(held: ExitStack, given: Any, scratch: str | os.PathLike[str] | None) -> Any:
-    """Return a path as it is; of a URL the file that was fetched, in a folder that is held."""
-    if not is_url(given):
-        return given
-    text = os.fspath(given)
+def _fetch(stack: ExitStack, path: Any, scratch: str | os.PathLike[str] | None) -> Any:
+    """Return a plain path as it is; fetch a URL into a folder that the stack deletes."""
+    if not is_url(path):
+        return path
+    text = os.fspath(path)
     parts = require_readable(text)
     host = parts.netloc.rpartition("@")[2]
     shown = printable(f"{parts.scheme}://{host}{parts.path.partition(';')[0]}")
-    kept = TemporaryDirectory(prefix="geodp-url-", dir=scratch, ignore_cleanup_errors=True)
-    found = Fetched(shown, os.path.join(held.enter_context(kept), _name_of(parts)))
+    folder = TemporaryDirectory(prefix="geodp-url-", dir=scratch, ignore_cleanup_errors=True)
+    fetched = Fetched(shown, os.path.join(stack.enter_context(folder), _name_of(parts)))
     progress.begin(f"Fetching {shown}")
-    _download(text, parts.scheme, found)
-    return found
+    _download(text, parts.scheme, fetched)
+    return fetched
 
 
 def _name_of(parts: SplitResult) -> str:
-    """Return the name of a URL's file, of letters, digits and marks that every disk takes."""
+    """Return the file name of a URL, of letters, digits and symbols allowed on every disk."""
     last = unquote(parts.path.rpartition("/")[2] or parts.netloc.rpartition("@")[2])
     plain = re.sub(r"[^\w.() -]", "_", last).encode()[-_NAME:].decode(errors="ignore").lstrip(". ")
     return plain or "file"
 
 
-def _download(text: str, scheme: str, found: Fetched) -> None:
-    """Fetch a whole file to its place.
+def _download(text: str, scheme: str, fetched: Fetched) -> None:
+    """Fetch a complete file to its path.
 
-    What libraries say of a failure quotes the address: their errors are not even the context.
+    Errors of libraries quote the address, so that they are not even the context of ours.
     """
     import fsspec
 
     failure: GeodpError | None = None
-    sizes = _watch(os.path.dirname(found))
+    sizes = _size_callback(os.path.dirname(fetched))
     try:
         system, path = fsspec.url_to_fs(text, skip_instance_cache=True, **_settings(scheme))
         if not scheme.startswith("http"):
-            told = system.info(path)
-            if told.get("type") == "directory":
+            info = system.info(path)
+            if info.get("type") == "directory":
                 raise IsADirectoryError
-            sizes.set_size(told.get("size"))
-        system.get_file(path, os.fspath(found), callback=sizes)
+            sizes.set_size(info.get("size"))
+        system.get_file(path, os.fspath(fetched), callback=sizes)
+        # Without a declared size, a connection that breaks off looks like the end of the file.
         if sizes.size is None:
-            failure = InputError(UNKNOWN_SIZE, file=str(found))
-        elif not os.path.isfile(found) or os.path.getsize(found) != sizes.size:
-            failure = InputError(CUT, file=str(found))
+            failure = InputError(UNKNOWN_SIZE, file=str(fetched))
+        elif not os.path.isfile(fetched) or os.path.getsize(fetched) != sizes.size:
+            failure = InputError(CUT, file=str(fetched))
     except FileNotFoundError:
-        failure = InputError("There is no such file.", file=str(found), code="url-not-found")
+        failure = InputError("There is no such file.", file=str(fetched), code="url-not-found")
     except IsADirectoryError:
-        failure = InputError(FOLDER, file=str(found))
+        failure = InputError(FOLDER, file=str(fetched))
     except Exception as error:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         rule = DENIED if _is_denied(error) else CUT
-        failure = OutputError(NO_ROOM) if full else InputError(rule, file=str(found))
+        failure = OutputError(DISK_FULL) if full else InputError(rule, file=str(fetched))
     if failure is not None:
         raise failure
 
 
 def _is_denied(error: Exception) -> bool:
-    """Whether a store or server asked for credentials; every library has errors of its own."""
+    """Whether a store or server asked for credentials; every library has its own errors."""
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     named = re.search("Credential|Authenticat|Forbidden", type(error).__name__) is not None
-    # Of adlfs a ValueError says that no account is named.
+    # adlfs raises a ValueError if no account is named.
     return named or status in (401, 403) or isinstance(error, PermissionError | ValueError)
 
 
 def _settings(scheme: str) -> dict[str, Any]:
-    """Return what a protocol is asked with: over HTTP the file as it is, however long it takes."""
+    """Return the options of a protocol: no compression and no total time limit over HTTP."""
     if not scheme.startswith("http"):
         return {}
+    # Imported here, as only HTTP needs it.
     import aiohttp
 
     limits = aiohttp.ClientTimeout(total=None, sock_connect=SILENCE, sock_read=SILENCE)
     return {"headers": {"Accept-Encoding": "identity"}, "client_kwargs": {"timeout": limits}}
 
 
-def _watch(folder: str) -> Any:
-    """Return what fsspec tells a file's size: one that the disk has no room for ends the fetch."""
+def _size_callback(folder: str) -> Any:
+    """Return a callback of fsspec that ends a fetch if the file does not fit on the disk."""
     from fsspec.callbacks import Callback
 
     class Sizes(Callback):  # type: ignore[misc]

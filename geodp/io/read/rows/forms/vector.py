@@ -1,7 +1,7 @@
-"""Tables of features that GDAL reads: GeoPackage, FlatGeobuf, Shapefile and its table alone.
+"""Tables of features read by GDAL: GeoPackage, FlatGeobuf, Shapefile, and a dBASE table alone.
 
-GDAL asks all its drivers, and some follow what a file names. These formats begin with bytes that no
-text has, so that their own driver is the one that answers; GDAL is told to open no other file.
+GDAL tries all of its drivers, and some open other files that a file names. These formats begin with
+bytes that no text has, so that only their own driver accepts them; GDAL may open no other file.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import pyarrow as pa
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
-from geodp.io.read.rows.arrow import checked
+from geodp.io.read.rows.arrow import validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import Declared, check_features, check_fields
+from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features, check_fields
 from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
-from geodp.io.read.rows.complete.shapefile import beside
+from geodp.io.read.rows.complete.shapefile import companion_path
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
 
 BATCH = 1 << 16
-"""Features that are looked at at once."""
+"""Features in a batch."""
 
 ENDINGS = {"geopackage": ".gpkg", "flatgeobuf": ".fgb", "shapefile": ".shp"}
-"""By which GDAL tells its drivers apart where the beginnings are alike."""
+"""Endings by which GDAL chooses its driver."""
 
 COMPANIONS = (".dbf", ".shx", ".prj", ".cpg")
-"""Endings of the files that GDAL opens with a Shapefile, by the name of the first."""
+"""Endings of the files that GDAL opens together with a .shp or .dbf."""
 
-WHOLE_TIMES = (3, 11)
-"""The first GDAL that gives dates with times as texts, with the offsets that they have."""
+OFFSETS_SINCE = (3, 11)
+"""First version of GDAL that returns dates with times as texts, including their offsets."""
 
 VIEWS = Rule(
     "geopackage-has-views",
@@ -55,9 +55,9 @@ MISCOUNTED = Rule(
 )
 NO_OFFSETS = Rule(
     "vector-offsets-unknown",
-    "Column {} is one of dates and times, of which this GDAL does not tell whether they have a "
-    'zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "geodp[vector]"), '
-    "or write the column as text.",
+    "Column {} holds dates and times, and this version of GDAL does not report whether they have "
+    "a time zone; install pyogrio 0.12 or later with GDAL 3.11 or later (pip install -U "
+    '"geodp[vector]"), or write the column as text.',
 )
 NO_VECTOR = Rule(
     "vector-unreadable",
@@ -75,13 +75,13 @@ class VectorTable(FileTable):
     fields : tuple of str
     layer : str
     geometry : tuple of str and (str or None), or None
-        Name of the column of geometries, which stands behind the fields, and its CRS.
+        Name of the column of geometries, which follows the fields, and its CRS.
     encoding : str or None
-        Of texts, where the file does not say it.
+        Encoding of texts, if the file does not declare it.
     path : str
-        As GDAL takes it.
-    declared : Declared
-        What the file says of its features; so many are read.
+        Path in GDAL's notation.
+    declared : DeclaredFeatures
+        Number of features that the file declares, which must all be read.
     """
 
     file: InputFile
@@ -90,7 +90,7 @@ class VectorTable(FileTable):
     geometry: tuple[str, str | None] | None
     encoding: str | None
     path: str
-    declared: Declared
+    declared: DeclaredFeatures
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,13 +99,13 @@ class VectorTable(FileTable):
 
     @classmethod
     def open(cls, file: InputFile, layer: str | None, encoding: str | None) -> VectorTable:
-        """Read what the file says of its layers; InputError where none of several was chosen."""
+        """Read the layers of a file; InputError if there are several and none was chosen."""
         pyogrio = require_pyogrio()
         require_utf8(file.path)
         path = _path_of(file)
         if file.kind in ("shapefile", "dbf"):
             for ending in COMPANIONS:
-                require_regular(beside(path, ending))
+                require_regular(companion_path(path, ending))
         ending = ENDINGS.get(file.kind, Path(path).suffix.lower())
         if Path(path).suffix.lower() != ending:
             rule = Rule(
@@ -114,25 +114,28 @@ class VectorTable(FileTable):
             raise InputError(rule, file=file.name)
         check = partial(check_features, file.path, file.kind, file.member)
         declared = guard(file.name, check, NO_VECTOR)
+        # Views and virtual tables run SQL of the file's author when they are read.
         if file.kind == "geopackage" and computes(Path(file.path)):
             raise InputError(VIEWS, file=file.name)
         with sealed():
             layers = _call(file, partial(pyogrio.list_layers, path))
             chosen = _choose(dict(layers.tolist()), layer, file.name)
-            told = encoding or _encoding_of(file, path)
-            info = _call(file, partial(pyogrio.read_info, path, layer=chosen, encoding=told))
+            encoding_read = encoding or _encoding_of(file, path)
+            info = _call(
+                file, partial(pyogrio.read_info, path, layer=chosen, encoding=encoding_read)
+            )
         column = str(info["geometry_name"] or "geometry")
         geometry = None if info["geometry_type"] is None else (column, info["crs"])
         fields = tuple(map(str, info["fields"]))
         if file.kind == "geopackage":
-            declared = Declared(count_features(file.path, chosen))
-        return cls(file, fields, chosen, geometry, told, path, declared)
+            declared = DeclaredFeatures(count_features(file.path, chosen))
+        return cls(file, fields, chosen, geometry, encoding_read, path, declared)
 
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns; geometries as WKB, dates with times as texts.
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of the chosen columns; geometries as WKB, dates with times as texts.
 
-        GDAL's own type for these gives UTC to times that have no zone (GeoPackage), or takes
-        their offsets away (FlatGeobuf). As texts they are what the file says.
+        GDAL's own type assigns UTC to times without a zone (GeoPackage) or drops offsets
+        (FlatGeobuf). Texts are as in the file.
         """
         pyogrio = require_pyogrio()
         names = [self.names[column] for column in chosen]
@@ -147,50 +150,51 @@ class VectorTable(FileTable):
             "batch_size": BATCH,
         }
         options |= {"columns": fields, "read_geometry": wanted, "use_pyarrow": True}
-        options |= {"datetime_as_string": pyogrio.__gdal_version__ >= WHOLE_TIMES}
+        options |= {"datetime_as_string": pyogrio.__gdal_version__ >= OFFSETS_SINCE}
         first = 0
-        with sealed(), contextlib.ExitStack() as held:
+        with sealed(), contextlib.ExitStack() as stack:
             opened = pyogrio.raw.open_arrow(self.path, **options)
-            meta, reader = _call(self.file, lambda: held.enter_context(opened))
+            meta, reader = _call(self.file, lambda: stack.enter_context(opened))
             while True:
                 try:
                     batch = _call(self.file, reader.read_next_batch)
                 except StopIteration:
                     break
                 shape = str(meta["geometry_name"] or "wkb_geometry")
-                found = [batch.column(name if name in fields else shape) for name in names]
-                for name, array in zip(names, found, strict=True):
+                arrays = [batch.column(name if name in fields else shape) for name in names]
+                for name, array in zip(names, arrays, strict=True):
                     if pa.types.is_timestamp(array.type):
                         raise UsageError(NO_OFFSETS.format(printable(name)))
-                yield checked(found, self.name, first)
+                yield validate_arrays(arrays, self.name, first)
                 first += batch.num_rows
                 progress.part(0.5, self.file.size)
+        # GDAL ends silently where a file is damaged; the missing rows would be missing people.
         if first != self.declared.features:
             raise incomplete(self.name, MISCOUNTED)
 
     @property
     def declared_rows(self) -> int:
-        """Features by the file's header or index."""
+        """Number of features in the file's header or index."""
         return int(self.declared.features)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the file says."""
-        more = []
+        """Facts from the file."""
+        extras = []
         if self.encoding is not None:
-            more.append(Fact("encoding", self.encoding, "values"))
+            extras.append(Fact("encoding", self.encoding, "values"))
         if self.geometry is not None and self.geometry[1] is not None:
-            more.append(Fact("CRS", self.geometry[1], "file"))
+            extras.append(Fact("CRS", self.geometry[1], "file"))
         kind = Fact("format", self.file.kind, "file")
-        return (kind, Fact("layer", self.layer, "file"), *self.declared.facts, *more)
+        return (kind, Fact("layer", self.layer, "file"), *self.declared.facts, *extras)
 
     def line(self, record: int) -> int:
-        """Feature, counted from 1."""
+        """Return the feature, counted from 1."""
         return record + 1
 
 
 def require_pyogrio() -> Any:
-    """Return pyogrio; UsageError where it is not installed."""
+    """Import pyogrio; UsageError if it is not installed."""
     try:
         import pyogrio
     except ImportError:
@@ -203,7 +207,7 @@ def require_pyogrio() -> Any:
 
 @contextmanager
 def sealed() -> Iterator[None]:
-    """Have GDAL open no file beside the one that is named, and none of the network."""
+    """Prevent GDAL from opening other files, and anything on the network."""
     pyogrio = require_pyogrio()
     before = {name: pyogrio.get_gdal_config_option(name) for name in SEALED}
     pyogrio.set_gdal_config_options(SEALED)
@@ -214,22 +218,23 @@ def sealed() -> Iterator[None]:
 
 
 def computes(path: Path) -> bool:
-    """Whether a database holds more than tables and their indices; InputError for a damaged one."""
+    """Whether a database holds more than tables and indices; InputError for a damaged one."""
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         try:
-            found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
+            rows = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
         except BROKEN:
-            found = None
-    if found is None:
+            rows = None
+    if rows is None:
         raise InputError(NO_VECTOR, file=str(path))
     return any(
         kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
-        for kind, sql in found
+        for kind, sql in rows
     )
 
 
 def _path_of(file: InputFile) -> str:
+    """Return the path of a file in GDAL's notation."""
     path = str(Path(file.path).resolve())
     if file.kind != "zipped shapefile":
         return path
@@ -239,9 +244,9 @@ def _path_of(file: InputFile) -> str:
 
 
 def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
-    """Return the layer that was chosen, the only one, or the only one with geometries.
+    """Return the chosen layer, the only one, or the only one with geometries.
 
-    ``layers``: names to kinds of geometry; None is of a table without, such as that of styles.
+    ``layers`` maps names to kinds of geometry; None for tables without geometries, such as styles.
     """
     if not layers:
         raise InputError(NO_VECTOR, file=file)
@@ -250,6 +255,7 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
         raise InputError(
             f"There is no such layer; there are {shown}.", file=file, code="layer-unknown"
         )
+    # Tables without geometries, such as those of styles, are rarely the data.
     among = [name for name, kind in layers.items() if kind is not None] or [*layers]
     if layer is None and len(among) != 1:
         raise InputError(
@@ -259,17 +265,18 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
 
 
 def _encoding_of(file: InputFile, path: str) -> str | None:
-    """Return the encoding of a dbf that says none: UTF-8 or CP932, whichever its start is in."""
+    """Guess the encoding of a dbf that declares none, UTF-8 or CP932; None for others."""
     if file.kind not in ("shapefile", "dbf"):
         return None
-    table = beside(path, ".dbf")
-    if beside(path, ".cpg").is_file() or not table.is_file():
+    table = companion_path(path, ".dbf")
+    if companion_path(path, ".cpg").is_file() or not table.is_file():
         return None
     with table.open("rb") as stream:
         head = stream.read(1 << 18)
     if len(head) < 32 or head[29]:  # it names its language
         return None
     start, width = (int.from_bytes(head[at : at + 2], "little") for at in (8, 10))
+    # Only complete records are decoded, as a cut character would fail.
     end = start + (len(head) - start) // max(width, 1) * width
     for encoding in ("utf-8", "cp932"):
         with contextlib.suppress(UnicodeDecodeError):
@@ -279,10 +286,10 @@ def _encoding_of(file: InputFile, path: str) -> str | None:
 
 
 def _call(file: InputFile, step: Any) -> Any:
-    """Return what a step of pyogrio's gives; its failures become InputError without its words."""
+    """Carry out a step of pyogrio; its failures become InputError without their messages."""
     errors = require_pyogrio().errors
     try:
-        with warnings.catch_warnings():  # they quote values of the file
+        with warnings.catch_warnings():  # warnings quote values of the file
             warnings.simplefilter("ignore")
             return guard(file.name, step, NO_VECTOR)
     except (errors.DataSourceError, errors.DataLayerError, errors.FieldError):

@@ -1,4 +1,4 @@
-"""Sheets of workbooks: columns of numbers, where all cells are, and else of texts."""
+"""Sheets of workbooks as tables: columns of numbers if all cells are numbers, else of texts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from geodp.io.read.rows.headers import (
 )
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, BETWEEN, FOUND, NO_FIRST, Span, find_row, is_note
+from geodp.io.read.rows.span import BELOW, BETWEEN, DEFAULT_SPAN, NO_FIRST, Span, find_row, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
-"""Rows that are looked at at once."""
+"""Rows in a batch."""
 
-MOST_ROWS = 1 << 20
-"""Rows of a sheet, as spreadsheets keep them."""
+MAX_ROWS = 1 << 20
+"""Maximum number of rows in a sheet."""
 
-KEPT = 10**15
-"""Whole numbers from here on may have lost digits: workbooks keep 15 of them."""
+EXACT_LIMIT = 10**15
+"""Whole numbers from here on may have lost digits, as workbooks store 15 significant digits."""
 
 LOST = Rule(
     "workbook-digits-lost",
@@ -40,8 +40,8 @@ LOST = Rule(
 )
 LAST_IS_BLANK = Rule(
     "last-row-blank",
-    "This row is blank, or below the sheet's; name the last one of the table (--last-row, "
-    "last_row=).",
+    "This row is blank, or beyond the end of the sheet; name the last row of the table "
+    "(--last-row, last_row=).",
 )
 FORMULA = Rule(
     "workbook-formula", "A cell holds a formula; copy the sheet and paste its values only."
@@ -50,22 +50,22 @@ FORMULA = Rule(
 
 @dataclass(frozen=True)
 class SheetTable(FileTable):
-    """One sheet: a row has the names of its columns, and below it are its rows; they count from 1.
+    """One sheet with a row of column names and the rows below it; rows count from 1.
 
     Attributes
     ----------
     header : tuple of str
     header_row : int
         The row of the names.
-    stated : Span
-        What the operator says of its rows.
+    span : Span
+        Rows that the operator named.
     """
 
     file: InputFile
     sheet: str
     header: tuple[str, ...]
     header_row: int
-    stated: Span = FOUND
+    span: Span = DEFAULT_SPAN
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,9 +74,9 @@ class SheetTable(FileTable):
 
     @classmethod
     def open(cls, file: InputFile, sheet: str | None, span: Span) -> SheetTable:
-        """Read the names, in the first row that is not blank or in the one that is named.
+        """Read the names, from the first row that is not blank or the row that was named.
 
-        InputError where there are several sheets and none was chosen.
+        Raises InputError if there are several sheets and none was chosen.
         """
         book, header_row = _open_book(file), span.header
         try:
@@ -88,42 +88,46 @@ class SheetTable(FileTable):
                 )
                 raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
-            found, header = header_row or 1, list[str]()
-            for number, row in enumerate(_rows(book, chosen, file.name, found), found):
-                found, header = number, trim([*map(_text, row)])
+            row_of_names, header = header_row or 1, list[str]()
+            for number, row in enumerate(
+                _rows(book, chosen, file.name, row_of_names), row_of_names
+            ):
+                row_of_names, header = number, trim([*map(_text, row)])
                 if header or header_row is not None:
                     break
             else:
                 if header_row is not None:
                     raise InputError(AFTER_LAST, file=file.name, row=header_row)
-            above = islice(book.rows(chosen), found - 1)
+            # A row above with the same names is the true header, whose rows would be left out.
+            above = islice(book.rows(chosen), row_of_names - 1)
             if header and any(trim([*map(_text, row)]) == header for row, _ in above):
-                raise InputError(ABOVE, file=file.name, row=found)
+                raise InputError(ABOVE, file=file.name, row=row_of_names)
         finally:
             book.close()
         if not header and header_row is not None:
             raise InputError(BLANK, file=file.name, row=header_row)
         if not header:
             raise InputError(
-                "The sheet holds no header and no rows; choose another (--layer, layer=).",
+                "The sheet has no header and no rows; choose another (--layer, layer=).",
                 file=file.name,
                 code="sheet-empty",
             )
-        return cls(file, chosen, tuple(header), found, span)
+        return cls(file, chosen, tuple(header), row_of_names, span)
 
-    def own_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Batches of the chosen columns; blank rows at the end are none.
+    def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Yield batches of the chosen columns, without blank rows at the end.
 
-        The type of a column is that of all its cells, which are held until they were read.
+        The type of a column depends on all of its cells, so that the sheet is read before the first
+        batch.
         """
         book, width = _open_book(self.file), len(self.names)
-        held: list[list[Cell]] = [[] for _ in chosen]
+        columns_read: list[list[Cell]] = [[] for _ in chosen]
         try:
-            blank, met = 0, self.header_row
-            begins = self.stated.first or self.header_row + 1
-            first = [] if self.stated.first is self.stated.last is None else self._first_row(book)
+            blank, last_filled = 0, self.header_row
+            begins = self.span.first or self.header_row + 1
+            first = [] if self.span.first is self.span.last is None else self._first_row(book)
             for number, row in enumerate(_rows(book, self.sheet, self.name, begins), begins):
-                if self.stated.last is not None and number > self.stated.last:
+                if self.span.last is not None and number > self.span.last:
                     if not is_note([*map(_text, row)], first):
                         raise InputError(BELOW, file=self.name, row=number)
                     continue
@@ -132,25 +136,27 @@ class SheetTable(FileTable):
                 if not any(map(_is_there, row)):
                     blank += 1
                     continue
-                for column, cells in zip(chosen, held, strict=True):
+                for column, cells in zip(chosen, columns_read, strict=True):
                     cell = row[column] if column < len(row) else None
-                    if isinstance(cell, int) and abs(cell) >= KEPT:
+                    # A code of 16 digits ends in zeros after a workbook saved it as a number.
+                    if isinstance(cell, int) and abs(cell) >= EXACT_LIMIT:
                         raise InputError(LOST, file=self.name, row=number)
+                    # Blank rows inside the table count as rows, so that errors name the right one.
                     cells.extend([None] * blank)
                     cells.append(cell)
-                blank, met = 0, number
-            if self.stated.last is not None and met < self.stated.last:
-                raise InputError(LAST_IS_BLANK, file=self.name, row=self.stated.last)
+                blank, last_filled = 0, number
+            if self.span.last is not None and last_filled < self.span.last:
+                raise InputError(LAST_IS_BLANK, file=self.name, row=self.span.last)
         finally:
             book.close()
-        columns = [*map(_column, held)]
+        columns = [*map(_column, columns_read)]
         for start in range(0, len(columns[0]) if columns else 0, BATCH):
             yield [column.slice(start, BATCH) for column in columns]
 
     def _first_row(self, book: Book) -> list[str]:
-        """Return the first row; InputError where its like stands above the one that is named."""
+        """Return the first row of data; InputError if a similar row lies above it."""
         below = self.header_row + 1
-        count = None if self.stated.first is None else self.stated.first - self.header_row
+        count = None if self.span.first is None else self.span.first - self.header_row
         rows = [
             [*map(_text, row)]
             for row in islice(_rows(book, self.sheet, self.name, below), count or HEAD_ROWS)
@@ -159,30 +165,30 @@ class SheetTable(FileTable):
             return next(filter(trim, rows), [])
         first = rows[-1] if len(rows) == count else []
         if not trim(first):
-            raise InputError(NO_FIRST, file=self.name, row=self.stated.first)
+            raise InputError(NO_FIRST, file=self.name, row=self.span.first)
         if (wrong := find_row(rows[:-1], first, self.header_row)) is not None:
             raise InputError(BETWEEN, file=self.name, row=wrong)
         return first
 
-    def find_header(self, wanted: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first other row whose cells are wanted, None if none soon is."""
+    def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
+        """Return the first other row near the start whose cells are accepted, or None."""
         for number, row in enumerate(self._head_rows(), 1):
-            if number != self.header_row and wanted(row):
+            if number != self.header_row and accepts(row):
                 return number
         return None
 
     def guess_header(self) -> tuple[int, int] | None:
-        """Return the first other row that looks like a header of more columns, None if none.
+        """Return another row that looks like a wider header, and the first row below it.
 
-        Beside it that with which its table seems to begin.
+        Rows count from 1; None where no row looks like one.
         """
-        found = guess_header(self._head_rows(), sum(map(bool, self.names)))
-        if found is None or found[0] + 1 == self.header_row:
+        rows = guess_header(self._head_rows(), sum(map(bool, self.names)))
+        if rows is None or rows[0] + 1 == self.header_row:
             return None
-        return found[0] + 1, found[1] + 1
+        return rows[0] + 1, rows[1] + 1
 
     def _head_rows(self) -> list[list[str]]:
-        """Cells of the first rows as texts."""
+        """Return the cells of the first rows as texts."""
         book = _open_book(self.file)
         try:
             rows = islice(_rows(book, self.sheet, self.name), HEAD_ROWS)
@@ -191,6 +197,7 @@ class SheetTable(FileTable):
             book.close()
 
     def _explain_wide(self) -> str:
+        """Return the rule for a row that is wider than the header."""
         if (rows := self.guess_header()) is not None:
             return Rule(
                 "sheet-header-elsewhere",
@@ -198,23 +205,23 @@ class SheetTable(FileTable):
             )
         return Rule(
             "sheet-wider-than-header",
-            f"The row has more columns than the header; give each a name in row {self.header_row}, "
-            "or delete what is beside the table.",
+            "The row has more columns than the header; give each column a name in row "
+            f"{self.header_row}, or delete the cells beside the table.",
         )
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What the workbook says."""
-        found = (Fact("format", self.file.kind, "file"), Fact("layer", self.sheet, "file"))
-        return (*found, *self.stated.facts)
+        """Facts from the workbook and the options."""
+        facts = (Fact("format", self.file.kind, "file"), Fact("layer", self.sheet, "file"))
+        return (*facts, *self.span.facts)
 
     def line(self, record: int) -> int:
-        """Row of the sheet."""
+        """Return the row of the sheet."""
         return self.header_row + record + 1
 
 
 def _open_book(file: InputFile) -> Book:
-    """Open a workbook by the library of its form, which is imported here alone."""
+    """Open a workbook by the library of its format, which is imported on demand."""
     if file.kind == "ods":
         from geodp.io.read.rows.forms.ods import OpenDocumentBook
 
@@ -229,9 +236,9 @@ def _open_book(file: InputFile) -> Book:
 
 
 def _rows(book: Book, sheet: str, name: str, first: int = 1) -> Iterator[list[Cell]]:
-    """Yield the cells of every row from the first one on; InputError at a formula."""
+    """Yield the cells of every row from ``first`` on; InputError at a formula."""
     for number, (cells, computed) in enumerate(book.rows(sheet), 1):
-        if number > MOST_ROWS:
+        if number > MAX_ROWS:
             raise InputError(NO_WORKBOOK, file=name)
         if number >= first:
             if computed:
@@ -240,17 +247,20 @@ def _rows(book: Book, sheet: str, name: str, first: int = 1) -> Iterator[list[Ce
 
 
 def _is_there(cell: Cell) -> bool:
+    """Whether a cell is not blank."""
     return cell is not None and cell != ""
 
 
 def _text(cell: Cell) -> str:
+    """Return a cell as text."""
     text = "" if cell is None else str(cell)
     # An exponent keeps a number with three decimals from being read as one with thousands.
     return f"{text}e0" if isinstance(cell, float) and "e" not in text else text
 
 
 def _column(cells: list[Cell]) -> pa.Array:
-    """Return cells as a column: int64 or float64 where all that are not blank are, else string."""
+    """Return cells as a column: int64 or float64 if all filled cells are numbers, else string."""
+    # Numbers of a column with texts are written as texts, too: one column has one type.
     kinds = {type(cell) for cell in cells if _is_there(cell)}
     if not kinds or str in kinds:
         return pa.array([*map(_text, cells)], pa.string())

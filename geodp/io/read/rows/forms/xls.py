@@ -1,4 +1,4 @@
-"""Binary workbooks of Excel (xls, xlsb): values by python-calamine, all else by their records."""
+"""Binary workbooks of Excel (xls, xlsb): values by python-calamine, the rest by their records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from zipfile import ZipFile
 from geodp.errors import UsageError
 from geodp.io.read.rows.complete.archive import check_archive
 from geodp.io.read.rows.forms.biff import WorkbookStream
-from geodp.io.read.rows.forms.biff12 import read_marks
+from geodp.io.read.rows.forms.biff12 import read_cell_records
+from geodp.io.read.rows.forms.cell_records import CellRecords
 from geodp.io.read.rows.forms.cells import BROKEN, Book, Cell, Row, as_cell
 from geodp.io.read.rows.forms.compound import read_stream
-from geodp.io.read.rows.forms.marks import Marks
 from geodp.io.read.rows.input_files import InputFile
 
-MOST_BYTES = 1 << 28
-"""Of a workbook, which is held in memory."""
+MAX_BYTES = 1 << 28
+"""Maximum size of a workbook, which is held in memory."""
 
 STREAMS = ("Workbook", "Book", "WORKBOOK", "BOOK")
 
@@ -30,8 +30,7 @@ STREAMS = ("Workbook", "Book", "WORKBOOK", "BOOK")
 class BinaryBook(Book):
     """A workbook that is held in memory.
 
-    Raises UsageError where python-calamine is not installed, and InputError for a file that is
-    none.
+    Raises UsageError if python-calamine is not installed, and InputError for any other file.
     """
 
     def __init__(self, file: InputFile) -> None:
@@ -52,16 +51,19 @@ class BinaryBook(Book):
         self.sheets = tuple(self._numbers)
 
     def _open(self, file: InputFile, library: Any) -> None:
-        if Path(file.path).stat().st_size > MOST_BYTES:
+        if Path(file.path).stat().st_size > MAX_BYTES:
             return
         data = Path(file.path).read_bytes()
-        # What they refuse would end the process in the library.
-        self._marks = _marks(file, data)
-        self._book = _carry_out(partial(library.load_workbook, BytesIO(data)))
-        found = self._book.sheets_metadata
-        kept = [n for n, one in enumerate(found) if one.typ == library.SheetTypeEnum.WorkSheet]
-        numbers = {found[n].name: n for n in kept}
-        if len(found) == len(self._marks) and len(numbers) == len(kept):
+        # Read first, as they refuse workbooks on which the library would end the process.
+        self._records = _records(file, data)
+        self._book = _call(partial(library.load_workbook, BytesIO(data)))
+        metadata = self._book.sheets_metadata
+        worksheets = [
+            n for n, sheet in enumerate(metadata) if sheet.typ == library.SheetTypeEnum.WorkSheet
+        ]
+        numbers = {metadata[n].name: n for n in worksheets}
+        # Sheets of cells, charts and macros are numbered together; names must be unique.
+        if len(metadata) == len(self._records) and len(numbers) == len(worksheets):
             self._numbers = numbers
 
     def close(self) -> None:
@@ -70,37 +72,38 @@ class BinaryBook(Book):
 
     def _rows(self, sheet: str) -> Iterator[Row]:
         assert self._numbers is not None
-        marks = self._marks[self._numbers[sheet]]
-        found = self._book.get_sheet_by_name(sheet)
+        records = self._records[self._numbers[sheet]]
+        worksheet = self._book.get_sheet_by_name(sheet)
         left, height, blank = 0, 0, repeat(list[Any]())
         rows: Iterator[list[Any]] = iter(())
-        if found.start is not None:
-            rows = iter(partial(_carry_out, partial(next, found.iter_rows(), None)), None)
-            left, height = found.start[1], found.end[0] + 1
-        rows = islice(chain(rows, blank), max(height, marks.end))
+        if worksheet.start is not None:
+            rows = iter(partial(_call, partial(next, worksheet.iter_rows(), None)), None)
+            left, height = worksheet.start[1], worksheet.end[0] + 1
+        # The library drops empty rows at both ends, which would shift the numbers of rows.
+        rows = islice(chain(rows, blank), max(height, records.end))
         for number, row in enumerate(rows):
-            signs = marks.signs.get(number, {})
+            signs = records.signs.get(number, {})
             cells: list[Cell] = [None] * left
-            cells += [_cell(one, signs.get(left + at, "")) for at, one in enumerate(row)]
-            for column, text in marks.errors.get(number, {}).items():
+            cells += [_cell(value, signs.get(left + at, "")) for at, value in enumerate(row)]
+            for column, text in records.errors.get(number, {}).items():
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = text
-            yield cells, number in marks.formulas
+            yield cells, number in records.formulas
 
 
-def _marks(file: InputFile, data: bytes) -> list[Marks]:
-    """Return what the values of each sheet do not tell."""
+def _records(file: InputFile, data: bytes) -> list[CellRecords]:
+    """Return the records of cells of each sheet, in addition to their values."""
     if file.kind == "xls":
-        return WorkbookStream.of(read_stream(data, STREAMS)).marks()
+        return WorkbookStream.of(read_stream(data, STREAMS)).cell_records()
     with ZipFile(BytesIO(data)) as archive:
         check_archive(file.path, archive)
-        return read_marks(archive)
+        return read_cell_records(archive)
 
 
-def _carry_out(step: Callable[[], Any]) -> Any:
-    """Return what a step of the library gives; ValueError where its code gives up.
+def _call(step: Callable[[], Any]) -> Any:
+    """Carry out a step of the library; ValueError if its code panics.
 
-    What it raises then is no Exception, which would end the process.
+    A panic of Rust is no subclass of Exception and would pass all handlers.
     """
     try:
         return step()
@@ -113,7 +116,7 @@ def _carry_out(step: Callable[[], Any]) -> Any:
 
 
 def _cell(value: Any, sign: str) -> Cell:
-    """Return what stands in a cell; a date is the moment at which it begins, as in xlsx."""
+    """Return the value of a cell; a date is its first moment, as in xlsx."""
     if value == "":
         return None
     if type(value) is datetime.date:

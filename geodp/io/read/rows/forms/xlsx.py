@@ -1,4 +1,4 @@
-"""Workbooks of Office Open XML (xlsx), by openpyxl, which tells formulas from what they gave."""
+"""Office Open XML workbooks (xlsx), read by openpyxl, which distinguishes formulas from results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from geodp.errors import UsageError
 from geodp.io.read.rows.forms.cells import BROKEN, Book, Cell, Row, as_cell, sign_of
 from geodp.io.read.rows.input_files import InputFile
 
-MOST_SHARED = 1 << 28
-"""Bytes of a workbook's parts beside its sheets, such as its texts: they are held in memory."""
+MAX_SHARED = 1 << 28
+"""Maximum size of a workbook's parts besides sheets, such as its texts, which stay in memory."""
 
 
 class OpenXmlBook(Book):
-    """A workbook of which rows are read one by one.
+    """A workbook that is read row by row.
 
-    Raises UsageError where openpyxl is not installed, and InputError for a file that is none.
+    Raises UsageError if openpyxl is not installed, and InputError for any other file.
     """
 
     def __init__(self, file: InputFile) -> None:
@@ -36,7 +36,7 @@ class OpenXmlBook(Book):
             self._book = _load(file, openpyxl)
         if self._book is None:
             self.refuse()
-        self.sheets = tuple(one.title for one in self._book.worksheets)
+        self.sheets = tuple(worksheet.title for worksheet in self._book.worksheets)
         self._signs: dict[Any, str] = {}
 
     def close(self) -> None:
@@ -44,13 +44,15 @@ class OpenXmlBook(Book):
         self._book.close()
 
     def _rows(self, sheet: str) -> Iterator[Row]:
-        found = self._book[sheet]
-        found.reset_dimensions()  # what the file says of its size may be wrong
-        for row in found.iter_rows():
-            yield [self._cell(one) for one in row], any(one.data_type == "f" for one in row)
+        worksheet = self._book[sheet]
+        worksheet.reset_dimensions()  # the declared size may be wrong
+        for row in worksheet.iter_rows():
+            yield [self._cell(cell) for cell in row], any(cell.data_type == "f" for cell in row)
 
     def _cell(self, cell: Any) -> Cell:
+        """Return the value of a cell; numbers keep the sign of their format."""
         value = cell.value
+        # A bool is an int to Python; it has no number format that matters.
         if type(value) not in (int, float):
             return as_cell(value)
         style = cell.style_array.numFmtId
@@ -60,10 +62,11 @@ class OpenXmlBook(Book):
 
 
 def _load(file: InputFile, library: Any) -> Any:
-    """Return a workbook; None for one whose parts beside its sheets are too large."""
+    """Load a workbook; None if its parts besides sheets are too large."""
+    # The sizes are read from the archive's directory before openpyxl unpacks anything.
     with ZipFile(file.path) as archive:
-        beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
-    if sum(one.file_size for one in beside) > MOST_SHARED:
+        shared_parts = [part for part in archive.infolist() if "/worksheets/" not in part.filename]
+    if sum(part.file_size for part in shared_parts) > MAX_SHARED:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -18,7 +18,7 @@ from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import Declared, check_features
+from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features
 from geodp.io.read.rows.complete.flatgeobuf import check_flatgeobuf
 from geodp.io.read.rows.complete.geopackage import check_geopackage, count_features
 from geodp.io.read.rows.complete.pages import check_pages
@@ -99,8 +99,8 @@ def test_what_each_form_says_of_its_features(tmp_path):
     assert check_flatgeobuf(write(tmp_path / "a.fgb")) == N
     write(tmp_path / "a.shp")
     for name, kind in (("a.fgb", "flatgeobuf"), ("a.shp", "shapefile"), ("a.dbf", "dbf")):
-        assert check_features(tmp_path / name, kind) == Declared(N)
-    (fact,) = Declared(N).facts
+        assert check_features(tmp_path / name, kind) == DeclaredFeatures(N)
+    (fact,) = DeclaredFeatures(N).facts
     assert (fact.field, fact.value, fact.known_by) == ("records declared", str(N), "file")
 
 

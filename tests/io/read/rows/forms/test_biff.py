@@ -11,11 +11,11 @@ SHEET = {"a": [("n", 1), (Error("#REF!"), Formula(3)), (None, Percent(0.5)), (Er
 
 
 def test_formulas_errors_and_signs_are_told():
-    marks = WorkbookStream.of(biff(SHEET)).marks()[0]
-    assert marks.formulas == {1}
-    assert marks.errors == {1: {0: "#REF!"}, 3: {0: "#N/A", 1: "#N/A"}}
-    assert marks.signs == {2: {1: "%"}}
-    assert marks.end == 4
+    records = WorkbookStream.of(biff(SHEET)).cell_records()[0]
+    assert records.formulas == {1}
+    assert records.errors == {1: {0: "#REF!"}, 3: {0: "#N/A", 1: "#N/A"}}
+    assert records.signs == {2: {1: "%"}}
+    assert records.end == 4
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,16 @@ def test_formats_that_are_built_in_show_signs(number, sign):
 def test_rows_of_numbers_side_by_side_have_styles_of_their_own():
     many = struct.pack("<HHHLHLH", 0, 3, 0, 6, 1, 6, 4)  # columns 3 and 4, the second of style 1
     stream = biff({"a": []})[:-4] + record(0xBD, many) + record(10)
-    assert WorkbookStream.of(stream).marks()[0].signs == {0: {4: "%"}}
+    assert WorkbookStream.of(stream).cell_records()[0].signs == {0: {4: "%"}}
 
 
 def test_cells_of_a_chart_are_none_of_the_sheet():
     error = record(0x205, struct.pack("<HHHBB", 7, 7, 0, 42, 1))
     stream = biff({"a": []})[:-4] + begin(32) + error + record(10)
-    assert WorkbookStream.of(stream + record(10)).marks()[0].errors == {}
-    assert WorkbookStream.of(stream + error + record(10)).marks()[0].errors == {7: {7: "#N/A"}}
+    assert WorkbookStream.of(stream + record(10)).cell_records()[0].errors == {}
+    assert WorkbookStream.of(stream + error + record(10)).cell_records()[0].errors == {
+        7: {7: "#N/A"}
+    }
 
 
 FAR = record(0x203, struct.pack("<HHHd", 65535, 255, 0, 1))
@@ -55,8 +57,8 @@ FAR = record(0x203, struct.pack("<HHHd", 65535, 255, 0, 1))
 
 def test_a_sheet_may_be_as_large_as_there_is():
     whole = record(0x200, struct.pack("<LLHHH", 0, 65536, 0, 256, 0))
-    (marks,) = WorkbookStream.of(biff({"a": [("n",)]}, inside=whole + FAR)).marks()
-    assert (marks.cells, marks.area) == (2, 1 << 24)
+    (records,) = WorkbookStream.of(biff({"a": [("n",)]}, inside=whole + FAR)).cell_records()
+    assert (records.cells, records.area) == (2, 1 << 24)
 
 
 @pytest.mark.parametrize(
@@ -78,4 +80,4 @@ def test_a_sheet_may_be_as_large_as_there_is():
 )
 def test_what_is_not_surely_read_is_refused(stream):
     with pytest.raises((ValueError, struct.error)):
-        WorkbookStream.of(stream).marks()[0]
+        WorkbookStream.of(stream).cell_records()[0]

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from geodp.io.read.rows.forms.biff12 import read_marks
+from geodp.io.read.rows.forms.biff12 import read_cell_records
 from geodp.io.read.rows.forms.cells import BROKEN
 from tests.io.read.workbooks import (
     Amount,
@@ -23,21 +23,21 @@ from tests.io.read.workbooks import (
 SHEET = {"a": [("n", 1), (Error("#REF!"), Formula(3)), (None, Percent(0.5), Amount(7.0)), (True,)]}
 
 
-def marks_of(data):
+def records_of(data):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return read_marks(archive)
+        return read_cell_records(archive)
 
 
 def test_formulas_errors_and_signs_are_told():
-    (marks,) = marks_of(xlsb(SHEET))
-    assert marks.formulas == {1}
-    assert marks.errors == {1: {0: "#REF!"}}
-    assert marks.signs == {2: {1: "%", 2: " ¥"}}
-    assert (marks.cells, marks.first, marks.last) == (7, (0, 0), (3, 2))
+    (records,) = records_of(xlsb(SHEET))
+    assert records.formulas == {1}
+    assert records.errors == {1: {0: "#REF!"}}
+    assert records.signs == {2: {1: "%", 2: " ¥"}}
+    assert (records.cells, records.first, records.last) == (7, (0, 0), (3, 2))
 
 
 def test_sheets_are_in_the_order_of_the_workbook():
-    first, second = marks_of(xlsb({"a": [(Formula(),)], "b": [(), (1, Error())]}))
+    first, second = records_of(xlsb({"a": [(Formula(),)], "b": [(), (1, Error())]}))
     assert (first.formulas, second.formulas, second.errors) == ({0}, set(), {1: {1: "#N/A"}})
 
 
@@ -45,21 +45,21 @@ def test_sheets_are_in_the_order_of_the_workbook():
 def test_formats_that_are_built_in_show_signs(number):
     style = record12(617) + record12(47, struct.pack("<HH", 0, number)) + record12(618)
     cells = xlsb({"a": [(1.5,)]}, parts={"xl/styles.bin": style})
-    (marks,) = marks_of(cells)
-    assert marks.signs == {0: {0: "%" if number in (9, 10) else " ¤"}}
+    (records,) = records_of(cells)
+    assert records.signs == {0: {0: "%" if number in (9, 10) else " ¤"}}
 
 
 def test_styles_of_styles_are_none_of_cells():
     other = record12(626) + record12(47, struct.pack("<HH", 0, 9)) + record12(627)
-    (marks,) = marks_of(xlsb({"a": [(1.5,)]}, parts={"xl/styles.bin": other}))
-    assert marks.signs == {}
+    (records,) = records_of(xlsb({"a": [(1.5,)]}, parts={"xl/styles.bin": other}))
+    assert records.signs == {}
 
 
 def test_styles_behind_those_of_cells_are_none_of_them():
     styles = record12(617) + record12(47, bytes(4)) + record12(618)
     styles += record12(626) + record12(47, struct.pack("<HH", 0, 9)) + record12(627)
-    (marks,) = marks_of(xlsb({"a": [(None, Percent(0.5))]}, parts={"xl/styles.bin": styles}))
-    assert marks.signs == {}
+    (records,) = records_of(xlsb({"a": [(None, Percent(0.5))]}, parts={"xl/styles.bin": styles}))
+    assert records.signs == {}
 
 
 NUMBER = struct.pack("<d", 1)
@@ -82,21 +82,21 @@ WHOLE = {
 @pytest.mark.parametrize("kind", WHOLE)
 def test_a_cell_has_what_its_kind_has_at_least(kind):
     sheets = {"a": [("ab",)]}
-    (marks,) = marks_of(xlsb(sheets, inside=cell12(kind, 5, WHOLE[kind])))
-    assert marks.formulas == ({0} if kind > 7 else set())
-    assert marks.errors == ({0: {5: "#DIV/0!"}} if kind == 3 else {})
-    assert marks.cells == 1 + (kind > 1)
+    (records,) = records_of(xlsb(sheets, inside=cell12(kind, 5, WHOLE[kind])))
+    assert records.formulas == ({0} if kind > 7 else set())
+    assert records.errors == ({0: {5: "#DIV/0!"}} if kind == 3 else {})
+    assert records.cells == 1 + (kind > 1)
     data = (struct.pack("<LL", 5, 0) + WHOLE[kind])[:-1]
     with pytest.raises(BROKEN):
-        marks_of(xlsb(sheets, inside=record12(kind, data)))
+        records_of(xlsb(sheets, inside=record12(kind, data)))
 
 
 @pytest.mark.parametrize("inside", [record12(13), record12(62), cell12(5, 0, b"")])
 def test_records_outside_of_the_cells_are_none(inside):
     sheet = record12(129) + inside + record12(145) + row12(0) + cell12(5, 0, NUMBER)
     sheet += record12(146) + inside
-    (marks,) = marks_of(xlsb({"a": []}, parts={"xl/worksheets/sheet1.bin": sheet}))
-    assert marks.cells == 1
+    (records,) = records_of(xlsb({"a": []}, parts={"xl/worksheets/sheet1.bin": sheet}))
+    assert records.cells == 1
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_records_outside_of_the_cells_are_none(inside):
     ],
 )
 def test_what_is_not_surely_read_is_refused(inside):
-    assert marks_of(xlsb(SHEET))
+    assert records_of(xlsb(SHEET))
     with pytest.raises(BROKEN):
-        marks_of(xlsb(SHEET, inside=inside))
+        records_of(xlsb(SHEET, inside=inside))
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_what_is_not_surely_read_is_refused(inside):
 )
 def test_parts_that_are_not_there_or_say_something_else_are_refused(parts):
     with pytest.raises(BROKEN):
-        marks_of(xlsb(SHEET, parts=parts))
+        records_of(xlsb(SHEET, parts=parts))
 
 
 def test_parts_that_unpack_to_more_than_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr("geodp.io.read.rows.forms.biff12.MOST_BYTES", 100)
+    monkeypatch.setattr("geodp.io.read.rows.forms.biff12.MAX_BYTES", 100)
     with pytest.raises(ValueError, match="more than memory holds"):
-        marks_of(xlsb(SHEET))
+        records_of(xlsb(SHEET))
 
 
 def test_charts_have_no_cells():
@@ -154,5 +154,5 @@ def test_charts_have_no_cells():
         '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
         '<Relationship Id="rId1" Type="t" Target="chartsheets/sheet1.bin"/></Relationships>'
     )
-    (marks,) = marks_of(xlsb(SHEET, parts={"xl/_rels/workbook.bin.rels": links}))
-    assert marks.cells == 0
+    (records,) = records_of(xlsb(SHEET, parts={"xl/_rels/workbook.bin.rels": links}))
+    assert records.cells == 0

@@ -306,7 +306,7 @@ def test_a_failed_fetch_publishes_nothing(server, tmp_path):
     given = f"http://{server}/cut.csv?token=QUERYTOKEN"
     done = run("publish", given, *CALL, "--output", str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (5, "")
-    assert "could not be fetched as a whole" in done.stderr
+    assert "could not be fetched completely" in done.stderr
     assert "QUERYTOKEN" not in done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -108,7 +108,7 @@ def edit(path, name, change):
 def test_sheets_that_break_off_are_refused_and_never_taken_for_shorter_ones(
     old, new, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(workbook, "MOST_ROWS", 1000)
+    monkeypatch.setattr(workbook, "MAX_ROWS", 1000)
     path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394612, 5), (53394611, SECRET)])
     edit(path, "xl/worksheets/sheet1.xml", lambda data: data.replace(old, new))
     with refuses(InputError, "workbook-unreadable"):
@@ -116,7 +116,7 @@ def test_sheets_that_break_off_are_refused_and_never_taken_for_shorter_ones(
 
 
 def test_parts_that_unpack_to_more_than_memory_holds_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(xlsx, "MOST_SHARED", 10_000)
+    monkeypatch.setattr(xlsx, "MAX_SHARED", 10_000)
     path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
     edit(path, "xl/styles.xml", lambda data: data + b" " * 10_000)
     with refuses(InputError, "workbook-unreadable"):

@@ -1,8 +1,8 @@
-"""What values of the cells of a binary workbook do not tell: formulas, errors, signs of formats.
+"""Records of cells in binary workbooks beyond their values: formulas, errors, number formats.
 
-python-calamine gives a blank for an error and for a formula what it gave, so that the records of a
-workbook are looked at beforehand. It also asks for as much memory as a damaged record says, and the
-process ends where there is not so much: sizes are compared with what a sheet can have.
+python-calamine returns blanks for errors and only the results of formulas, so that the records of a
+workbook are read first. It also allocates as much memory as a damaged record declares, which may
+end the process: sizes are therefore compared with the limits of a sheet.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-MOST_AREA = 1 << 24
-"""Cells of the rectangles around the sheets of a workbook, of which few are filled."""
+MAX_AREA = 1 << 24
+"""Maximum number of cells in the bounding rectangles of a workbook's sheets if few are filled."""
 
 ERROR_CODES = {
     **{0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?"},
     **{0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA"},
 }
-"""Errors as they are shown, by their numbers."""
+"""Displayed text of errors, by their numbers."""
 
 SIGNS = {**dict.fromkeys((9, 10), "%"), **dict.fromkeys((5, 6, 7, 8, 42, 44), " ¤")}
-"""What built-in formats show beside numbers: percentages, and amounts in a currency of theirs."""
+"""Signs of built-in number formats: percentages, and amounts in the local currency."""
 
 
 @dataclass
-class Marks:
-    """What of the cells of a sheet is not told by their values; rows and columns count from 0.
+class CellRecords:
+    """Cells of a sheet with formulas, errors and signs; rows and columns count from 0.
 
     Attributes
     ----------
     rows, columns : int
-        Most that a sheet of the form has.
+        Limits of a sheet in this format.
     formulas : set of int
-        Rows that hold one.
+        Rows with at least one formula.
     errors : mapping of int to mapping of int to str
-        By row and column, as they are shown.
+        Displayed text by row and column.
     signs : mapping of int to mapping of int to str
-        By row and column, what a number is shown with that makes it no count.
+        Signs beside numbers, by row and column, by which they are no counts.
     cells : int
-        Records of cells.
+        Number of records of cells.
     first, last : tuple of int
-        Row and column of the corners of the rectangle around all cells.
+        Row and column of the corners of the bounding rectangle of all cells.
     """
 
     rows: int
@@ -54,14 +54,14 @@ class Marks:
 
     @property
     def area(self) -> int:
-        """The number of cells in the rectangle."""
+        """The number of cells in the bounding rectangle."""
         if not self.cells:
             return 0
         rows, columns = (1 + b - a for a, b in zip(self.first, self.last, strict=True))
         return rows * columns
 
     def take(self, row: int, column: int, width: int = 1) -> None:
-        """Add cells side by side; ValueError for some beyond what a sheet has."""
+        """Add adjacent cells of a row; ValueError beyond the limits of a sheet."""
         end = column + width - 1
         if row >= self.rows or not column <= end < self.columns:
             raise ValueError("a cell beyond the sheet")
@@ -70,7 +70,7 @@ class Marks:
         self.last = max(self.last[0], row), max(self.last[1], end)
 
     def add_error(self, row: int, column: int, code: int) -> None:
-        """Add an error by its number; KeyError for one that there is not."""
+        """Add an error by its number; KeyError for an unknown one."""
         self.errors.setdefault(row, {})[column] = ERROR_CODES[code]
 
     @property
@@ -79,7 +79,10 @@ class Marks:
         return 1 + max([*self.formulas, *self.errors], default=-1)
 
 
-def require_near(sheets: Sequence[Marks]) -> None:
-    """Raise ValueError where few cells of a workbook lie far from all others."""
-    if sum(one.area for one in sheets) > max(MOST_AREA, 64 * sum(one.cells for one in sheets)):
+def require_near(sheets: Sequence[CellRecords]) -> None:
+    """Raise ValueError if few cells of a workbook lie far from all others."""
+    # The library allocates the bounding rectangle: one cell in the last row would cost gigabytes.
+    if sum(sheet.area for sheet in sheets) > max(
+        MAX_AREA, 64 * sum(sheet.cells for sheet in sheets)
+    ):
         raise ValueError("cells far from all others")
