@@ -118,6 +118,9 @@ class ArrowTable:
         try:
             active = getattr(frame, "active_geometry_name", None) or ""
             stream = frame.to_arrow(geometry_encoding="WKB") if active else frame  # type: ignore[attr-defined]
+            if isinstance(stream, pa.Table):
+                # Before version 25, pyarrow crashes when it exports its own string views.
+                return cls(name, stream.to_reader(), active)
             return cls(name, pa.RecordBatchReader.from_stream(stream), active)
         except MemoryError:  # Arrow's is both
             raise
