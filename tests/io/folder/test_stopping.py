@@ -11,7 +11,7 @@ import pytest
 
 import geodp.release.publish
 from geodp import cli
-from geodp.io.folder import kept, staging, stopping
+from geodp.io.folder import pending, staging, stopping
 from geodp.io.read import table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
@@ -85,7 +85,7 @@ FREE = {
     "reading": before(table.Table, "read"),
     "swallowed": swallowed,
     "draw": after(Pyramid, "release"),
-    "keep": after(kept, "keep"),
+    "keep": after(pending, "keep"),
 }
 KEPT = {
     "charge": after(Ledger, "charge"),
