@@ -51,7 +51,9 @@ def keep_charged(
         if ledger is not None and dataset is not None:
             card, arrays = pack(drawn)
             path = str(ledger.path)
-            keep(folder, PendingDraw(path, ledger.id, dataset, fingerprint, call, run, card, arrays))
+            keep(
+                folder, PendingDraw(path, ledger.id, dataset, fingerprint, call, run, card, arrays)
+            )
 
     yield keep_drawn
     mark_charged(folder)
