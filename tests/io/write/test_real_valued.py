@@ -21,7 +21,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, picture, qgis_style
-from geodp.io.write.drawing.sheet import CellRaster, Words
+from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
@@ -346,7 +346,7 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written):
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
         sheet = compose(View(release.table, Card.from_json(card)), look.Look())
-        words = [item.text for item in sheet.items if isinstance(item, Words)]
+        words = [item.text for item in sheet.items if isinstance(item, TextLine)]
         with Image.open(folder / "population.png") as image:
             drawn = (np.asarray(image.convert("RGB")) == below).all(axis=-1)
         assert drawn.any() == signed
