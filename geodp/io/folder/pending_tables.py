@@ -17,8 +17,8 @@ from geodp.io.folder.pending import PendingDraw, another, unreadable
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.stated.reading import StatedReading
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
 
 _TABLE_ARRAYS = ("ends", "keys", "counts")
 

@@ -82,7 +82,7 @@ def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
         what = entry.what
         if entry.media_type.startswith("text/csv") and is_marked(path):
             what += "; begins with the byte order mark of UTF-8"
-        plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.said}
+        plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.details}
         yield read_plain(File, {**plain, "sha256": sha256(path)}, f"format {one.name}")
 
 

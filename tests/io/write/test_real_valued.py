@@ -25,7 +25,7 @@ from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
-from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
@@ -143,7 +143,7 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     types = (folder / "population.csvt").read_text().strip().split(",")
     error = [] if method == "laplace-nonnegative" else ['"real"'] * 3
     assert types == ['"string"', '"integer"' if whole else '"real"', *error]
-    assert (set(BESIDE) & set(schema.names)) == (set(BESIDE) if error else set())
+    assert (set(UNCERTAINTY_COLUMNS) & set(schema.names)) == (set(UNCERTAINTY_COLUMNS) if error else set())
 
 
 def test_decimals_are_the_shortest(written):
