@@ -143,7 +143,9 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     types = (folder / "population.csvt").read_text().strip().split(",")
     error = [] if method == "laplace-nonnegative" else ['"real"'] * 3
     assert types == ['"string"', '"integer"' if whole else '"real"', *error]
-    assert (set(UNCERTAINTY_COLUMNS) & set(schema.names)) == (set(UNCERTAINTY_COLUMNS) if error else set())
+    assert (set(UNCERTAINTY_COLUMNS) & set(schema.names)) == (
+        set(UNCERTAINTY_COLUMNS) if error else set()
+    )
 
 
 def test_decimals_are_the_shortest(written):
