@@ -32,6 +32,7 @@ def same_crs(written: Any, wanted: str | None) -> bool:
             # another identifier would place the cells elsewhere for them.
             same_id = written.get("id") == expected.to_json_dict().get("id")
             return same_id and bool(CRS.from_json_dict(written) == expected)
+        # The order of axes in GDAL's WKT is not that of the data, which always have x before y.
         return bool(CRS.from_wkt(written).equals(expected, ignore_axis_order=True))
     except CRSError:
         return False

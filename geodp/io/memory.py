@@ -81,6 +81,7 @@ def work_within(memory: int | str | None) -> Iterator[None]:
     UsageError
         The text is not a size of memory.
     """
+    # Below WORK a row group or a window would not fit at all, and a limit could not be kept anyway.
     before = _allowed.set(None if memory is None else max(bytes_of(memory), WORK))
     try:
         yield

@@ -33,10 +33,10 @@ MOST_JSON = 1 << 26
 MOST_DEPTH = 64
 """Deepest nesting of brackets in a JSON document."""
 
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 """Digits of an integer in a JSON document: more than 64 bits hold."""
 
-MOST_VALUE = 1 << 24
+MAX_VALUE_BYTES = 1 << 24
 """Largest value in a database, in bytes."""
 
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
@@ -104,6 +104,7 @@ def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
     Libraries report an exception there that cannot be caught, and that would be printed with
     content of the file.
     """
+    # Both hooks are process-wide, so they are restored even when the block fails.
     shown, printed = sys.unraisablehook, sys.excepthook
 
     def hook(report: Any) -> None:
@@ -183,6 +184,7 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     import pyarrow.parquet as pq
 
     require_regular(path)
+    # OSFile takes bytes, so that names in other encodings than UTF-8 work.
     file = pq.ParquetFile(pa.OSFile(os.fsencode(path)), **options)
     footer, rows = file.metadata, 0
     # A crafted footer may state any numbers, and arrays of unequal length or memory for rows that
@@ -217,6 +219,7 @@ def texts_of(column: Any) -> NDArray[Any]:
     """
     import pyarrow as pa
 
+    # Without validation, conversion of invalid offsets would read memory outside the column.
     column.validate(full=True)
     with contextlib.suppress(pa.ArrowException):
         return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -270,8 +273,8 @@ def parse_json(data: bytes) -> Any:
 
 def _bounded_integer(text: str) -> int:
     # int() of a long text takes time that grows with the square of its length.
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number has more than {MOST_DIGITS} digits")
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a whole number has more than {MAX_DIGITS} digits")
     return int(text)
 
 
@@ -297,6 +300,7 @@ def strange_entry(folder: Path) -> str | None:
     """
     for parent, folders, files in os.walk(folder):
         for name in sorted(folders + files):
+            # lstat, as stat would follow a link and report the file that it leads to.
             mode = os.lstat(os.path.join(parent, name)).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 return os.path.relpath(os.path.join(parent, name), folder)
@@ -326,8 +330,9 @@ def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
     uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     base = sqlite3.connect(uri, uri=True)
     try:
+        # Views and triggers of a crafted file could otherwise call functions with side effects.
         base.execute("PRAGMA trusted_schema = OFF")
-        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
         yield base
     except sqlite3.Error as error:
         raise OSError(f"{Path(path).name} is not a readable SQLite database") from error

@@ -45,6 +45,7 @@ def hold(folder: Path, patience: float = 0) -> Iterator[None]:
     OSError
         There is no such folder; or, where the lock is a file, it cannot be made.
     """
+    # Where folders cannot be opened, the lock is a file with one name for all names of the folder.
     with _hold_itself(folder, patience) if OPENS_FOLDERS else _hold_file(folder, patience):
         yield
 

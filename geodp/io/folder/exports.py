@@ -20,6 +20,7 @@ from geodp.io.write.view import View, keep_rows
 @cache
 def find_exports() -> Mapping[str, Export]:
     """Return all exports by their names."""
+    # The folder itself is the registry, so that a new export needs no second place to be listed.
     names = [info.name for info in pkgutil.iter_modules(export.__path__)]
     modules = [import_module(f"{export.__name__}.{name}") for name in names]
     exports = [one for module in modules for one in getattr(module, "EXPORTS", ())]

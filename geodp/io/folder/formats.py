@@ -31,6 +31,7 @@ def _load(entry: EntryPoint, builtin: list[Format]) -> Format:
     try:
         plugin = entry.load()
     except Exception as error:
+        # Importing a plug-in may raise anything; the operator needs to know which one it was.
         why = printable(f"{type(error).__name__}: {error}")
         raise UsageError(
             f"The format {printable(entry.name)} of {package} cannot be loaded ({why}); {mend}",
@@ -41,6 +42,7 @@ def _load(entry: EntryPoint, builtin: list[Format]) -> Format:
             f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}",
             code="format-without-endings",
         )
+    # Names go into messages and sort keys: control characters or markup must not come in with them.
     if not is_name(getattr(plugin, "name", None)) or not isinstance(plugin.rank, int):
         raise UsageError(
             f"{where} is no format with {NAMES} and a whole number as rank; {mend}",

@@ -120,6 +120,8 @@ def _fits(one: object) -> bool:
 def list_kinds() -> dict[str, Kind]:
     """Import and return every kind other than that of a table, by its name."""
     builtin = {kind.name: kind for module in find_modules("kind") for kind in module.KINDS}
+    # Plug-ins that break are skipped with a note: opening someone's release must not depend on
+    # them.
     return add_plugins(builtin, GROUP, "KINDS", _fits)
 
 
@@ -169,5 +171,6 @@ def find_card(folder: Path) -> Path | None:
         return folder / CARD
     if not folder.is_dir():
         return None
+    # By name alone, as a damaged card should still be found, and then be reported as damaged.
     files = (folder / kind.file for kind in list_kinds().values())
     return next((file for file in files if file.is_file()), None)

@@ -71,6 +71,7 @@ def foreign(release: Path) -> str | None:
             continue
         if entry not in PARTS or not _is_folder(release / entry):
             return f"{entry}, which is not part of the release"
+    # Checksums exist for each folder separately: public and restricted ones go to different people.
     for part in PARTS:
         if (release / part).is_dir() and (description := _unlisted_entry(release / part)):
             return f"{part}/{description}"
@@ -117,6 +118,8 @@ def remove_release(release: Path) -> None:
         for path in others if listed else ():
             with contextlib.suppress(OSError):
                 path.unlink()
+        # While a listed file is left, the checksums are still needed to recognise it in the next
+        # attempt.
         if listed and not any(os.path.lexists(path) for path in others):
             with contextlib.suppress(OSError):
                 sums.unlink()

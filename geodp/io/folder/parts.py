@@ -18,7 +18,7 @@ from geodp.errors import OutputError
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import RUN, write_card, write_restricted
-from geodp.io.folder.staged_release import check_publication, most_listed, require_space
+from geodp.io.folder.staged_release import check_publication, max_listed_cells, require_space
 from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
@@ -94,7 +94,7 @@ class PartsFolder:
 
     def require_space(self, cells: int) -> None:
         """Raise OutputError if a release of so many occupied cells would hardly fit."""
-        require_space(self.folder, most_listed(self.grid, cells))
+        require_space(self.folder, max_listed_cells(self.grid, cells))
 
     def finish(
         self,
@@ -112,6 +112,7 @@ class PartsFolder:
         listed = {file.name for file in files}
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
+                # The public folder must hold exactly what the card lists, or verification fails.
                 path.unlink()  # the draft of a worker that died while it wrote
         for regions in self.grid.areas.tables:
             table = self.public / hierarchy_file(self.name)

@@ -101,6 +101,7 @@ def _open_draft(folder: Path) -> BinaryIO:
 
 def keep(folder: Path, pending: PendingDraw) -> None:
     """Write a draw before it is charged; it is there completely or not at all."""
+    # Only the same version completes a draw, as another may read or write it differently.
     head = {"geodp": name_maker(), **asdict(replace(pending, arrays={}))}
     # The head goes into the same file as an array of bytes: two files could be torn apart by a
     # crash.
@@ -169,6 +170,7 @@ def _is_charged(head: Mapping[str, Any]) -> bool:
     from geodp.privacy.ledger import Ledger
 
     ledger = Ledger.open(head["ledger"])
+    # A file of the same path may be a new ledger, which knows nothing of the charge.
     if ledger.id != head["ledger_id"]:
         raise UsageError(
             f"{ledger.path} is another ledger now; restore the one that was charged.",

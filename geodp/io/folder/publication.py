@@ -55,6 +55,8 @@ def _write_formats(view: View, folder: Path) -> None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue
         files += _write_format(one, view, folder)
+        # An unlisted file in the public folder would be published without a checksum or a
+        # description.
         if {file.name for file in files} != {*os.listdir(folder)}:
             raise OutputError(
                 f"The format {one.name} wrote files other than those that it lists.",
@@ -79,6 +81,8 @@ def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
                 f"The format {one.name} lists a file that is none of its own.",
                 code="format-lists-own-files",
             )
+        # Formats do not know whether text was beyond ASCII, so the card reports what is in the
+        # file.
         what = entry.what
         if entry.media_type.startswith("text/csv") and is_marked(path):
             what += "; begins with the byte order mark of UTF-8"
@@ -150,6 +154,8 @@ def write_private(path: Path, text: str) -> None:
     A file's name that is not UTF-8 has surrogates in Python, which are written as JSON escapes
     them (``\\udc90``): ``os.fsencode`` of what is read back is the name.
     """
+    # The permissions are set at creation: a later chmod would leave a moment in which anybody can
+    # read.
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(text)

@@ -202,6 +202,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             "every database has; choose another name for the count.",
             code="release-name-of-database",
         )
+    # Every format checks the name and grid itself, as each has different restrictions.
     for one in find_formats():
         one.check(grid, name)
     require_free(path, overwrite=overwrite)
@@ -220,10 +221,10 @@ def list_cells(grid: Grid, card: Card, cells: int) -> int:
     # Only clamped integer counts leave most empty cells at 0; any other method lists the whole
     # domain.
     sparse = card.mechanism.nonnegative and card.mechanism.whole
-    return most_listed(grid, cells) if sparse else grid.size
+    return max_listed_cells(grid, cells) if sparse else grid.size
 
 
-def most_listed(grid: Grid, cells: int) -> int:
+def max_listed_cells(grid: Grid, cells: int) -> int:
     """Estimate the most cells listed by a method that clamps at 0, from the occupied ones."""
     return min(grid.size, 2 * cells + SOME_CELLS)
 

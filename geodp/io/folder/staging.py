@@ -71,6 +71,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     OutputError
         The file system refused: no space, no permission, another run at the same time.
     """
+    # Links are resolved once: replacing a link's target later must not redirect a running release.
     final = Path(os.path.realpath(target))
     left: list[Path] = []
     with (
@@ -78,6 +79,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
         contextlib.ExitStack() as locks,
         contextlib.ExitStack() as reserved,
     ):
+        # Checked before anything is created, so that a refused call leaves no trace.
         require_free(final, overwrite=overwrite)
         reserved.enter_context(hold_handles())
         made = _make_parents(final.parent)
@@ -122,6 +124,8 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
     """
     partial = _name_partial(final)
     with contextlib.suppress(FileExistsError):
+        # The folder may be left over from a killed run; the lock below decides whether it is in
+        # use.
         partial.mkdir()
     locks.enter_context(hold(partial, patience=A_LOOK))
     _strip(partial)
@@ -214,6 +218,7 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
     try:
         waits = settle_interrupted(partial)
     except UsageError:
+        # The ledger cannot be read: the draw may have been charged and must not be thrown away.
         waits = True
     if waits:
         with contextlib.suppress(OSError):
@@ -243,6 +248,7 @@ def _strip(partial: Path) -> None:
 
 def _remove(folder: Path) -> bool:
     """Remove a folder, even if a detached thread still writes a file into it."""
+    # Packing runs in a thread that an interrupt does not wait for, which may still create a file.
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -359,6 +365,8 @@ def _look(final: Path, look: Callable[[], None]) -> None:
             look()
             return
         except (OSError, UsageError):
+            # Nothing changed in between, so the error is real and not a glimpse of another run's
+            # renames.
             if _identity(final) == before:
                 raise
 

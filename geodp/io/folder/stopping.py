@@ -4,9 +4,10 @@ A stop takes effect at once, as a rule. Not in the middle of a charge; and not o
 result is in its place: a run that says that it was stopped has published nothing, and one that has
 published says so.
 
-A signal's handler calls :func:`ask`, in the main thread; code that must not be interrupted calls
-:func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a handler raises,
-so both look again before they begin. Without a handler that asks, nothing here does anything.
+A signal's handler calls :func:`request_stop`, in the main thread; code that must not be
+interrupted calls :func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a
+handler raises, so both check again before they begin. Without such a handler, nothing here has any
+effect.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Stop:
 
     Attributes
     ----------
-    asked : BaseException or None
+    exception : BaseException or None
         Exception that ends it.
     complete : bool
         The requested result is in its place.
@@ -32,7 +33,7 @@ class Stop:
         Number of open blocks that must not be interrupted.
     """
 
-    asked: BaseException | None = None
+    exception: BaseException | None = None
     complete: bool = False
     commit_completes: bool = False
     holds: int = 0
@@ -53,11 +54,11 @@ def complete_with_commit() -> None:
     _stop.commit_completes = True
 
 
-def ask(end: BaseException) -> None:
+def request_stop(end: BaseException) -> None:
     """Raise ``end`` now, or at the end of an uninterruptible block; never after completion."""
     if _stop.complete:
         return
-    _stop.asked = end
+    _stop.exception = end
     if not _stop.holds:
         raise end
 
@@ -84,5 +85,5 @@ def commits() -> Iterator[None]:
 
 
 def _raise_stop() -> None:
-    if _stop.asked is not None and not _stop.complete and not _stop.holds:
-        raise _stop.asked
+    if _stop.exception is not None and not _stop.complete and not _stop.holds:
+        raise _stop.exception

@@ -54,6 +54,7 @@ def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> typ
     """
     among = _find_readers() if readers is None else readers
     scores = {name: _score(reader, call) for name, reader in among.items()}
+    # Ties are an error, as choosing one would depend on the order in which modules are listed.
     highest = max(scores.values())
     best = [name for name, score in scores.items() if score == highest]
     if not highest or len(best) > 1:

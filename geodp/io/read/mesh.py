@@ -93,8 +93,9 @@ def read_mesh(
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table
 
-    # Files of a bureau cover whole primary meshes, so a smaller public domain must leave rows out.
+    # Official files often cover more than a smaller public domain, whose other rows are left out.
     cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
+    # The domain is fixed before a file is opened, so that it cannot depend on the rows.
     public = public_map(grid, bounds, primary)
     require_meshes(public)
     return Table(

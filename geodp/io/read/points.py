@@ -179,6 +179,8 @@ class Points(Reader):
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place
 
+        # Without columns of coordinates each table is located by its geometries, whose CRS may
+        # differ.
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
         for table in tables:
@@ -198,6 +200,8 @@ class Points(Reader):
                 reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
+                    # Without identifiers of persons, the card must say that nothing was checked
+                    # about contributions.
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 
@@ -245,6 +249,7 @@ class Points(Reader):
         assert self.x is not None
         assert self.y is not None
         move = transformation(lattice, self.crs, self.allow_ballpark)
+        # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
         return point_locator(lattice, self.x, self.y, move, check)
 

@@ -82,6 +82,7 @@ class Raster(Reader):
         from geodp.io.read.rows.tally import Tally
 
         progress.begin("Reading")
+        # An array keeps its coordinates and attributes, and needs neither a file nor windows.
         in_memory = isinstance(paths, LabelledArray)
         tally = Tally(
             self.grid,
@@ -116,7 +117,7 @@ class Raster(Reader):
         tally.survey.state(
             describe_facts("array", aligned.facts, name, aligned.places, aligned.labels)
         )
-        # Empty pixels are rows of the survey too, so that its totals match the size of the array.
+        # Every valid number counts as read, including zeros.
         tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
         rows = Rows(lines, 0, aligned.position)
         with rows.named():
@@ -145,9 +146,11 @@ class Raster(Reader):
                 code="dimensions-of-file",
             )
         place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
+        # Downloads and unpacked members must outlive the loop over windows that reads them.
         with ExitStack() as held:
             fetched = held.enter_context(fetch_urls(paths, self.scratch))
             (path, *others) = list_paths(fetched)
+            # Two rasters could count the same people, and their overlap is not checked.
             if others:
                 raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))

@@ -60,6 +60,7 @@ class Option:
     name: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        # The instance is frozen; this is the one attribute that follows from another.
         object.__setattr__(self, "name", self.flag.removeprefix("--").replace("-", "_"))
 
 
@@ -117,6 +118,7 @@ def convert_flags(value: Any) -> tuple[str, ...]:
     symbols = [symbol for text in texts for symbol in text.split(",")]
     if not symbols:
         return ()
+    # Imported late and only if there are flags, for the same reason.
     from geodp.io.read.rows.flags import Flags
 
     return Flags.of(symbols).marks
@@ -131,6 +133,7 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
         return value or {}
     files: dict[str, Any] = {}
     for one in [value] if isinstance(value, str | os.PathLike) else value:
+        # The same text may be a path with an equals sign or NAME=FILE; an existing path wins below.
         name, equals, path = os.fspath(one).partition("=")
         # A file's own name may contain an equals sign.
         alone = not equals or os.path.exists(one)
@@ -296,6 +299,8 @@ UNITS = "units:"
 def spec_of(grid: Grid) -> str:
     """Return the name of a grid as in a command; for areal units only its prefix."""
     if (cells := grid.names.cells) is not None:
+        # Cells of H3 and S2 are units of a table inside, but have a system and a level to the
+        # outside.
         return f"{cells[1].name}:{cells[2]}"
     if not grid.names.on_map:
         return UNITS
@@ -322,6 +327,7 @@ class Call:
 
     def ends_in(self, *endings: str) -> bool:
         """Test whether any file, or any member of a zip, has one of the endings, in any case."""
+        # Imported late, as this module must stay light for the help of commands.
         from geodp.io.read.rows.members import ending_of
 
         member = self.options.get("member")
@@ -420,6 +426,7 @@ class Reader(ABC):
 
     def __post_init__(self) -> None:
         for entry in self.option_fields():
+            # The command line checks choices itself, but calls from Python end up here.
             allowed, value = entry.option.type, getattr(self, entry.field)
             optional = value is None and not entry.required
             if isinstance(allowed, tuple) and not optional and value not in allowed:
@@ -431,6 +438,7 @@ class Reader(ABC):
     @cache
     def option_fields(cls) -> tuple[OptionField, ...]:
         """Return the fields that are options of the command line, in their order."""
+        # A field with a default factory is optional too, though it has no default value to show.
         missing = dataclasses.MISSING
         return tuple(
             OptionField(

@@ -79,6 +79,7 @@ def _read(
     from geodp.io.read.table import Table
 
     on = Grid.mesh(grid) if isinstance(grid, str) else grid
+    # An array has no file name by which a reader could recognise it.
     if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
         chosen: type[Reader] = Raster
     elif reader is None:
@@ -115,6 +116,7 @@ def _require_options(
 ) -> None:
     """Raise UsageError for options that a reader does not have, and for those that it lacks."""
     allowed = sorted({*chosen.__dataclass_fields__} - {"grid"})
+    # Naming the reader that takes the option is more useful than the list of valid ones.
     if unknown := sorted({*options} - {*allowed}):
         others = [
             f"reader={name!r} takes {', '.join(also)}"

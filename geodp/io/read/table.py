@@ -111,6 +111,7 @@ class Table(Reader):
             from geodp.io.read.rows.names import fold
 
             key = self.x is None and fold(self.code or KEY) == fold(KEY)
+            # Only official mesh files mark hidden counts that were added to another cell.
             if not (key and is_of_meshes(self.grid)):
                 raise UsageError(NO_MARKS)
 
@@ -176,6 +177,7 @@ class Table(Reader):
                 first, counting = official, self._counting(official)
                 tally = self._tally(grid, official)
             elif official != first:
+                # The conversion of values was chosen for the first table and would be wrong here.
                 raise InputError(MIXED, file=table.name)
             locators = located or self._locators_of(grid, table, wide, official)
             columns = self._find_values(table, paired.columns, official)
@@ -185,6 +187,8 @@ class Table(Reader):
             chosen = [*columns, *(find_column(table, name, used) for name in names), *part]
             wanted = {find_column(table, name, used): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
+            # A documented contribution only holds if all tables of the call are the one that it is
+            # about.
             one_table.add(table, columns)
             tally.survey.note(table.name, details)
             tally.survey.state(self._describe(table, paired, values, names))
@@ -192,6 +196,8 @@ class Table(Reader):
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
                 # A row that repeats the name of the key is a second header, whatever its counts.
+                # The first column after the counts holds the codes, by which a repeated header is
+                # recognised.
                 first_place = slice(len(values), len(values) + 1)
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
@@ -204,6 +210,8 @@ class Table(Reader):
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
+                    # A column of counts stands for labels, which are part of the index and not in
+                    # the row.
                     if wide:
                         _set_labels(grid, index, number)
                     with rows.named(value):
@@ -293,6 +301,7 @@ class Table(Reader):
             return Counting(
                 self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
             )
+        # "-" always means 0 in these files, while other marks hide a count.
         zero = (NONE, *(MARKS if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
         return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)

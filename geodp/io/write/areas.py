@@ -43,6 +43,8 @@ def _write_level(view: View, folder: Path, stem: str) -> Iterator[Entry]:
     """Write a level's CSV file with its types, then its Parquet file."""
     path, card = folder / f"{stem}.parquet", view.card
     write_csv(view, folder / f"{stem}.csv")
+    # Levels of a code system are cells of a coarser grid, and have outlines; an office's regions do
+    # not.
     if view.regions is None:
         parquet.write_parquet(view, path)
     else:

@@ -60,10 +60,12 @@ def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> N
     csv.writer(header, lineterminator="\n").writerow(schema.names)
     first = header.getvalue()
     wide: set[str] = set()
+    # Arrow writes bytes, so the byte order mark has to come with the header.
     with path.open("wb") as file:
         file.write(first.encode(encoding_for(first + texts)))
         for piece in rows:
             pa.csv.write_csv(piece, file, options)
+            # Types depend on all values, so the .csvt is written last.
             wide.update(name for name in piece.schema.names if _is_wide(piece[name]))
     fields = ",".join(f'"{_csvt_type(field, wide)}"' for field in schema)
     path.with_suffix(".csvt").write_text(fields + "\n", encoding="ascii", newline="\n")

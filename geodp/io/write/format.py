@@ -42,6 +42,7 @@ class Format(ABC):
     """
 
     name: ClassVar[str]
+    # Empty for formats whose files depend on the grid, such as one for each level of areas.
     endings: ClassVar[tuple[str, ...]] = ()
     rank: ClassVar[int] = 100
 

@@ -74,6 +74,7 @@ class Frame:
 
         ``max_blocks``: largest number of blocks along a side; 0: as many as a page has.
         """
+        # Blocks are nodes of the release's hierarchy, whose errors the card lists.
         block = 1
         while max(place.rows, place.cols) > block * (max_blocks or MOST_BLOCKS):
             block *= 2

@@ -106,6 +106,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         xs, ys = shapes["at"]["x"], shapes["at"]["y"]
         box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
     shapes["order"] = 1  # little-endian
+    # All shapes have the same size, so that the offsets follow from their number.
     offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
     wkb = pa.Array.from_buffers(pa.binary(), n, buffers)

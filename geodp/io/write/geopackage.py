@@ -182,6 +182,7 @@ def write_geopackage(view: View, path: Path) -> None:
             ):
                 base.execute(f"PRAGMA {pragma}")
             base.execute("BEGIN")
+            # executescript would commit the transaction first.
             for statement in TABLES.split(";\n"):
                 base.execute(statement)
             srs = _write_crs(base, geometry_crs(grid))
@@ -220,6 +221,7 @@ def number_of_crs(crs: str | None) -> int:
     """Return the number of a CRS in a file: EPSG's, if it has one; -1 without a CRS."""
     if crs is None:
         return -1
+    # Full confidence only: a similar CRS under an EPSG number would shift the cells.
     name, number = CRS.from_user_input(crs).to_authority(min_confidence=100) or ("", "")
     return int(number) if name == "EPSG" and number.isdigit() else UNREGISTERED
 
@@ -254,6 +256,7 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
         "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
         (name, SHAPE, shape, srs),
     )
+    # The standard requires an entry for every extension that the file uses.
     for table, column, kind, scope in (
         (name, SHAPE, "rtree", "write-only"),
         ("gpkg_metadata", None, "metadata", "read-write"),
@@ -279,6 +282,7 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
     """Write the rows and the index of their outlines."""
     first, tree = 1, PackedTree(base, f"rtree_{name}_{SHAPE}")
     for rows in view.rows("Writing the GeoPackage"):
+        # Python's values take far more memory than Arrow's columns.
         for start in range(0, rows.columns.num_rows, AT_ONCE):
             some = rows.columns.slice(start, AT_ONCE)
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)

@@ -107,6 +107,7 @@ def why_no_raster(table: ReleasedTable) -> str | None:
         return f"a raster has at most {MOST_BANDS} combinations of attributes"
     if prod(grid.shape) > MAX_VALUES:
         return f"a raster has at most {MAX_VALUES} values"
+    # A raster that rounds a count would contradict the tables of the same release.
     if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:
         return "a count is too large to be exact in a raster"
     return None
@@ -152,6 +153,7 @@ def dtype_of(table: ReleasedTable) -> str:
     """Choose ``float32``, or ``float64`` if a count would not be exact in it."""
     if table.count.dtype == np.int64:
         return "float32" if _largest(table) <= EXACT_FLOAT32 else "float64"
+    # Too large values become infinite in float32, which compares unequal, as it should.
     with np.errstate(over="ignore"):
         same = table.count.astype(np.float32) == table.count
     return "float32" if same.all() else "float64"
@@ -320,6 +322,7 @@ def pack(draft: Path, path: Path, **others: str) -> None:
         factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
         if factors:
             draw.build_overviews(factors, Resampling.average)
+    # GDAL's pool of threads does not survive a fork, and waiting for it would never end.
     alone = {"NUM_THREADS": "1"} if _forked else {}
     rasterio.shutil.copy(draft, path, **{**COPY, **alone, **others})
     draft.unlink()
@@ -335,6 +338,8 @@ def _pack_in_thread(draft: Path, path: Path) -> None:
             pack(draft, path)
 
     progress.begin("Packing the raster", public=True)
+    # GDAL does not return to Python while it packs, so that only another thread lets signals
+    # through.
     pool = ThreadPoolExecutor(1)
     try:
         pool.submit(run).result()
@@ -386,6 +391,7 @@ def georeference(place: Lattice) -> dict[str, Any]:
         return {}
     west, _, _, north = place.bounds
     a, _, _, _, e, _ = place.transform
+    # Rasters are written north up, whatever the direction of the grid's rows.
     transform = rasterio.Affine(a, 0.0, west, 0.0, -abs(e), north)
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
@@ -399,6 +405,7 @@ def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) ->
             values = empty.copy()
             pixels.dense(window, band, values)
             draft.write(values, band + 1, window)
+            # Bands are ordered by column, then by combination, as `band_names` lists them.
             if errors is not None and errors.intervals is not None:
                 low, high = ends_in(grid, values, window, band, errors.intervals)
                 draft.write(low, bands + band + 2, window)

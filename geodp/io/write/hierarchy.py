@@ -52,6 +52,7 @@ def write_hierarchy(regions: Hierarchy, grid: Grid, path: str | Path) -> None:
 
     Raises OSError if the file cannot be written.
     """
+    # Stored from the coarsest level, but files list the finest first, next to the cell.
     levels = regions.levels[::-1]
     columns = [grid.places[0].format(*regions.cell), *(regions.labels(level) for level in levels)]
     texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])

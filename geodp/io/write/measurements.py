@@ -70,6 +70,7 @@ class MeasurementsFile(Format):
         name = f"{view.name}.measurements"
         schema = _schema(grid).with_metadata({"geodp": json.dumps(about, ensure_ascii=False)})
         path = folder / f"{name}.parquet"
+        # Few different values, for which dictionaries save most of the space.
         texts = ["measures", "law", "complete"]
         with pa.parquet.ParquetWriter(
             path, schema, compression="zstd", use_dictionary=texts
@@ -178,6 +179,7 @@ def _piece(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Any:
     level, node = one.level, one.node
     n = node.size
     key = node * np.uint64(stride_of(grid, level.digits))
+    # Only counts are those of an area: a difference compares the halves of a node.
     codes = codes_of(grid, level.digits, node) if level.measures == COUNT else None
     firsts = grid.decode(key) if grid.order.follows_map else ()
     columns = {

@@ -23,7 +23,7 @@ from geodp.table.released import ReleasedTable
 COUNT = "count"
 """Name of the variable: NetCDF's classic format allows fewer names than file systems."""
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Largest file in bytes: it is held in memory, and it is not compressed."""
 
 LARGEST = (1 << 31) - 1
@@ -36,8 +36,8 @@ def why_not(views: Sequence[View]) -> str | None:
     grid = views[0].table.grid
     if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
-    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MOST_BYTES:
-        return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"
+    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MAX_BYTES:
+        return f"NetCDF is written of up to {MAX_BYTES:,} bytes, as it is not compressed"
     return None
 
 
@@ -47,6 +47,7 @@ def write_places(file: Any, place: Lattice) -> None:
         np.arange(max(place.rows, place.cols)) % place.rows,
         np.arange(max(place.rows, place.cols)) % place.cols,
     )
+    # Row 0 is the southernmost, so that y increases.
     values = {
         "x": ((west + east) / 2)[: place.cols],
         "y": np.sort(((south + north) / 2)[: place.rows]),
@@ -85,6 +86,7 @@ def write_counts(file: Any, views: Sequence[View], dimensions: tuple[str, ...]) 
     counts.cell_methods = "area: sum"
     if place.crs is not None:
         counts.grid_mapping = "crs"
+    # Integers have no NaN.
     fill = counts.data.dtype.type(OUTSIDE if counts.data.dtype.kind == "i" else np.nan)
     counts._FillValue = fill
     outside = _outside(tables[0], place)

@@ -48,6 +48,7 @@ def outlines_file(name: str) -> str:
 
 def outline_rows(grid: Grid) -> Any:
     """Return codes, outlines and their boxes of all units, in key order, as an Arrow table."""
+    # A grid of units has one row, with a column for each unit.
     index = np.zeros((2, grid.places[0].cols), np.int64)
     index[1] = np.arange(index.shape[1])
     code = pa.array(grid.names.format(0, index), pa.string())

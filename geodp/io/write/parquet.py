@@ -74,6 +74,7 @@ def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:
     extra = {"geodp": json.dumps(view.about, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
+    # The schema is fixed before the first row, so that a release without rows is valid, too.
     schema = view.empty.located.schema.with_metadata(extra)
     # Dictionaries pay for columns with few different values; for keys and codes they only cost
     # time.

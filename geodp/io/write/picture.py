@@ -47,6 +47,7 @@ class Picture(Format):
     def try_out(self, empty: View) -> None:
         """Lay out the page, with all of its texts."""
         if why_no_picture(empty.table.grid) is None:
+            # Missing fonts must show before the charge, while installing one is still possible.
             families(empty.counted)
             _compose(empty, Look())
 
@@ -60,6 +61,7 @@ class Picture(Format):
         progress.begin("Drawing the map", public=True)
         (folder / f"{name}.png").write_bytes(draw_map(view))
         what = "the map as a picture, colours on a fixed scale"
+        # The card reports missing texts, as the picture itself cannot.
         if not all(map(families, (name, view.counted))):
             what += "; without words for which no font was there with all letters"
         yield Entry(f"{name}.png", "image/png", what)
@@ -102,6 +104,7 @@ def draw_map(
 
 def _compose(view: View, look: Look) -> Sheet:
     """Lay out the page of a map, or of flows if origins and destinations have some."""
+    # Without believable flows, two maps of origins and destinations still say where people are.
     flows = find_flows(view, look.bounds) if look.flows else None
     return compose(view, look) if flows is None else compose_flows(view, look, flows)
 

@@ -72,6 +72,7 @@ class Pixels:
     def cells(self, window: Window, band: int) -> tuple[IntArray, IntArray, CountArray]:
         """Return rows and columns in a window, and counts, of the n cells of its band."""
         strip = window.row_off // BLOCK
+        # Windows of one strip come one after the other, for each band: its cells are decoded once.
         if strip != self._strip:
             parts = [self._cells(strip, part) for part, touched in self._parts if touched[strip]]
             self._held = [np.concatenate(one) for one in zip(*parts, strict=True)]
@@ -144,6 +145,7 @@ class Moments:
         if not self._n or not np.isfinite([self._smallest, self._largest]).all():
             return {}
         mean = fsum(self._sums) / self._n
+        # Rounding can make the difference slightly negative for constant bands.
         deviation = max(fsum(self._squares) / self._n - mean * mean, 0.0) ** 0.5
         return {
             "STATISTICS_MINIMUM": f"{self._smallest:.14g}",

@@ -71,6 +71,7 @@ def qml(view: View) -> str:
         View of the cells, or of areas that are sums of them.
     """
     grid = view.table.grid
+    # QGIS ignores the part that does not apply to a layer.
     parts = [] if grid.raster_map is None else [raster_pipe(view)]
     parts += [vector_renderer(view)] if has_geometry(grid) else []
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
@@ -97,7 +98,7 @@ def raster_pipe(view: View, band: int = 1) -> str:
     """
     integral, nonnegative, below = _list_kinds(view)
     area = area_of(view.table.grid.places[0])
-    classes = fit_classes(area, whole=integral, below=below)
+    classes = fit_classes(area, integral=integral, below=below)
     has_area = area is not None
     last = float(classes[-1].first)
     items = "\n".join(
@@ -183,13 +184,14 @@ def vector_renderer(view: View) -> str:
         return _style_of_units(view.name, nonnegative=nonnegative, below=below)
     place = grid.maps.one
     area = None if place is None else area_of(place)
-    classes = fit_classes(area, whole=integral, below=below)
+    classes = fit_classes(area, integral=integral, below=below)
     rows = [
         (float(each.first), each.end, _label(each, integral, area is not None), each.number)
         for each in classes
     ]
     ranges = []
     for number, (first, end, label, _) in enumerate(rows):
+        # Ranges of integers must not touch, as QGIS would put the common limit into both.
         last = LARGEST if end is None else float(end) - integral
         ranges.append(_range(first, last, number, label))
     symbols = [
@@ -209,7 +211,8 @@ def _style_of_units(column: str, *, nonnegative: bool, below: int | None) -> str
     """Build the style of units, whose classes are those of a density that QGIS computes."""
     name, kind = quote_name(column), "MultiPolygon"
     shown = f"{name} / ($area / 1000000)"
-    classes = fit_classes(None, whole=False)
+    # Densities are real numbers even where counts are integers.
+    classes = fit_classes(None, integral=False)
     ranges = [
         _range(float(each.first), LARGEST if each.end is None else float(each.end), n,
                f"{each.density} per km²")
@@ -258,6 +261,7 @@ def quote_name(column: str) -> str:
 
 def _symbol(number: int, colour: str, geometry: str) -> str:
     """Format the symbol of a class: an outline filled up to its neighbours, or a line."""
+    # QGIS writes colours as decimal numbers with an alpha channel.
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     kind, layer, keys, style = SYMBOLS[geometry]
     properties = {**dict.fromkeys(keys, f"{red},{green},{blue},255"), **style}

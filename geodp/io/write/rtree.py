@@ -87,6 +87,7 @@ class PackedTree:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Write boxes into new nodes; return the node of each box, and the box of each node."""
         n = len(box)
+        # Rows are spread evenly over the fewest possible nodes, so that no node is nearly empty.
         each = -(-n // -(-n // CELLS))
         starts, (node, at) = np.arange(0, n, each), np.divmod(np.arange(n), each)
         made = np.zeros(starts.size, NODE)

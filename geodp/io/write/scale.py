@@ -80,7 +80,7 @@ def area_of(place: Lattice) -> Fraction | None:
     return width * height
 
 
-def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None) -> list[Class]:
+def fit_classes(area: Fraction | None, *, integral: bool, below: int | None = None) -> list[Class]:
     """Return the classes that hold a count above 0 of a cell of this area, in rising order.
 
     For integers, cells may be too small for the first classes. ``below``: smallest lower limit of
@@ -88,15 +88,16 @@ def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None)
 
     Examples
     --------
-    >>> [int(each.first) for each in fit_classes(Fraction(1, 4), whole=True)]
+    >>> [int(each.first) for each in fit_classes(Fraction(1, 4), integral=True)]
     [1, 3, 8, 25, 75, 250, 750, 2500]
-    >>> [int(each.first) for each in fit_classes(None, whole=True)]
+    >>> [int(each.first) for each in fit_classes(None, integral=True)]
     [1, 10, 30, 100, 300, 1000, 3000, 10000]
-    >>> [int(each.first) for each in fit_classes(None, whole=True, below=50)]
+    >>> [int(each.first) for each in fit_classes(None, integral=True, below=50)]
     [50, 100, 300, 1000, 3000, 10000]
     """
     begins = [Fraction(0), *(begin * (area or Fraction(1)) for begin in BEGINS)]
-    if whole:
+    if integral:
+        # A count of integers is at least 1, and a class begins at the next integer.
         begins = [Fraction(max(1, math.ceil(begin))) for begin in begins]
     ends = [*begins[1:], None]
     lowest = Fraction(below or 0)
@@ -109,5 +110,6 @@ def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None)
 
 def classify(density: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return the numbers of the classes of densities above 0."""
+    # Areas are rounded, so that a density can be a little below the limit that it equals.
     limits = np.array(BEGINS, np.float64) * (1 - NEAR)
     return np.searchsorted(limits, density, side="right").astype(np.uint8)

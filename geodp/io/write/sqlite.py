@@ -24,6 +24,7 @@ def insert(base: sqlite3.Connection, name: str, columns: list[Any]) -> None:
     for at, column in enumerate(columns):
         values[at::width] = column
     row, start = f"({', '.join('?' * width)})", 0
+    # First many rows with each statement, then the remainder one by one.
     for rows in (min(TOGETHER, base.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width), 1):
         each, stop = width * rows, len(values) - (len(values) - start) % (width * rows)
         statement = f"INSERT INTO {quote(name)} VALUES {', '.join([row] * rows)}"

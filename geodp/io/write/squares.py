@@ -73,6 +73,7 @@ class Squares:
         side = self.side * times
         cols = -(-self.grid.places[0].cols // side)
         number = self.row // times * cols + self.col // times
+        # A stable order fixes the order of floating-point sums.
         order = np.argsort(number, kind="stable")
         number = number[order]
         first = np.flatnonzero(np.append(True, number[1:] != number[:-1])[: number.size])
@@ -110,6 +111,7 @@ class Squares:
         It is the largest of any of the squares.
         """
         order, error = self.grid.order, card.expected_error
+        # Errors of blocks hold for nodes of the hierarchy, which are squares only in such an order.
         if len(self.grid.shape) > 2 or not order.follows_map or any(order.offset):
             return None
         by_size = {block.cells: block.largest for block in error.blocks or ()}

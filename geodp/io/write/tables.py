@@ -138,6 +138,7 @@ def arrow_columns(
     arrays += [pa.array(axis) for axis in centres(grid, index)]
     arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
+        # Indices are gathered by Arrow, so that no Python string is made for a row.
         arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(index[axis])))
     arrays.append(pa.array(table.count[rows]))
     if errors is not None:
@@ -149,6 +150,7 @@ def _pack(codes: NDArray[np.str_]) -> Any:
     """Convert codes to Arrow's strings."""
     n, width = codes.size, codes.dtype.itemsize // 4
     text = codes.view(np.uint32).reshape(n, width)
+    # 32-bit offsets and one byte a character: other codes take Arrow's slower general way.
     if n * width > MAX_PACKED_BYTES or text.max(initial=0) > ASCII:
         return pa.array(codes, pa.string())
     ends, packed = np.empty(n + 1, np.int32), np.empty(n * width, np.uint8)

@@ -126,10 +126,12 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
     """
     grid = view.table.grid
     empty = pixels.background(grid, window)
+    # A VRT may have gaps, so tiles outside the domain need no file.
     if np.isnan(empty).all():
         return False
     counts = _dense(view.table, window, empty)
     token = secrets.token_hex(4)  # another worker may be writing the same tile
+    # Hidden names keep unfinished tiles out of the public folder's listing.
     draft, packed = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
     placed = geotiff.georeference(grid.places[0])
     if placed:
@@ -155,6 +157,7 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
             pairs = ((raster.read(number + 1), counts(number)) for number in bands)
             if not all(np.array_equal(stored, held, equal_nan=True) for stored, held in pairs):
                 raise OSError(errno.EIO, geotiff.FAILED)
+    # Two workers may write the same tile; the rename makes either complete file win.
     os.replace(packed, path)
     return True
 
@@ -215,6 +218,7 @@ def write_vrt(
         for tile, file in sorted(files.items()):
             window = tiling.window(tile)
             source = Xml.SubElement(band, "SimpleSource")
+            # Relative paths, as releases are moved and downloaded.
             Xml.SubElement(source, "SourceFilename", {"relativeToVRT": "1"}).text = file
             Xml.SubElement(source, "SourceBand").text = str(number)
             extent = {"xSize": str(window.width), "ySize": str(window.height)}

@@ -25,6 +25,7 @@ class TotalsTable(Format):
         if totals is None:
             return
         path = folder / totals_file(view.name)
+        # The encoding depends on all texts, so they are collected before the file is opened.
         texts = "".join(text for name in (totals.columns, *totals.names) for text in name)
         with path.open("w", encoding=encoding_for(texts), newline="") as file:
             rows = csv.writer(file, lineterminator="\n")

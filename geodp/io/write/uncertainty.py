@@ -104,6 +104,7 @@ def widen(
     >>> widen(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
     (array([0.   , 1.234]), array([1.   , 7.001]))
     """
+    # Rounded outwards, and never inside the exact ends, so that the coverage does not shrink.
     below, above = np.floor(low * 1000) / 1000, np.ceil(high * 1000) / 1000
     return np.minimum(below, low), np.maximum(above, high)
 

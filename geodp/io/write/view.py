@@ -68,6 +68,7 @@ class View:
     table: ReleasedTable
     card: Card
     errors: RowErrors | None = None
+    # Sums of large levels are made on demand and released one by one, as not all fit into memory.
     areas: Callable[[], Iterable[Areas]] = field(default=tuple, repr=False)
     measurements: Measurements | None = field(default=None, repr=False)
     totals: PublicTotals | None = field(default=None, repr=False)
@@ -151,6 +152,7 @@ class View:
         if self.regions is not None:
             return "".join(text for column in self.regions.texts.values() for text in set(column))
         grid = self.table.grid
+        # Codes of cells are ASCII by construction, so only labels and names decide on the encoding.
         labels = (label for attribute in grid.attributes for label in attribute.labels)
         return "".join(labels) + grid.names.texts
 
@@ -158,6 +160,7 @@ class View:
     def about(self) -> dict[str, Any]:
         """Plain values that identify the release, with its id once it is known."""
         event, card = self.table.event, self.card
+        # The id is computed from the first file, which therefore cannot contain it.
         identity = {"release_id": card.release_id} if card.release_id else {}
         level = {} if self.level is None else {"level": self.level}
         return {
@@ -180,6 +183,7 @@ class View:
         """Return the view of a published level of areas."""
         table, regions = areas.table, None
         if table is None:
+            # Regions have no table on a grid: their rows are shown beside the table of the cells.
             table, regions = self.table, areas
         errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
         return View(table, self.card, errors, level=areas.level, regions=regions)
@@ -252,6 +256,7 @@ class Rows:
     def columns(self) -> Any:
         """Codes or centres, other axes and labels, the count, its standard error and interval."""
         view = self.view
+        # Stored columns are reused; making them again would decode all keys.
         if self.made is not None:
             return self.made
         if view.regions is not None:
@@ -302,6 +307,7 @@ class StoredRows:
             for rows in made:
                 stream.write_table(rows.columns)
                 yield rows
+        # Only a complete pass counts: a writer may fail after some rows.
         self._complete = True
 
 

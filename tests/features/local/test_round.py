@@ -445,7 +445,7 @@ def test_a_stop_between_charge_and_file_waits_for_the_file(planned, ledger, tmp_
 
     def stop_after(*given, **named):
         found = charge(*given, **named)
-        stopping.ask(KeyboardInterrupt())
+        stopping.request_stop(KeyboardInterrupt())
         return found
 
     monkeypatch.setattr(ledger, "charge_round", stop_after)

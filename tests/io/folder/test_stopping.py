@@ -212,7 +212,7 @@ def test_a_commit_that_fails_raises_its_own_error_and_then_the_stop_counts():
 
     def commit():
         with stopping.commits():
-            stopping.ask(KeyboardInterrupt())
+            stopping.request_stop(KeyboardInterrupt())
             raise OSError
 
     with pytest.raises(OSError):
@@ -228,7 +228,7 @@ def test_a_commit_that_does_not_complete_the_process_leaves_the_stop():
 
     def commit():
         with stopping.commits():
-            stopping.ask(KeyboardInterrupt())
+            stopping.request_stop(KeyboardInterrupt())
             done.append("put in its place")
 
     with pytest.raises(KeyboardInterrupt):

@@ -85,6 +85,7 @@ def resolve(table: InputTable, named: Named) -> Resolved:
             "sex,age, by=['sex', 'age']).",
             code="attribute-names-form",
         )
+    # Labels of an attribute that nobody asked for are most likely a misspelt name.
     if unnamed := next((name for name in named.labels if name and name not in names), None):
         raise UsageError(
             f"There are labels for {printable(unnamed)}, which is not among the attributes that "
@@ -99,6 +100,7 @@ def resolve(table: InputTable, named: Named) -> Resolved:
         return _WideTable(table, named, names, matches).resolve()
     if not names:
         return Resolved()
+    # The publisher's documents know labels that the header alone does not tell.
     preset = named.preset or _fitting(table, names)
     parts = {} if preset is None else preset.find_attributes(headers)
     side_by_side = next((one for one in parts.values() if {*one.names} == {*names}), None)
@@ -163,6 +165,7 @@ def _resolve_long(
     unknown: dict[str, str] = {}
     for name in names:
         column, known_by = _find_column(table, named, name, preset, parts)
+        # One column cannot hold the labels of two attributes, so one of the names is wrong.
         if column in columns.values():
             raise UsageError(
                 f"The column {printable(column)} would be two attributes; say which is which "
@@ -344,6 +347,7 @@ def _of_pairs(
     """
     names = [one.name for one in attributes]
     declared = [one.name for one in named.attributes]
+    # Every cell must get all labels of its attributes; a column for some of them leaves gaps.
     if not {*declared} <= {*names}:
         raise UsageError(
             "The grid has an attribute already, of another name; the columns of counts make all "
@@ -351,6 +355,7 @@ def _of_pairs(
             code="attribute-of-other-name",
         )
     axes = tuple(one for one in attributes if one.name not in declared)
+    # Indices follow the order of the grid's axes, whatever order the columns have.
     order = [names.index(name) for name in (*declared, *(one.name for one in axes))]
     pairs = {tuple(labels[i] for i in order): column for labels, column in pairs.items()}
     facts = tuple(
@@ -493,6 +498,7 @@ class _WideTable:
             for name, labels_found in zip(names, labels, strict=True)
         )
         every = [*product(*(one.labels for one in attributes))]
+        # A missing combination would count as 0 in every cell, which nothing in the table says.
         if missing := next((one for one in every if one not in pairs), None):
             raise UsageError(
                 f"No column that meets the pattern is for {printable(','.join(missing))}; there "

@@ -18,7 +18,7 @@ from xml.parsers import expat
 from geodp.errors import UsageError, printable
 from geodp.io.opening import require_regular
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Largest XML document, in bytes; the largest codebooks have some ten megabytes."""
 
 MAX_CODE_LENGTH = 1000
@@ -63,14 +63,15 @@ def read_xml(path: Path) -> dict[str, tuple[str, ...]]:
     document = _Document()
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:
-                document.wrong = f"is larger than {MOST_BYTES >> 20} MiB; give a smaller list"
+            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                document.wrong = f"is larger than {MAX_BYTES >> 20} MiB; give a smaller list"
             else:
                 document.parser.ParseFile(file)
     except (expat.ExpatError, ValueError, LookupError):
         document.wrong = document.wrong or "is no XML document that can be read; save it again"
     except OSError:
         document.wrong = "cannot be read"
+    # Handlers cannot return an error to the parser, so they leave it here and raise to stop it.
     if document.wrong or document.form is None:
         raise UsageError(f"{path} {document.wrong}.", code="code-list-broken")
     return document.form.lists(path)
@@ -81,6 +82,7 @@ class _Document:
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate(namespace_separator=" ")
+        # Otherwise expat splits text at line breaks and entities into many calls.
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -109,6 +111,7 @@ class _Document:
         self._text = ""
 
     def _add(self, text: str) -> None:
+        # Only codes are needed: texts of any length, such as descriptions, would fill the memory.
         if len(self._text) < MAX_CODE_LENGTH:
             self._text += text
 
@@ -200,6 +203,7 @@ class _Codebook:
 def _is_covered(limits: tuple[str, str], values: Sequence[str]) -> bool:
     """Test whether every integer of a range is among the values of categories."""
     try:
+        # Codebooks write limits as decimals such as 1.0, too.
         low, high = (round(float(one)) for one in limits)
     except (ValueError, OverflowError):
         return False
@@ -312,6 +316,7 @@ def read_json_lists(document: Any, path: Path) -> dict[str, tuple[str, ...]] | N
 def _code_list(entry: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
     codes = entry["codes"]
     wrong = [PARTIAL] if entry.get("isPartial") else []
+    # A code and its parts in one list would make a person belong to two labels.
     wrong += [PARTS for code in codes if code.get("parent")]
     return str(entry["id"]), [str(code["id"]) for code in codes], wrong
 
@@ -331,6 +336,7 @@ def _dimensions(data: Mapping[str, Any]) -> dict[str, str]:
 def _of_csvw(document: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
     """Return the labels of columns whose format is a choice of words: ``m|f``."""
     lists: dict[str, tuple[str, ...]] = {}
+    # Metadata may describe one table or a group of tables.
     tables = document.get("tables", [document])
     for table in tables if isinstance(tables, list) else ():
         schema = table.get("tableSchema") if isinstance(table, dict) else None

@@ -62,6 +62,7 @@ def complete_reader(reader: Located, paths: Given) -> Located:
     InputError
         A file that cannot be read.
     """
+    # Looking at the first values would consume them.
     if isinstance(paths, Iterator):
         return reader
     options = _options_of(reader)
@@ -89,6 +90,7 @@ def complete_reader(reader: Located, paths: Given) -> Located:
     except UsageError as error:
         raise UsageError(phrase_for_python(str(error)), code=error.code) from None
     fields, questions = _fields(reader, proposal.options), [*proposal.questions]
+    # The grid is the call's own and is never replaced by what a file seems to be.
     if "pairs" in proposal.options and len(reader.grid.places) < 2:
         ends = [one.partition("=")[2] for one in proposal.options.get("column", ())]
         questions.append(JOURNEYS.format(" and ".join(ends)))
@@ -125,6 +127,7 @@ def _spell(match: re.Match[str]) -> str:
     if behind == f", {name}=":  # with the value behind it
         return f"{name}="
     name_of, equals, value_of = value.partition("=")
+    # Python takes a dictionary where the command line repeats NAME=VALUE.
     if option.pairs and equals:
         return f'{name}={{"{name_of}": "{value_of}"}}{behind}'
     if match.string.startswith(":", match.end()):

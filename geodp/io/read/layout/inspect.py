@@ -134,6 +134,7 @@ def inspect(
         return {"format": "memory", "tables": [_table(table, known or KnownRoles())]}
     with unpack(path, None, member) as here:
         kind = kind_of(here)
+        # Encodings of binary formats are fixed: an ignored option would hide a misunderstanding.
         if encoding is not None and kind in (*RASTER, "parquet"):
             raise UsageError(
                 "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
@@ -166,6 +167,7 @@ def inspect(
 def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
     """Guess the rows of the names and of the first record, if one table cannot be read as it is."""
     tables = [*opened]
+    # Rows that are guessed for one table would be applied to all tables of an archive.
     if len(tables) != 1:
         return None
     with suppress(InputError):
@@ -184,11 +186,13 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     titles = [name.strip() for name in table.columns]  # as they are looked for
     names = [name.upper() for name in titles]
     description: dict[str, Any] = {"name": table.name, "columns": None}
+    # Hidden values need a decision by the operator, which inspection should announce.
     description["protected"] = any(
         name.startswith(PROTECTED) or name.endswith("_CI") for name in names
     )
     if isinstance(table, TextTable):
         description |= {"encoding": table.encoding, "delimiter": table.delimiter}
+        # Only texts have a second header row, and only binary formats have types.
         second, kind = table.labels, "label"
     elif isinstance(table, ParquetTable):
         second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
@@ -218,6 +222,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
         if fold(name) in others or UNNAMED_INDEX.fullmatch(name)
     }
     roles = recognise(columns, known.grid, key_columns[0] if key_columns else None, named)
+    # A header that is repeated among the rows would otherwise be read as a code.
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
     description["own_grid"] = _suggest(roles, samples)
@@ -273,6 +278,7 @@ def _first(table: InputTable) -> list[pa.Array]:
 
 def _texts(column: pa.Array) -> tuple[str, ...]:
     """Return values as texts, integral floats without a point; none for geometries."""
+    # Categories of pandas arrive as dictionaries, whose values are what matters here.
     if kinds.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -286,6 +292,7 @@ def _texts(column: pa.Array) -> tuple[str, ...]:
 
 def _text_of_float(number: float | None) -> str:
     """Format one number, so that no value changes another's text."""
+    # Missing values in a column of integers make it a column of floats in pandas.
     if number is None or isnan(number):
         return ""
     return f"{number:.0f}" if number.is_integer() else str(number)

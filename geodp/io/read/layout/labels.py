@@ -76,6 +76,7 @@ def read_lists(
                     )
                 lists = {name: lists[list_name]}
             elif columns is not None and "" not in lists:
+                # The file may have lists for other attributes, which this table does not need.
                 names_of_lists = {each: _find_list(lists, each, columns[each]) for each in columns}
                 lists = {
                     each: lists[list_name]
@@ -158,6 +159,7 @@ def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     """Read the lists of a table: with a header, or one label a line."""
     folded = [fold(name) for name in table.columns]
     positions = [_position(folded, names) for names in (ATTRIBUTES, CODES, LABELS)]
+    # A column of codes wins over one of names, as records hold codes.
     attribute, label = positions[0], positions[2] if positions[1] is None else positions[1]
     if label is None and len(folded) > 1:
         raise UsageError(
@@ -201,6 +203,7 @@ def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:
         )
     if twice := [label for label in trimmed if trimmed.count(label) > 1]:
         raise UsageError(f"{what}: {printable(twice[0])} is there twice.", code="label-twice")
+    # The command line separates labels by commas, and so do cards.
     if commas := [label for label in trimmed if "," in label]:
         raise UsageError(
             f"{what}: {printable(commas[0])} has a comma, which separates labels (--labels).",

@@ -69,6 +69,7 @@ class Named:
 
 def stand_side_by_side(values: Values) -> bool:
     """Test whether several columns of counts are named, which make the labels of attributes."""
+    # A single column counts everybody and makes no labels, however it is written.
     several = isinstance(values, Mapping) or not (values is None or isinstance(values, str))
     return several and len(values or ()) > 1 and not has_pattern(values)
 

@@ -54,6 +54,7 @@ class PartNumbers:
         coded = texts.dictionary_encode()
         names = coded.dictionary.to_pylist()
         numbers_of_names = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+        # Numbers of parts share 64 bits with the keys of cells.
         if len(self._numbers) > MOST_PARTS:
             raise InputError(TOO_MANY, file=rows.table.name)
         numbers = np.array(numbers_of_names, np.int64)[coded.indices.to_numpy()]

@@ -47,6 +47,8 @@ class UnitCheck:
         """Return why a table is in another unit; empty if not, or if it was checked before."""
         if table is self._table or not len(xs):
             return ""
+        # Only the first batch of each table counts, so that the result does not depend on later
+        # rows.
         self._table = table
         x, y = (fields.coordinates(one.slice(0, SAMPLE)) for one in (xs, ys))
         return find_other_unit(self._lattice, x, y, self._remedy)
@@ -71,6 +73,7 @@ def find_other_unit(
 
     x, y = np.abs(x), np.abs(y)
     crs = CRS.from_user_input(lattice.crs)
+    # Metres are recognised in degrees by values that no longitude or latitude can have.
     if crs.is_geographic:
         other, held, such = (x > MAX_LONGITUDE) | (y > MAX_LONGITUDE), "metres", "EPSG:3857"
     elif crs.is_projected and not _meets_degrees(lattice):
@@ -80,6 +83,7 @@ def find_other_unit(
     good = int(np.count_nonzero(other))
     if judge(good, other.size - good) is Verdict.NO:
         return ""
+    # Some CRS, such as engineering ones, define no axes.
     unit = crs.axis_info[0].unit_name if crs.axis_info else "its own unit"
     return (
         f"the first values look like {held}, and the grid is in {lattice.crs} ({unit}), which has "

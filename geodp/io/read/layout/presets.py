@@ -214,6 +214,7 @@ class Preset:
                 raise UsageError(
                     f"{where} the grid of {printable(pattern)!r}: {error}.", code="preset-grid"
                 ) from None
+        # Both kinds of entries share the key, but have different required fields.
         long, wide = _split_entries(document)
         for one in wide:
             _require_attribute(where, one)
@@ -224,6 +225,7 @@ class Preset:
     @classmethod
     def of_package(cls, name: str, text: str) -> Preset:
         """Read a preset of the package, which the tests check by :meth:`of`."""
+        # The tests check packaged presets, so that no command needs to.
         return cls._make(name, read_toml(text, f"The preset {name}"))
 
     @classmethod
@@ -263,6 +265,7 @@ def _require_attribute(where: str, entry: Any) -> None:
     if not isinstance(entry, dict):
         raise UsageError(f"{where} must be a table, [[attributes]].", code="preset-not-a-table")
     require_fields(where, entry, OF_ATTRIBUTES)
+    # Checked before the class is built, whose error would name a Python argument.
     if missing := [name for name in ("name", "columns") if name not in entry]:
         raise UsageError(f"{where} has no {missing[0]}.", code="preset-key-missing")
     _require_lists(where, entry)
@@ -347,6 +350,7 @@ def require_fields(where: str, document: Mapping[str, Any], fields: Mapping[str,
             raise UsageError(
                 f"{where} {name} must be {WRITTEN[fields[name]]}.", code="preset-value-kind"
             )
+        # Their entries have types of their own, which are checked where they are used.
         if name in ("attributes", "options", "labels") or isinstance(value, int | str):
             continue  # checked elsewhere, or without entries
         entries: Any = [*value.values()] if isinstance(value, dict) else value
@@ -373,6 +377,7 @@ def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
     fit by :func:`geodp.io.read.rows.names.match`.
     """
     named = [one for one in presets() if any(fnmatchcase(path.name, form) for form in one.files)]
+    # Tuples, since results are cached by the header.
     spelt, anyhow = _find_fitting(tuple(columns))
     return sorted([*named, *spelt], key=lambda one: one.name) or anyhow
 
@@ -415,6 +420,7 @@ class SeveralLayoutsError(UsageError):
 def find_layout(columns: Sequence[str]) -> Preset | None:
     """Return the packaged layout with such a header; None unless exactly one fits."""
     spelt, anyhow = _find_fitting(tuple(columns))
+    # An exact spelling wins, as two layouts may differ in case alone.
     fitting = spelt or anyhow
     return fitting[0] if len(fitting) == 1 else None
 
@@ -440,6 +446,7 @@ def find_preset(name: str) -> Preset:
     """Return a preset by its name, or from a .toml file; UsageError if there is none."""
     if name.endswith(".toml"):
         preset = Preset.of(Path(name).stem, read_text(Path(name)))
+        # Anybody can write a preset: only documented contributions of the package count as known.
         if preset.contribution is not None:
             raise UsageError(
                 f"In the preset {preset.name} there is a contribution, which only presets of the "

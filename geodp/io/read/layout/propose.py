@@ -141,12 +141,13 @@ def propose(
     """
     texts = {name: supplied.get(name) for name in OF_FILE}
     supplied = {name: value for name, value in supplied.items() if value is not None}
-    known_roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named))
-    described = inspect(path, **texts, known=known_roles) if description is None else description
+    roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named))
+    described = inspect(path, **texts, known=roles) if description is None else description
     table = _only_table(described.get("tables", [{}]))
     names = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or choose_fitting(_name_of(path), names)
+    # Presets may refer to columns by the labels of a second header row.
     parts = {} if chosen is None else chosen.find_attributes([*names, *labels])
     options: dict[str, Any] = {}
     questions: list[str] = []
@@ -180,19 +181,19 @@ def propose(
             settings["code"] = options["code"] = unit
         if settings.get("code") not in (None, table["key"]):
             key = str(settings["code"])
-            table = _only_table(
-                inspect(path, **texts, known=replace(known_roles, key=key))["tables"]
-            )
+            table = _only_table(inspect(path, **texts, known=replace(roles, key=key))["tables"])
         more = _of_table(table, names, labels, settings, chosen)
         code = settings.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
             level_requests.append(REQUEST_LEVELS.format(level=quote(level), name=repr(level)))
+    # The rows were guessed; the operator must confirm them, as a wrong guess drops records.
     if "header_row" in table and "header_row" not in supplied:
         row = point_to(table["header_row"], table["first_row"]).rstrip(".")
         more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
     determined = {name: value for name, value in options.items() if name not in supplied}
     attributes = {name: _written(one) for name, one in parts.items()}
+    # A preset's question on the contribution is more specific than the general one.
     if any("--contribution" in one for one in questions):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     name = "" if chosen is None else chosen.name
@@ -213,6 +214,7 @@ def lacks_layout(reader: str, options: Mapping[str, Any]) -> bool:
     """
     if reader not in ("table", "points"):
         return False
+    # One coordinate locates nothing, so the layout is still needed.
     half = (options.get("x") is None) != (options.get("y") is None)
     has_places = any(options.get(name) for name in OF_PLACES) and not half
     return not has_places or (reader == "table" and not options.get("value"))
@@ -256,16 +258,20 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return wide[0] if len(wide) == 1 else tables[0]
 
 
-def _code_of_units(given: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, list[str]]:
+def _code_of_units(
+    supplied: Mapping[str, Any], names: Sequence[str]
+) -> tuple[str | None, list[str]]:
     """Return the column named as the finest level of the table of ``--grid units:``.
 
     None if there is none, and then the other columns of that table that exist here by name.
     A table that cannot be read raises its error later, when it is read.
     """
-    kind, _, path = str(given.get("grid", "")).partition(":")
+    kind, _, path = str(supplied.get("grid", "")).partition(":")
     if f"{kind}:" != UNITS:
         return None, []
-    columns = [str(given["units_columns"]).split(",")[0]] if given.get("units_columns") else []
+    columns = (
+        [str(supplied["units_columns"]).split(",")[0]] if supplied.get("units_columns") else []
+    )
     if not columns:
         with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
             columns = [*plain_columns(next(tables)).values()]
@@ -299,7 +305,7 @@ def option_by(name: str) -> str:
 
 
 def _of_preset(
-    preset: Preset, names: Sequence[str], given: Mapping[str, Any]
+    preset: Preset, names: Sequence[str], supplied: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a preset's options, with column names for its patterns, and its questions."""
     if preset.refused:
@@ -309,7 +315,7 @@ def _of_preset(
         if name in options:
             pattern = str(options.pop(name))
             matches = match(pattern, names)
-            if name != "value" and not matches and PLACES.isdisjoint(given):
+            if name != "value" and not matches and PLACES.isdisjoint(supplied):
                 raise UsageError(
                     f"The preset {preset.name} has its {name} in a column {pattern!r}, which the "
                     f"file does not have; name the column (--{name}), or choose another preset.",
@@ -320,24 +326,26 @@ def _of_preset(
     if preset.parts and not match(preset.parts, names):
         # Without the column of parts, nothing distinguishes rows of one cell from copies.
         options.pop("duplicates", None)
-    kind = str(given.get("grid", "")).partition(":")[0]
-    dropped = {*DOMAIN} if kind in FIXED_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()
-    if not PLACES.isdisjoint(given):
+    kind = str(supplied.get("grid", "")).partition(":")[0]
+    # Parts of two statements about the domain could contradict each other.
+    dropped = {*DOMAIN} if kind in FIXED_EXTENT or not {*DOMAIN}.isdisjoint(supplied) else set()
+    if not PLACES.isdisjoint(supplied):
+        # A preset's column of places would compete with the one that the call names.
         dropped |= PLACES
     options = {name: value for name, value in options.items() if name not in dropped}
-    questions = [text for text in preset.asks if not _is_answered(text, given)]
+    questions = [text for text in preset.asks if not _is_answered(text, supplied)]
     return options, [f"say {text}" for text in questions]
 
 
-def _is_answered(question: str, given: Mapping[str, Any]) -> bool:
+def _is_answered(question: str, supplied: Mapping[str, Any]) -> bool:
     """Test whether a question's option is given; if counts are added up, all its terms.
 
     Otherwise a term that is left out is noticed, as cells then occur twice and are refused.
     """
     terms = {*re.findall(r"--where ([^\s=]+)=", question)}
-    if terms and given.get("duplicates") == "sum":
-        return terms <= {str(term).partition("=")[0] for term in given.get("where", ())}
-    return not {*_flags(question)}.isdisjoint(given)
+    if terms and supplied.get("duplicates") == "sum":
+        return terms <= {str(term).partition("=")[0] for term in supplied.get("where", ())}
+    return not {*_flags(question)}.isdisjoint(supplied)
 
 
 def _flags(text: str) -> list[str]:
@@ -351,6 +359,7 @@ def _of_raster(
     """Return the grid of a raster's own cells, if none is named."""
     if "grid" in settings:
         return {}, []
+    # The downloaded copy has a temporary name, which no later command could use.
     if isinstance(path, Fetched):
         return {}, ["name a public grid (--grid), such as like:TEMPLATE.tif of a file here"]
     questions = []
@@ -419,6 +428,7 @@ def _of_table(
             questions.append(
                 f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
+    # Nothing in a file can tell how often one person is counted in it.
     if "contribution" not in settings and not settings["stated"]:
         questions.append(settings.get("stated_of", ASK_CONTRIBUTION))
     return options, questions
@@ -456,18 +466,18 @@ def _is_column(
 
 
 def _states_contribution(
-    preset: Preset, options: Mapping[str, Any], given: Mapping[str, Any]
+    preset: Preset, options: Mapping[str, Any], supplied: Mapping[str, Any]
 ) -> bool:
     """Test whether the preset states the contribution of one table read with these options.
 
     It does so for its own column of counts. Several tables are checked when they are read.
     """
     others = {"labels", "by", "pairs", "points", "round", "column"}
-    plain = others.isdisjoint(given)
+    plain = others.isdisjoint(supplied)
     is_its_column = (
-        "value" in options and [*given.get("value", options["value"])] == options["value"]
+        "value" in options and [*supplied.get("value", options["value"])] == options["value"]
     )
-    summed = {**options, **given}.get("duplicates") == "sum"
+    summed = {**options, **supplied}.get("duplicates") == "sum"
     return preset.contribution is not None and plain and is_its_column and not summed
 
 

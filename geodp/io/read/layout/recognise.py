@@ -117,6 +117,7 @@ def recognise(
     """
     by_name = _ColumnNames([one.name for one in columns], [one.label for one in columns])
     systems = [_judge_systems(one, grid) for one in columns]
+    # A column is one of codes as surely as the best system says.
     verdicts = {at: max(judged.values(), default=Verdict.NO) for at, judged in enumerate(systems)}
     ends: tuple[int | None, int | None] = None, None
     if code is None:
@@ -142,6 +143,7 @@ def recognise(
     # One coordinate alone locates nothing.
     if x is None or y is None or x == y:
         x = y = None
+    # A column has one role, and places come first as their names are the most distinctive.
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
@@ -201,6 +203,7 @@ class _ColumnNames:
 
     def have(self, columns: Collection[int], size: str) -> bool:
         """Return whether a name of one of some columns contains a size such as "500m" or "1km"."""
+        # Sizes are compared in both spellings, as headers have 1km as well as 1000m.
         metres = re.sub(r"(\d+)KM", r"\g<1>000M", size.upper())
         pattern = re.compile(rf"(?<![1-9])(?<![1-9]0)({size.upper()}|{metres})(?![A-Z0-9])")
         return any(pattern.search(name) for name in self._of(columns))

@@ -119,6 +119,7 @@ def list_areas(system: CodeSystem) -> tuple[str, ...]:
     >>> list_areas(code_system("statpop:100m")), list_areas(code_system("jis:half"))[:3]
     (('switzerland',), ('japan', '北海道', '青森県'))
     """
+    # National code systems are defined for one country each.
     homes = {
         "jis": ("japan",),
         "cbs": ("netherlands",),
@@ -139,6 +140,7 @@ def _outline_points(name: str) -> NDArray[np.float64]:
     """Return points of an area's outline, float64[n, 2] in degrees; UsageError if unknown."""
     wanted = unicodedata.normalize("NFKC", name).strip()
     for area in _areas():
+        # Names in other scripts have no slug, so they are compared as they are.
         if wanted in area.names or (slug(wanted) and slug(wanted) in area.names):
             return edge_points(area.box)
     countries = {slug(country) for country in read_countries()}

@@ -51,6 +51,7 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
             "A mask needs its public source in words (--mask-source, source=).",
             code="mask-source-missing",
         )
+    # Pixels and such cells overlap in parts, and no rule says which parts belong to a mask.
     if kind_of(path) in RASTER:
         raise UsageError(
             f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "

@@ -49,6 +49,7 @@ def trace_outlines(lattice: Lattice, shapes: list[Any], steps: int) -> NDArray[n
     west, south, east, north = lattice.bounds
     step = max(east - west, north - south) / steps
     land = np.array(shapes, object)
+    # Islets may be lines or points in the coastline, and these have no boundary to draw.
     edges = np.where(shapely.get_dimensions(land) == 2, shapely.boundary(land), land)
     inside = shapely.clip_by_rect(edges, west, south, east, north)
     lines = shapely.get_parts(shapely.line_merge(inside))

@@ -140,6 +140,7 @@ class _Parts:
 
     def add(self, rows: Rows, blocks: Blocks) -> None:
         """Add rectangles of cells, int64[4, n], one for each row, clipped to the extent."""
+        # Tables of a country list cells outside a smaller grid; these are clipped, not refused.
         low = np.maximum(blocks[:2], 0)
         size = np.array([[self.place.rows], [self.place.cols]])
         tall, wide = np.maximum(np.minimum(blocks[:2] + blocks[2:], size) - low, 0)
@@ -159,6 +160,7 @@ class _Parts:
 
     def error(self, row: int, rule: str) -> InputError:
         """Return an error at a row of the table, counted from 0."""
+        # Batches are in order, so the last one that begins at or before the row contains it.
         for rows in reversed(self._rows):
             if row >= rows.first:
                 return rows.error(row - rows.first, rule)
@@ -215,6 +217,7 @@ def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
 def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
     """Return the rectangles of cells, int64[4, n], of codes."""
     if place.system is None:
+        # Nine digits fit into 32 bits; longer numbers cannot be rows or columns.
         numbers = pc.match_substring_regex(pa.array(texts, pa.string()), r"^\d{1,9}_\d{1,9}$")
         good = numbers.to_numpy(zero_copy_only=False)
         if not good.all():

@@ -105,6 +105,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
     lattice = grid.require_whole_map(
         Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
+    # Without a place on the Earth, nothing relates the cells to a coastline.
     if lattice.crs is None or lattice.transform is None:
         raise UsageError(
             "A mask of land needs a grid with a place on the Earth.", code="land-needs-earth"
@@ -181,6 +182,7 @@ def slug(country: str) -> str:
     >>> slug("Côte d'Ivoire"), slug("United Kingdom")
     ('cote-d-ivoire', 'united-kingdom')
     """
+    # Decomposed accents are dropped by the ASCII encoding, and the letters stay.
     plain = unicodedata.normalize("NFKD", country).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
@@ -252,11 +254,14 @@ def _read_shapes(chosen: tuple[str, ...]) -> list[Any]:
     arcs, (scale, shift) = _topology()["arcs"], _scale()
 
     def line(number: int) -> NDArray[np.float64]:
+        # Arcs are delta-encoded in integer steps (TopoJSON); a negative number is an arc in
+        # reverse.
         points = np.cumsum(arcs[number if number >= 0 else ~number], axis=0) * scale + shift
         return points if number >= 0 else points[::-1]
 
     def ring(numbers: Iterable[int]) -> NDArray[np.float64]:
         lines = [line(number) for number in numbers]
+        # Consecutive arcs share their end points, which must not be repeated in a ring.
         return np.concatenate([lines[0], *(other[1:] for other in lines[1:])])
 
     def shape(outer: NDArray[np.float64], holes: list[NDArray[np.float64]]) -> Any:
@@ -336,6 +341,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
             code="land-too-many-cells",
         )
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    # Only shapes near the grid are rasterized, as the world's coastline is much larger.
     near = find_near(lattice, np.array(read_lands(name)), metres)
     inside = np.zeros(shape, np.bool_)
     if near:
@@ -349,6 +355,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
         inside = _widen(
             drawn.astype(np.bool_), metres / (high * side), metres / (wide[::side] * side)
         )
+    # Runs of squares in a row become one rectangle each: a mask of millions of cells stays small.
     start = np.diff(inside, axis=1, prepend=False) & inside
     row, first = np.nonzero(start)
     end = np.nonzero(np.diff(inside, axis=1, append=False) & inside)[1]
@@ -487,6 +494,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     if lattice is None or lattice.crs is None:
         return ()
     share = _share_of_sea(grid, lattice)
+    # Small shares of sea are normal for islands and coasts.
     if share <= 0.5:
         return ()
     return (

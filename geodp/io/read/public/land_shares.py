@@ -50,6 +50,7 @@ def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     array([[4, 3, 3]], dtype=uint8)
     """
     rows, cols = -(-lattice.rows // side), -(-lattice.cols // side)
+    # Sixteen parts resolve quarters well; larger maps use fewer to bound memory and time.
     parts = 4 if rows * cols <= MAX_FINE_SQUARES else 2
     drawn = _draw(lattice, read_land(), side / parts, (rows * parts, cols * parts))
     held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
@@ -85,6 +86,7 @@ def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
     """Trace the shore on a lattice, in the format of :func:`.coast.trace_coast`."""
     nearby = find_near(lattice, read_land(), BEYOND, valid=True)
     lines = trace_outlines(lattice, nearby, steps)
+    # Cached, so that a caller cannot change it for the next.
     lines.flags.writeable = False
     return lines
 

@@ -57,6 +57,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     InputError
         The file is not a mask of this grid; names file and line.
     """
+    # Two masks would need a rule for cells that only one of them holds.
     lattice = grid.require_whole_map(
         Rule("mask-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )

@@ -44,6 +44,7 @@ def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
         geometry = find_geometry(table)
     except UsageError:
         return None
+    # Guessing a CRS would move the units.
     if geometry.crs is None:
         raise InputError(
             "The file does not say the CRS of its outlines; write it into the file (of a Shapefile "
@@ -73,6 +74,7 @@ def find_code(table: InputTable) -> int:
     chosen = [at for at, name in plain.items() if not name.startswith(INDEX)]
     if len(chosen) == 1:
         return chosen[0]
+    # Only the values show which column identifies the units: they must be complete and distinct.
     values: list[list[pa.Array]] = [[] for _ in chosen]
     for _, arrays in batches(table, chosen):
         for parts, array in zip(values, arrays, strict=True):
@@ -119,6 +121,7 @@ def read_polygons_of(column: pa.Array, crs: str) -> NDArray[Any]:
 
     shapes = read_shapes(column)
     wrong = ~np.isin(shapely.get_type_id(shapes), POLYGONS)
+    # Replaced by empty polygons, so that the checks below work on all rows at once.
     shapes = np.where(wrong, shapely.Polygon(), shapes)
     if CRS.from_user_input(crs).is_geographic and (jumping := jump(shapes)).any():
         raise CodeError(int(jumping.argmax()), JUMPS)

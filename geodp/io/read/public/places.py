@@ -56,6 +56,7 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
     if Path(path).suffix.lower() in ENDINGS:
         return read_polygons(path, grid, name=name)
     table = open_public(path, "places")
+    # A column of codes decides, as such a table may have coordinates for other uses.
     there = {fold(column) for column in table.columns}
     if CODE in there:
         return _read_codes(table, name or NAME)
@@ -101,9 +102,11 @@ def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
             with rows.named(column):
                 numbers.append(_read_numbers(array, column).tolist())
         for position, (place, *circle) in enumerate(zip(texts, *numbers, strict=True)):
+            # Two circles of one place could overlap and count cells twice.
             if place in circles:
                 raise rows.error(position, _REPEATED)
             circles[place] = shapely.Polygon(_trace_circle(*circle))
+    # All circles are transformed at once: finding PROJ's transformation takes longer than using it.
     shapes = move_polygons(np.array([*circles.values()], object), CRS84, crs)
     return dict(zip(circles, shapes, strict=True))
 

@@ -112,6 +112,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
             f"The polygons have no field of this name; they have {', '.join(fields)}.",
             code="polygon-field-unknown",
         )
+    # Results are reported by name, so that two polygons of one name would be mixed up.
     if len(set(names)) < len(names):
         raise InputError(
             f"The names in the field {chosen} do not differ.", file=file, code="polygon-names-alike"
@@ -151,6 +152,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
 
     file = os.fspath(path)
     require_regular(path)
+    # Read as a whole, since a GeoJSON document has no index of its features.
     data = guard(file, partial(Path(path).read_bytes))
     try:
         document = parse_json(data)
@@ -162,6 +164,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         check_pages(file, document, len(features))
         shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
         properties = [feature.get("properties") or {} for feature in features]
+        # A field that some features lack cannot name all of them.
         names = [key for key in properties[0] if all(key in each for each in properties)]
         return shapes, {key: [each[key] for each in properties] for key in names}, crs_of(document)
     except InputError:

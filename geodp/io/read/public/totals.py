@@ -56,6 +56,7 @@ def read_totals(
     table = open_public(path, "totals", header_row=header_row, member=member)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
+    # Names and order of the columns are fixed, as a total under a wrong level would go unnoticed.
     if last != TOTAL or not names or names != [*grid.areas.name_codes(len(names))]:
         wanted = ", ".join(grid.areas.name_codes())
         raise InputError(
@@ -79,6 +80,7 @@ def read_totals(
         with rows.named(TOTAL):
             counts.append(fields.counts(total))
         codes += zip(*texts, strict=True)
+        # Kept to name the row of an error that shows only when all rows are known.
         read.append(rows)
     total = np.concatenate(counts) if counts else np.empty(0, np.int64)
     try:

@@ -86,6 +86,7 @@ def read_units(
         member=member,
     )
     drawn = find_outlines(table)
+    # A unit without an outline could not be drawn, and its area is unknown.
     if drawn is not None and other is not None:
         raise UsageError(OTHER_NOWHERE)
     chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
@@ -122,6 +123,7 @@ def _choose_columns(
     """Return positions and names of the levels' columns; InputError if two are the same."""
     plain = plain_columns(table)
     if outlined and not columns:
+        # Files of outlines have many columns that are no levels, so only the unique one is taken.
         at = find_code(table)
         return [at], [plain[at]]
     names = [str(name).strip() for name in columns] or [*plain.values()]
@@ -139,6 +141,7 @@ def _choose_columns(
 def _suggest_levels(levels: Mapping[str, NDArray[Any]]) -> str:
     """Suggest the columns that may be the finest level, if all were taken for levels."""
     size = next(iter(levels.values())).size
+    # The finest level has a different code in every row.
     finest = [printable(name) for name, codes in levels.items() if np.unique(codes).size == size]
     if not finest:
         return ""

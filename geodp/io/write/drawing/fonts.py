@@ -152,6 +152,7 @@ def open_face(face: Face, size: float) -> FreeTypeFont:
     # pixels on every machine.
     layout = Layout.RAQM if face.shaped else Layout.BASIC
     font = truetype(face.path, size, index=face.number, layout_engine=layout)
+    # A variable font is opened at the weight that is drawn, not at its default.
     if face.weight is not None:
         axes = font.get_variation_axes()
         set_to = [face.weight if _is_weight(axis) else axis["default"] or 0 for axis in axes]
@@ -200,12 +201,14 @@ def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[FontFamily, ..
         for name, faces in sorted(styles.items())
         if not name.replace(" ", "").lstrip(".").startswith(LAST)
     ]
+    # Sorted by name before, so that the choice does not depend on the order of folders.
     installed.sort(key=lambda f: FIRST.index(f.name) if f.name in FIRST else len(FIRST))
     return tuple(installed)
 
 
 def _faces(path: str, shaped: bool) -> Iterator[tuple[str, str, Face]]:
     """Yield family, style and face of all scalable fonts in a file."""
+    # A collection does not say how many faces it has: opening them until one fails finds out.
     for number in count():
         face = Face(path, number, shaped=shaped)
         try:

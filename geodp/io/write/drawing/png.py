@@ -80,6 +80,7 @@ def draw_cells(item: CellRaster) -> bytes:
     from PIL import Image
 
     rows, cols = (max(1, round(side)) for side in (item.height, item.width))
+    # Whole repetitions keep the cells' edges sharp.
     times = max(1, rows // item.number.shape[0]), max(1, cols // item.number.shape[1])
     image = Image.fromarray(np.repeat(np.repeat(item.number, times[0], 0), times[1], 1))
     image.putpalette([part for colour in item.colours for part in colour])
@@ -182,6 +183,7 @@ def _fill(pixels: NDArray[np.uint8], item: Box, scale: float, palette: _Palette)
 def _trace(pixels: NDArray[np.uint8], item: Line, scale: float, palette: _Palette) -> None:
     point = np.array(item.points) * scale
     wide = max(1, round(item.width * scale))
+    # The line is centred for thick lines, and unshifted for those of one pixel.
     half = (wide - max(1, round(scale))) // 2
     for start, end in pairwise(point):
         steps = int(np.abs(end - start).max()) + 2

@@ -32,6 +32,7 @@ def mix(
     ((64, 139, 255), (128, 178, 255))
     """
     first, second = np.array(colours), np.array(papers)
+    # Rounded once at the end, so that equal shares give equal colours on all platforms.
     mixed = np.rint(first + (second - first) * np.array(shares)[:, np.newaxis]).astype(int)
     return tuple((red, green, blue) for red, green, blue in mixed.tolist())
 
@@ -125,6 +126,7 @@ class CellRaster:
     @property
     def above(self) -> float:
         """Rows that are cut off on top."""
+        # The last row or column of blocks may be cut at the edge of the map.
         return self.number.shape[0] - self.shown[0] if self.cut_above else 0.0
 
 
@@ -158,6 +160,7 @@ class Patches:
     def rings(self) -> Iterator[tuple[Colour, list[FloatArray]]]:
         """Yield each colour in use, and the rings float64[k, 2] of all polygons of this colour."""
         for number in np.unique(self.number).tolist():
+            # One path for all polygons of a colour keeps files small.
             rings = rings_of(self.shapes[self.number == number])
             if rings:
                 yield self.colours[number], [ring + np.array([self.x, self.y]) for ring in rings]

@@ -55,6 +55,7 @@ def draw_svg(sheet: Sheet) -> bytes:
 
 def _text_line(item: TextLine) -> str:
     names = [repr(family.name) for family in families(item.text) or ()]
+    # A viewer with another font stretches the text to the measured width, so that nothing overlaps.
     width = measure(item.text, item.size, bold=item.bold)
     attributes = {
         "x": _number(item.x),
@@ -79,6 +80,7 @@ def _text_line(item: TextLine) -> str:
 
 def _box(item: Box) -> str:
     """Format a box; its line lies inside, as in pixel images."""
+    # A line of one pixel is centred on the outline, so it is moved inside by half.
     inner = 0.5 if item.line is not None else 0.0
     attributes = {
         "x": _number(item.x + inner),
@@ -134,6 +136,7 @@ def _cells(item: CellRaster) -> str:
         "height": f"{rows}",
         "preserveAspectRatio": "none",
         "image-rendering": "optimizeSpeed",
+        # Browsers follow the style, older viewers the attribute; otherwise cells would be blurred.
         "style": "image-rendering:pixelated",
         "xlink:href": f"data:image/png;base64,{base64.b64encode(draw_cells(item)).decode()}",
     }

@@ -60,6 +60,7 @@ def fit_squares(squares: Squares, limit: int = MAX_FEATURES) -> Squares:
     >>> fit_squares(cells, 36).side, fit_squares(cells, 35).side, fit_squares(cells, 3).side
     (1, 2, 8)
     """
+    # Merging depends on the public number of released cells only.
     while squares.count.size > limit:
         squares = squares.widen(2)
     return squares

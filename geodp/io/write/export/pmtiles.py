@@ -150,6 +150,7 @@ def plan_zooms(place: Lattice) -> list[Zooms]:
     zooms: list[Zooms] = []
     for zoom in range(MAX_ZOOM):
         pixels = kilometres / EQUATOR * TILE * 2**zoom
+        # Powers of 2, so that squares of one zoom contain those of the next.
         side = 1 << max(0, math.ceil(math.log2(MIN_PIXELS / pixels)))
         if side == 1:
             return [*zooms, Zooms(1, zoom, zoom + 1)]

@@ -55,6 +55,7 @@ class Excel(Export):
 
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
+        # Excel recognises UTF-8 by the byte order mark only.
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(name_headers(view))
@@ -97,6 +98,7 @@ class EStat(Export):
             for some in view.rows("Writing CSV"):
                 codes = place.format(some.index[0], some.index[1]).tolist()
                 for code, value in zip(codes, some.count.tolist(), strict=True):
+                    # 0: counted as it is, with no hidden details.
                     rows.writerow([code, 0, "", "", value])
 
 

@@ -115,6 +115,7 @@ def _box_geometry(west: float, south: float, east: float, north: float) -> dict[
 def _when(text: str) -> dict[str, Any]:
     """Return the times of a reference date, or of a period between two."""
     first, _, last = text.partition("/")
+    # A single date stands for its beginning; STAC requires a time.
     if not last:
         return {"datetime": f"{first}T00:00:00Z"}
     ends = {"start_datetime": f"{first}T00:00:00Z", "end_datetime": f"{last}T23:59:59Z"}

@@ -53,6 +53,7 @@ def style_of(view: View, tiles: str) -> dict[str, Any]:
     """Return a style of MapLibre as plain values; ``tiles``: name of the file of tiles."""
     colours = list_colours(view.card)
     has_area = area_of(view.table.grid.places[0]) is not None
+    # Classes come with the features, so that the style needs no thresholds.
     match: list[Any] = ["match", ["get", CLASS]]
     for name, colour in colours:
         match += [name, colour]

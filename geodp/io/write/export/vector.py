@@ -76,10 +76,12 @@ class FlatGeobuf(Export):
                 code="library-missing",
             ) from None
         grid = view.table.grid
+        # FlatGeobuf needs all features at once for its index.
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
         rows = pa.concat_tables([view.empty.located, *some])
         try:
             write_arrow(
+                # The format stores boxes in its own index.
                 rows.drop_columns("bbox"),
                 str(path),
                 layer=view.name,

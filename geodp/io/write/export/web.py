@@ -91,6 +91,7 @@ def outlines_of(squares: Squares) -> NDArray[np.object_]:
     far = lon - lon[:, :1]
     lon = lon - 360 * np.sign(far) * (np.abs(far) > 180)
     middle = (lon.min(axis=1) + lon.max(axis=1)) / 2
+    # The centre decides on which side of 180 degrees a square counts.
     lon -= 360 * np.floor((middle + 180) / 360)[:, None]
     shapes = shapely.polygons(np.round(np.stack([lon, lat], axis=-1), DECIMALS))
     for at in np.flatnonzero((lon.min(axis=1) < -180) | (lon.max(axis=1) > 180)):

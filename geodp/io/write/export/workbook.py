@@ -41,6 +41,7 @@ class Xlsx(Export):
         require_library("openpyxl", "A workbook", "xlsx")
         from openpyxl import Workbook
 
+        # Write-only workbooks do not hold their rows in memory.
         book, left = Workbook(write_only=True), MAX_ROWS
         page = _begin(book, view)
         for some in view.rows("Writing a workbook"):
@@ -74,6 +75,7 @@ def _pack(draft: BinaryIO, creator: str, path: Path) -> None:
     about = DocumentProperties(creator=creator, created=UNCHANGED, modified=UNCHANGED)
     with zipfile.ZipFile(draft) as saved, zipfile.ZipFile(path, "w") as packed:
         for name in saved.namelist():
+            # zip stores a time for each member, which would differ in every run.
             entry = zipfile.ZipInfo(name, UNCHANGED.timetuple()[:6])
             entry.compress_type = zipfile.ZIP_DEFLATED
             with packed.open(entry, "w", force_zip64=True) as file:
@@ -91,6 +93,7 @@ def _plain(page: Any, value: Any) -> Any:
     from openpyxl.cell import WriteOnlyCell
 
     cell = WriteOnlyCell(page, value)
+    # openpyxl would otherwise take a text that begins with "=" for a formula.
     cell.data_type, cell.number_format = "s", "@"
     return cell
 

@@ -205,6 +205,7 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
     elif cells is None:
         what = captions.block
     margins_of_panels = [panel.margin for panel in panels]
+    # Without closed forms, a number would only hold for the data at hand.
     if error.blocks is None:
         lines = [captions.unknown]
     elif None in margins_of_panels:
@@ -214,9 +215,11 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
         margins = captions.join.join(dict.fromkeys(f"±{each:,.0f}" for each in margins_of_panels))
         lines = [captions.margin.format(what=what, margins=margins, where=where)]
     if signed:
+        # Clamping them to 0 would bias the sums over areas upwards.
         lines.append(captions.signed)
     elif error.isolated_cell is not None:
         lines.append(captions.isolated)
+    # Below this size the noise outweighs the counts, which a reader of the map should know.
     if floor is not None and (size := floor.cells) != 1:
         sentence = captions.total if size is None else captions.floor.format(cells=size)
         lines[1:] = [" ".join([*lines[1:], sentence])]

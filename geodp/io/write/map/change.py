@@ -111,6 +111,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     """
     look.require_fonts()
     both = (earlier, later)
+    # Cells of different grids cannot be subtracted.
     if earlier.table.grid != later.table.grid:
         raise UsageError(
             "--compare takes two releases on the same grid and domain.", code="map-grids-differ"
@@ -121,6 +122,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
             "--compare is for releases of one map, not of origins and destinations.",
         )
     )
+    # Three maps share the width of one.
     side = max(1, look.size // 3)
     panels = [Panel.of(each, 0, look.bounds, side) for each in both]
     change = MapChange.of(*panels)
@@ -137,6 +139,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     page.y += high
     draw_legend(page, later, panels)
     _draw_changes(page, change, name_counts(later, look))
+    # If one of the two is not private, the footer must say so.
     open_view = next((each for each in both if not each.card.private), later)
     lines = []
     if change.panel.margin is not None:
@@ -164,6 +167,7 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     hatched = np.zeros(number.shape, np.bool_)
     if panel.believed is not None:
         hatched = panel.believed & (number >= FIRST) & (number < FEW)
+    # Hatching needs pixels, so that units are rasterized here.
     if isinstance(panel.frame, UnitFrame):
         unit = panel.frame.number_pixels()
         hatched = (unit >= 0) & hatched[0][unit]

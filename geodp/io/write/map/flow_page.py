@@ -43,6 +43,7 @@ def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
     """Lay out the page of the largest flows of a release of origins and destinations."""
     look.require_fonts()
     captions = look.captions
+    # Without bounds, the page shows the extent of the flows, not the entire domain.
     bounds = look.bounds if flows.place.transform is None else flows.place.bounds
     panel = Panel.of(view, 0, bounds, 2 * look.size)
     label_space, (wide, high) = label_width(look), panel.frame.size

@@ -128,6 +128,7 @@ def _sum_pairs(
     table: ReleasedTable, squares: _Squares, first: tuple[int, int], size: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Sum the counts of pairs of squares with both ends in a part of the map."""
+    # Origin and destination both have to be within the bounds.
     low = np.array(first * 2)[:, None]
     high = low + np.array(size * 2)[:, None]
     parts = [(np.empty(0, np.int64), np.empty(0))]
@@ -167,6 +168,7 @@ def _zoom(flows: Flows) -> Flows:
     if place.transform is None:
         return flows
     low, high = flows.ends.min(axis=(0, 1)), flows.ends.max(axis=(0, 1))
+    # A single flow has no extent of its own, so the margin is at least two squares.
     around = np.maximum(AROUND * (high - low).max(), 2 * flows.side)
     size = np.array([place.cols, place.rows])
     first = np.floor(np.clip(low - around, 0, size)).astype(int)

@@ -48,6 +48,7 @@ def list_lines(
     west, south, east, north = _bounds(place)
     lines = []
     for number, (low, high) in enumerate(((west, east), (south, north))):
+        # Meridians and parallels are curves in most projections.
         along = np.linspace(*((south, north) if number == 0 else (west, east)), FINE)
         for degree in _steps(low, high):
             across = np.full(FINE, float(degree))
@@ -97,6 +98,7 @@ def _bounds(place: Lattice) -> tuple[float, float, float, float]:
 def _steps(low: float, high: float) -> list[Fraction]:
     """Return round degrees between two, without the ends."""
     step = round_length(Fraction((high - low) / LINES))
+    # Exact fractions, so that 0.1 degrees are counted without rounding errors.
     first, last = math.floor(Fraction(low) / step) + 1, math.ceil(Fraction(high) / step)
     return [number * step for number in range(first, last)]
 
@@ -124,6 +126,7 @@ def _cut(
     """Return the parts of a line that lie on the map."""
     left, top, width, height = box
     inside = (x >= left) & (x <= left + width) & (y >= top) & (y <= top + height)
+    # A curve may leave the map and come back: every stretch inside becomes a line.
     edge = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]])))
     parts = []
     for start, stop in edge.reshape(-1, 2).tolist():

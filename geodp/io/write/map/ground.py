@@ -71,6 +71,7 @@ def draw_shore(place: Lattice, edges: Edges, colour: Colour) -> list[Line]:
     steps = round(max(width, height))
     numbers = trace_shore(place, steps)
     length = max(east - west, north - south) / steps
+    # The shore is traced in steps along the longer side, and pixels need not be square.
     scale = np.array([length / (east - west) * width, length / (north - south) * height])
     lines, at = [], 0
     while at < numbers.size:
@@ -95,6 +96,7 @@ def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: st
     limit = min(NAMES, int(width * height / AREA_OF_NAME))
     taken: list[Edges] = []
     items: list[Box | TextLine] = []
+    # The most important towns come first and take the space.
     for one in find_towns(place):
         if len(taken) >= limit:
             break
@@ -104,6 +106,7 @@ def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: st
         x = left + (one.x - west) / (east - west) * width
         y = top + (north - one.y) / (north - south) * height
         wide = measure(text, size)
+        # To the right of the dot if there is space, otherwise to the left.
         for start in (x + APART, x - APART - wide):
             box = (start - 2, y - size, wide + 4, 2 * size)
             if _fits(box, edges, taken):

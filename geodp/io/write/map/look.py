@@ -41,6 +41,7 @@ class Theme:
     @cached_property
     def colours(self) -> tuple[Colour, ...]:
         """Paper, outside, below 0, classes, and indistinguishable from 0 by quarters of land."""
+        # The colour fades to paper with the share of water, so that shores look soft.
         water = [1 - quarter / QUARTERS for quarter in range(1, QUARTERS + 1)]
         untold = mix([self.untold], [self.paper], water)
         return self.paper, self.outside, self.below, *self.classes, *untold

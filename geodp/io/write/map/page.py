@@ -121,6 +121,7 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     charge = ", ".join(budget) + f" · {event.mechanism}"
     title = look.title or view.name
     lines = [charge]
+    # Without a font for the title, the charge and the method still identify the release.
     if title and families(title) is not None:
         lines = [f"{title} · {charge}"]
         if look.title or find_families(lines[0]) is None:
@@ -129,6 +130,7 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
     drawn = wrap(lines[0], page.inner_width - flag, LARGE, bold=True)
+    # A long title must not push the map off the page.
     if len(drawn) > TITLE_LINES:
         drawn[TITLE_LINES - 1 :] = [
             shorten(" ".join(drawn[TITLE_LINES - 1 :]), page.inner_width - flag, LARGE, bold=True)
@@ -166,6 +168,7 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
         return
     shown = frame.place.rows / frame.block, frame.place.cols / frame.block
     up = frame.place.northwards
+    # Images have the first row on top, and such grids have it at the bottom.
     if up:
         number = number[::-1]
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
@@ -259,11 +262,13 @@ def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     theme, captions = look.theme, look.captions
     what = name_counts(view, look)
     unit = captions.per_cell if frame.kilometres is None else captions.per_area
+    # The operator's text may have letters that no font has: the generic caption has none.
     if find_families(unit.format(what=what)) is None:
         what = captions.counts
     top = page.y
     page.y = top + 27
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
+    # Classes below the margin never appear on a faded map, so that the legend leaves them out.
     first = _first_class(panels, fade=look.fade)
     _draw_classes(page, first)
     draw_scale_bar(page, frame, top, page.inner_width - SEGMENT * len(theme.classes) - 24)
@@ -275,6 +280,7 @@ def draw_scale_bar(page: Page, frame: Frame, top: float, limit: float) -> None:
     """Draw the scale bar of a map on the right, below ``top``, at most ``limit`` wide."""
     theme = page.look.theme
     scale = frame.scale_bar(int(min(SCALE_BAR, limit)))
+    # A grid without a CRS has no lengths.
     if scale is None:
         return
     length, pixels = (float(part) for part in scale)
@@ -318,6 +324,7 @@ def _first_class(panels: list[Panel], *, fade: bool) -> int:
     """
     limits = []
     for panel in panels:
+        # Limits are in counts, and classes in counts per area of the largest block.
         begin = max(panel.limit or 0, panel.margin if fade and panel.margin is not None else 0)
         limits.append(begin / float(panel.frame.areas().max()))
     return int(classify(np.array([min(limits)]))[0])
@@ -366,6 +373,7 @@ def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
     if max(margins) <= 1:
         text = captions.zero
     shown = [(theme.colours[UNTOLD_LAND + QUARTERS - 1], text)]
+    # Only colours that occur are explained.
     lands = [panel.land for panel in panels if panel.land is not None]
     if any(((land > 0) & (land < QUARTERS)).any() for land in lands):
         shown.append((theme.colours[UNTOLD_LAND], captions.coast))
@@ -399,6 +407,7 @@ def write_foot(
     for form, text in requested:
         if text is not None:
             line = form.format(text=text)
+            # If a font lacks letters of the combination, caption and text go on separate lines.
             lines += [line] if find_families(line) is not None else [form.format(text=""), text]
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):

@@ -78,6 +78,7 @@ class Panel:
         Raises UsageError if the bounds hold no cell of it.
         """
         table, card = view.table, view.card
+        # Units are drawn as polygons, not as a lattice.
         if table.grid.outlines is not None:
             return cls._of_units(view, bounds, side)
         full_map = table.grid.places[number]
@@ -86,6 +87,7 @@ class Panel:
         block, (rows, cols) = frame.block, frame.blocks
         total = np.zeros(rows * cols)
         shape = np.array([[place.rows], [place.cols]])
+        # Chunks bound the memory: the decoded cells of a national map need not fit at once.
         for _, index, count in chunks(table):
             at = index[2 * number : 2 * number + 2] - np.array(first)[:, None]
             inside = ((at >= 0) & (at < shape)).all(axis=0)
@@ -94,6 +96,7 @@ class Panel:
         area = frame.areas()
         counts = total.reshape(rows, cols)
         value = counts / area
+        # A block counts as outside only if it has no count, as its centre may miss a narrow strip.
         if not table.grid.domain.is_box:
             value[_outside(table.grid, frame, first) & (value == 0)] = np.nan
         cells, margin = None, None
@@ -139,6 +142,7 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     left, right = sorted(((west - c) / a, (east - c) / a))
     low, high = sorted(((south - f) / e, (north - f) / e))
+    # The tolerance keeps bounds that lie on an edge from including the neighbours.
     row, col = (max(0, math.floor(at + NEAR)) for at in (low, left))
     rows = min(place.rows, math.ceil(high - NEAR)) - row
     cols = min(place.cols, math.ceil(right - NEAR)) - col

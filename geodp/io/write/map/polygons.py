@@ -62,6 +62,7 @@ class UnitFrame(Frame):
 
         Raises UsageError for bounds without a unit.
         """
+        # Without bounds, far-away units such as overseas territories are not drawn.
         outlines = outlines if bounds is not None else outlines.drawn
         place = ground_of(outlines, side, bounds)
         shapes = outlines.lay_on(place, FINE)
@@ -110,6 +111,7 @@ def ground_of(
     west, south, east, north = outlines.bounds if bounds is None else bounds
     stretch = 1.0
     if crs_of(outlines.crs).is_geographic:
+        # Near the poles the cosine vanishes, and the map would become infinitely wide.
         middle = min(abs(south + north) / 2, MAX_STRETCH_LATITUDE)
         stretch = float(np.cos(np.radians(middle)))
     free = 0.0 if bounds is not None else MARGIN * max((east - west) * stretch, north - south)
