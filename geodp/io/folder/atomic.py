@@ -74,8 +74,8 @@ def write_whole(
         yield draft.file
         draft.file.flush()
         os.fsync(draft.file.fileno())
-        # Another run may have written the file since the first check: link() would fail anyway, but
-        # a rename onto it would replace it.
+        # Another run may have written the file since the first check, and a rename would replace
+        # it.
         if not overwrite and os.path.lexists(path):
             raise UsageError(refusal)
         # A stop between the link and the return would report failure for a file that exists.

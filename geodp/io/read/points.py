@@ -200,8 +200,7 @@ class Points(Reader):
                 reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
-                    # Without identifiers of persons, the card must say that nothing was checked
-                    # about contributions.
+                    # These records have no identifier of a person, which the card states.
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 

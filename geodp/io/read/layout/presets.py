@@ -265,7 +265,7 @@ def _require_attribute(where: str, entry: Any) -> None:
     if not isinstance(entry, dict):
         raise UsageError(f"{where} must be a table, [[attributes]].", code="preset-not-a-table")
     require_fields(where, entry, OF_ATTRIBUTES)
-    # Checked before the class is built, whose error would name a Python argument.
+    # Checked before the class is built, which would raise a KeyError.
     if missing := [name for name in ("name", "columns") if name not in entry]:
         raise UsageError(f"{where} has no {missing[0]}.", code="preset-key-missing")
     _require_lists(where, entry)

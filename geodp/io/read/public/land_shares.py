@@ -86,7 +86,7 @@ def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
     """Trace the shore on a lattice, in the format of :func:`.coast.trace_coast`."""
     nearby = find_near(lattice, read_land(), BEYOND, valid=True)
     lines = trace_outlines(lattice, nearby, steps)
-    # Cached, so that a caller cannot change it for the next.
+    # The result is cached: a caller must not change it for the next one.
     lines.flags.writeable = False
     return lines
 

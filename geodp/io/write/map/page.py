@@ -262,7 +262,7 @@ def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     theme, captions = look.theme, look.captions
     what = name_counts(view, look)
     unit = captions.per_cell if frame.kilometres is None else captions.per_area
-    # The operator's text may have letters that no font has: the generic caption has none.
+    # No font may have all letters of the name: then the generic caption is used.
     if find_families(unit.format(what=what)) is None:
         what = captions.counts
     top = page.y

@@ -62,7 +62,8 @@ class UnitFrame(Frame):
 
         Raises UsageError for bounds without a unit.
         """
-        # Without bounds, far-away units such as overseas territories are not drawn.
+        # Units on both sides of 180 degrees are drawn side by side; given bounds need the original
+        # longitudes.
         outlines = outlines if bounds is not None else outlines.drawn
         place = ground_of(outlines, side, bounds)
         shapes = outlines.lay_on(place, FINE)
