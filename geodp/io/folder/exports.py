@@ -33,7 +33,7 @@ def choose_exports(text: str) -> list[Export]:
     for name in dict.fromkeys(part.strip() for part in text.split(",")):
         if name not in available:
             raise UsageError(
-                f"There is no export to {name!r}; there are {', '.join(available)}.",
+                f"There is no export to {name!r}; choose from {', '.join(available)}.",
                 code="export-unknown",
             )
         selected.append(available[name])

@@ -39,13 +39,13 @@ def _load(entry: EntryPoint, builtin: list[Format]) -> Format:
         ) from error
     if not isinstance(plugin, Format) or not _has_endings(plugin):
         raise UsageError(
-            f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}",
+            f"{where} is not a format with its own endings (geodp.io.write.format.Format); {mend}",
             code="format-without-endings",
         )
     # Names go into messages and sort keys: control characters or markup must not come in with them.
     if not is_name(getattr(plugin, "name", None)) or not isinstance(plugin.rank, int):
         raise UsageError(
-            f"{where} is no format with {NAMES} and a whole number as rank; {mend}",
+            f"{where} is not a format with {NAMES} and an integer as rank; {mend}",
             code="format-without-rank",
         )
     # The release's id is the digest of the first file written and the card. A plug-in ranked

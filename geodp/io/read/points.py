@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
-CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
+CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
 PERSON = Option(
-    "Column of persons (points); enforces the bounds that follow.", "--person", everyday=True
+    "Column that identifies persons (points); enforces the limits below.", "--person", everyday=True
 )
-CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
-PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
+CELLS = Option("Largest number of cells per person.", "--cells", type=int, show=True)
+PER_CELL = Option(
+    "Largest number of records per person in a cell.", "--per-cell", type=int, show=True
+)
 TRUNCATION = Option(
-    "Which records of a person are kept: the first, or some at random.",
+    "Records of a person to keep: the first, or a random sample.",
     "--truncation",
     type=("first", "sample"),
 )

@@ -161,8 +161,8 @@ SCRATCH = Option(
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the count's column; with --by several, LABEL=COLUMN, repeatable. A pattern, "
-    "'F_*', is all columns that meet it, each for the label that * stands for.",
+    "Label or name of the column of counts; several with --by, LABEL=COLUMN, repeatable. A pattern "
+    "such as 'F_*' selects all columns that match it, and * is the label of each.",
     "--value",
     many=True,
     everyday=True,
@@ -170,8 +170,8 @@ VALUE = Option(
 X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
 Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
 COLUMNS = Option(
-    "NAME=COLUMN, where no other option says it: sex=SEX_CODE of an attribute (--by), or "
-    "origin=HOME, destination=WORK of journeys (--pairs); repeatable.",
+    "NAME=COLUMN, for columns without an option: sex=SEX_CODE for an attribute (--by), or "
+    "origin=HOME, destination=WORK for journeys (--pairs); repeatable.",
     "--column",
     pairs=True,
 )
@@ -182,10 +182,10 @@ SERIES_OR_ATTRIBUTE = (
 """Rule for a column of times: whether it makes a series or an attribute."""
 
 BY = Option(
-    "Attributes that counts are published by, with commas between: sex,age,hour. Their columns are "
-    "found by their names (--column sex=COLUMN says which), or are columns of counts side by side "
-    "(--value); their labels are those of --labels or the layout; of hour, month, weekday and "
-    f"quarter they are standard. {SERIES_OR_ATTRIBUTE}",
+    "Attributes by which counts are published, separated by commas: sex,age,hour. Their columns "
+    "are found by name (or given by --column sex=COLUMN), or are columns of counts side by side "
+    "(--value). Their labels come from --labels or the layout; those of hour, month, weekday and "
+    f"quarter are standard. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
     everyday=True,
@@ -198,20 +198,20 @@ LABELS = Option(
 """Commands show the option of their public grid in its place, which says more."""
 
 WHERE = Option(
-    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
-    "is written; repeatable.",
+    "Use only rows with COLUMN=VALUE: numbers, dates and times are compared by meaning, '\"01\"' "
+    "literally; repeatable.",
     "--where",
     pairs=True,
     everyday=True,
 )
 MISSING = Option(
-    "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
+    "Value that means nobody, such as -1 or nan, in any notation; repeatable.",
     "--missing",
     many=True,
 )
 FLAGS = Option(
-    "Marks that stand beside numbers of people, with commas between, such as 'p,e,*,()': they are "
-    "taken away, and the numbers are counted. Any other mark is refused; repeatable.",
+    "Markers beside numbers of people, separated by commas, such as 'p,e,*,()': they are removed, "
+    "and the numbers are counted. Any other marker is refused; repeatable.",
     "--flags",
     many=True,
 )
@@ -228,8 +228,8 @@ OUTSIDE = Option(
     type=("error", "crop", "drop"),
 )
 OTHER = Option(
-    "Unit for codes that are not in the table of --grid units: (origins and destinations abroad, "
-    "such as --other abroad); it is added to the table, and margins stay right.",
+    "Unit for codes that are not in the table of --grid units: (for example --other abroad for "
+    "origins and destinations abroad); it is added to the table, so that totals stay right.",
     "--other",
 )
 ENCODING = Option(
@@ -239,27 +239,27 @@ DELIMITER = Option(
     "Delimiter of text files (tables, points), one character; default: detected.", "--delimiter"
 )
 DECIMAL = Option(
-    "Decimal mark of numbers in texts; in counts the other one, blanks and ' then separate "
-    "thousands, which nothing may do otherwise or in coordinates.",
+    "Decimal mark of numbers in text files. In counts, the other mark, blanks and ' then separate "
+    "thousands; without this option, and in coordinates, they are refused.",
     "--decimal",
     type=(".", ","),
 )
 LAYER = Option("Layer of a GeoPackage with several, or sheet of a workbook.", "--layer")
 HEADER_ROW = Option(
-    "Line of a text, or row of a sheet, that holds the names, counted from 1, where titles stand "
-    "above it; these are not read. Default: the first that is not blank.",
+    "Line of a text, or row of a sheet, with the names of the columns, counted from 1; titles "
+    "above it are not read. Default: the first that is not blank.",
     "--header-row",
     type=int,
 )
 FIRST_ROW = Option(
-    "Line of a text, or row of a sheet, that is the first of the table, counted from 1, where "
-    "units or totals stand between it and the names; these are not read.",
+    "First line of the table in a text, or row of a sheet, counted from 1; units or totals between "
+    "it and the names are not read.",
     "--first-row",
     type=int,
 )
 LAST_ROW = Option(
-    "Line of a text, or row of a sheet, that is the last of the table, counted from 1, where notes "
-    "or totals stand below it; these are not read.",
+    "Last line of the table in a text, or row of a sheet, counted from 1; notes or totals below it "
+    "are not read.",
     "--last-row",
     type=int,
 )

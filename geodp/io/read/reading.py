@@ -88,7 +88,8 @@ def _read(
         chosen = READERS[reader]
     else:
         raise UsageError(
-            f"There is no reader {reader!r}; there are {', '.join(READERS)}.", code="reader-unknown"
+            f"There is no reader {reader!r}; choose from {', '.join(READERS)}.",
+            code="reader-unknown",
         )
     _require_options(chosen, options, READERS)
     converters = {

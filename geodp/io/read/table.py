@@ -35,14 +35,14 @@ Suppressed: TypeAlias = Literal["error", "zero"]
 
 CODE = Option("Column of cell codes (tables).", "--code")
 ANCHOR = Option(
-    "What x and y of a table are: the cell's centre, its lower left corner, its indices.",
+    "Meaning of x and y in a table: the cell's centre, its lower left corner, or its indices.",
     "--anchor",
     type=("centre", "corner", "index"),
 )
 
 
 SUPPRESSED = Option(
-    "Cells of official mesh files whose count the publisher hides: refuse them, or count nobody.",
+    "Cells of official mesh files with a hidden count: refuse them, or count nobody there.",
     "--suppressed",
     type=("error", "zero"),
 )
@@ -59,7 +59,7 @@ NO_MARKS = Rule(
 )
 MIXED = Rule(
     "layouts-mixed",
-    "This is no table of the same layout as the one before it: official mesh files (KEY_CODE) and "
+    "This table does not have the layout of the one before it: official mesh files (KEY_CODE) and "
     "other tables are not read in one call.",
 )
 

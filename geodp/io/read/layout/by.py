@@ -123,7 +123,7 @@ def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
     declared = _declared_labels(named, names)
     if left := [name for name in names if name not in declared]:
         raise UsageError(
-            f"Say the labels of {list_names(left)}, too (--labels '{printable(left[0])}=LABEL,"
+            f"Also give the labels of {list_names(left)} (--labels '{printable(left[0])}=LABEL,"
             "LABEL,...', labels=).",
             code="labels-missing",
         )
@@ -389,9 +389,9 @@ def _match_patterns(
     for one in patterns:
         if not one.replace(STAR, "").strip() or STAR * 2 in one:
             raise UsageError(
-                f"The pattern {printable(one)} says nothing about the columns that are meant; "
-                "write what their names have in common, and one * for what differs (--value "
-                "'F_*', value='F_*').",
+                f"The pattern {printable(one)} does not describe any columns; write the common "
+                "part of their names, and one * for the part that differs (--value 'F_*', "
+                "value='F_*').",
                 code="pattern-says-nothing",
             )
         matched = _match_pattern(one, free)
@@ -476,7 +476,7 @@ class _WideTable:
             return Resolved(values=next(iter(self.matches)))
         if not names:
             raise UsageError(
-                f"The pattern meets several columns: {list_names([*self.matches])}; name the "
+                f"The pattern matches several columns: {list_names([*self.matches])}; name the "
                 "attribute that they make (--by NAME, by='NAME').",
                 code="pattern-meets-several",
             )
@@ -501,7 +501,7 @@ class _WideTable:
         # A missing combination would count as 0 in every cell, which nothing in the table says.
         if missing := next((one for one in every if one not in pairs), None):
             raise UsageError(
-                f"No column that meets the pattern is for {printable(','.join(missing))}; there "
+                f"No column that matches the pattern is for {printable(','.join(missing))}; there "
                 f"are {list_names([*self.matches])} (--value LABEL=COLUMN, "
                 "value={label: column}).",
                 code="pattern-meets-none",
@@ -589,7 +589,7 @@ class _WideTable:
     ) -> str:
         """Return the error for a column whose labels cannot be determined."""
         remedy = (
-            "write the pattern with a * for each attribute in their order, say the labels "
+            "write the pattern with a * for each attribute in their order, give the labels "
             "(--labels NAME=LABEL,LABEL..., labels=), or name the columns (--value LABEL=COLUMN, "
             "value={label: column})"
         )
@@ -597,19 +597,19 @@ class _WideTable:
         if candidates:
             return Rule(
                 "pattern-in-several-ways",
-                f"The column {column} meets the pattern in several ways, so that its label of "
-                f"{attributes} is in doubt; {remedy}.",
+                f"The column {column} matches the pattern in several ways, so that its label of "
+                f"{attributes} is ambiguous; {remedy}.",
             )
         if any(name in declared for name in names):
             allowed = "; ".join(list_names(declared[name]) for name in names if name in declared)
             return Rule(
                 "pattern-column-without-label",
-                f"The column {column} meets the pattern and has not one of the labels {allowed} in "
-                f"its name; write a pattern that leaves it out, or {remedy}.",
+                f"The column {column} matches the pattern, but its name has none of the labels "
+                f"{allowed}; write a pattern that leaves it out, or {remedy}.",
             )
         return Rule(
             "pattern-tells-no-labels",
-            f"The pattern does not tell the labels of {attributes}; {remedy}.",
+            f"The pattern does not determine the labels of {attributes}; {remedy}.",
         )
 
 

@@ -68,7 +68,7 @@ def read_xml(path: Path) -> dict[str, tuple[str, ...]]:
             else:
                 document.parser.ParseFile(file)
     except (expat.ExpatError, ValueError, LookupError):
-        document.wrong = document.wrong or "is no XML document that can be read; save it again"
+        document.wrong = document.wrong or "is not a valid XML document; save it again"
     except OSError:
         document.wrong = "cannot be read"
     # Handlers cannot return an error to the parser, so they leave it here and raise to stop it.
@@ -309,7 +309,7 @@ def read_json_lists(document: Any, path: Path) -> dict[str, tuple[str, ...]] | N
         )
     except (KeyError, TypeError, AttributeError, IndexError):
         raise UsageError(
-            f"{path} is no structure message of SDMX; save it again.", code="sdmx-broken"
+            f"{path} is not a valid structure message of SDMX; save it again.", code="sdmx-broken"
         ) from None
 
 

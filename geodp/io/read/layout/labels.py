@@ -123,7 +123,9 @@ def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, .
         try:
             document = parse_json(read_text(path).encode())
         except ValueError:
-            raise UsageError(f"{path} is no JSON document.", code="labels-not-json") from None
+            raise UsageError(
+                f"{path} is not a valid JSON document.", code="labels-not-json"
+            ) from None
         lists = read_json_lists(document, path)
         return _of_document(document, path) if lists is None else lists
     if path.suffix.lower() == ".xml":
@@ -150,7 +152,7 @@ def _of_document(document: Any, path: Path) -> dict[str, tuple[str, ...]]:
         named = [*labels.values()] if isinstance(labels, dict) else []
         plain = all(isinstance(one, str | int) and not isinstance(one, bool) for one in codes)
         if not codes or not plain or any(isinstance(one, dict | list) for one in named):
-            raise UsageError(f"{path} is no list of labels; {FORMS}.", code="labels-not-a-list")
+            raise UsageError(f"{path} is not a list of labels; {FORMS}.", code="labels-not-a-list")
         labels_by_name[str(name)] = tuple(str(one) for one in codes)
     return labels_by_name
 
@@ -202,7 +204,7 @@ def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:
             f"{what}: a label is blank (--labels, labels=); leave it out.", code="label-blank"
         )
     if twice := [label for label in trimmed if trimmed.count(label) > 1]:
-        raise UsageError(f"{what}: {printable(twice[0])} is there twice.", code="label-twice")
+        raise UsageError(f"{what}: {printable(twice[0])} occurs twice.", code="label-twice")
     # The command line separates labels by commas, and so do cards.
     if commas := [label for label in trimmed if "," in label]:
         raise UsageError(

@@ -465,7 +465,7 @@ def find_preset(name: str) -> Preset:
             return one
     names = ", ".join(one.name for one in presets())
     raise UsageError(
-        f"There is no preset of this name; there are {names}, and files (.toml).",
+        f"There is no preset of this name; choose from {names}, or give a file (.toml).",
         code="preset-unknown",
     )
 
@@ -477,7 +477,7 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise UsageError(
-            f"{path} cannot be read as a text in UTF-8.", code="preset-not-utf8"
+            f"{path} cannot be read as text in UTF-8.", code="preset-not-utf8"
         ) from None
 
 
@@ -486,4 +486,6 @@ def read_toml(text: str, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{what} is no TOML document ({error}).", code="preset-not-toml") from None
+        raise UsageError(
+            f"{what} is not a valid TOML document ({error}).", code="preset-not-toml"
+        ) from None

@@ -54,7 +54,7 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
     # Pixels and such cells overlap in parts, and no rule says which parts belong to a mask.
     if kind_of(path) in RASTER:
         raise UsageError(
-            f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "
+            f"A raster cannot mask cells of {system.title}: give polygons, or a list of codes "
             "(--mask).",
             code="mask-is-raster",
         )

@@ -173,7 +173,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         pass
     except shapely.errors.GEOSException:
         pass
-    raise InputError("The file is no GeoJSON with polygons.", file=file, code="geojson-broken")
+    raise InputError("The file is not GeoJSON with polygons.", file=file, code="geojson-broken")
 
 
 def _of_table(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:

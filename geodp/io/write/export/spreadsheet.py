@@ -76,11 +76,11 @@ class EStat(Export):
         """Require integer counts on a map of JIS meshes, and a name in its character set."""
         grid = view.table.grid
         if not isinstance(grid.maps.system, JISMesh):
-            return "the layout of e-Stat is of one map of JIS meshes"
+            return "the layout of e-Stat requires one map of JIS meshes"
         if grid.attributes:
             return "a column of this layout has no attributes"
         if view.table.count.dtype != np.int64:
-            return "the counts are no whole numbers"
+            return "the counts are not integers"
         try:
             view.name.encode("cp932")
         except UnicodeEncodeError:
