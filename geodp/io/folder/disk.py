@@ -36,7 +36,7 @@ def hold(folder: Path, patience: float = 0) -> Iterator[None]:
     ----------
     folder : Path
     patience : float
-        Seconds to wait for whoever holds it.
+        Seconds to wait while another process holds it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def lock(handle: int, patience: float = 0) -> None:
     ----------
     handle : int
     patience : float
-        Seconds to wait for whoever has it.
+        Seconds to wait while another process holds it.
     """
     if not OPENS_FOLDERS:
         return

@@ -19,7 +19,7 @@ class Entry:
     Attributes
     ----------
     name, media_type, what : str
-    said : mapping
+    details : mapping
     """
 
     name: str

@@ -138,7 +138,7 @@ def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, .
 
 def _of_document(document: Any, path: Path) -> dict[str, tuple[str, ...]]:
     """Read the lists of TOML or JSON: one for each attribute, or a single one."""
-    # A recipe has its lists under [labels], and can be given as it is.
+    # The lists may be wrapped in a table called labels.
     if (
         isinstance(document, dict)
         and {*document} == {"labels"}
