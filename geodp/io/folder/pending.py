@@ -135,7 +135,7 @@ def name_maker() -> str:
     return f"{__version__}, {NOISE_FORMAT}"
 
 
-def settle_interrupted(folder: Path) -> bool:
+def resolve_interrupted(folder: Path) -> bool:
     """Return whether a charged draw is pending in a staged folder; remove one that was not charged.
 
     Raises

@@ -16,7 +16,7 @@ from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
 from geodp.io.folder.kinds import find_kind, is_table
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
-from geodp.io.folder.pending import DRAWN, PENDING, settle_interrupted
+from geodp.io.folder.pending import DRAWN, PENDING, resolve_interrupted
 from geodp.io.folder.stopping import commits
 
 CHECK = "check.json"
@@ -134,7 +134,7 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
 
 def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
     """Raise UsageError if a pending draw is not resumed, or there is none to resume."""
-    waits = settle_interrupted(partial)
+    waits = resolve_interrupted(partial)
     if not resume and waits:
         raise _waits(partial)
     if resume and not waits:
@@ -189,7 +189,7 @@ def find_interrupted(target: str | Path) -> Path | None:
     """
     partial = _name_partial(Path(os.path.realpath(target)))
     with contextlib.suppress(OSError), hold(partial):
-        if settle_interrupted(partial):
+        if resolve_interrupted(partial):
             return partial
     return None
 
@@ -216,7 +216,7 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
     it at once; the folder is removed under another name.
     """
     try:
-        waits = settle_interrupted(partial)
+        waits = resolve_interrupted(partial)
     except UsageError:
         # The ledger cannot be read: the draw may have been charged and must not be thrown away.
         waits = True

@@ -164,8 +164,7 @@ class Table(Reader):
         paired = pair(self.grid, name_joint(self.by, self.value), self.value)
         grid, wide = paired.grid, paired.wide
         located = self._locators(grid, wide) if self._names_places else None
-        # Rows of one cell may be added before they are located only if nothing else depends on the
-        # row.
+        # Rows of one cell are added early if nothing else depends on the single row.
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
         details = facts or [*paired.facts, *describe_columns(grid, self.columns)]
@@ -187,17 +186,13 @@ class Table(Reader):
             chosen = [*columns, *(find_column(table, name, used) for name in names), *part]
             wanted = {find_column(table, name, used): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
-            # A documented contribution only holds if all tables of the call are the one that it is
-            # about.
             one_table.add(table, columns)
             tally.survey.note(table.name, details)
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
-                # A row that repeats the name of the key is a second header, whatever its counts.
-                # The first column after the counts holds the codes, by which a repeated header is
-                # recognised.
+                # A row that repeats the name of the column of codes is a second header.
                 first_place = slice(len(values), len(values) + 1)
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
@@ -210,8 +205,6 @@ class Table(Reader):
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
-                    # A column of counts stands for labels, which are part of the index and not in
-                    # the row.
                     if wide:
                         _set_labels(grid, index, number)
                     with rows.named(value):

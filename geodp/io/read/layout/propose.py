@@ -160,10 +160,8 @@ def propose(
         more = {}, [NO_NAMES if described["format"] == "memory" else NO_HEADER]
     else:
         settings = {"attributes": [*parts], **options, **supplied}
-        same = {**supplied}
-        if "value" in supplied and _is_column(
-            names, labels, supplied["value"], options.get("value")
-        ):
+        same, value = {**supplied}, supplied.get("value")
+        if value is not None and _is_column(names, labels, value, options.get("value")):
             # The call names the column by its name, the preset by its label.
             same["value"] = options["value"]
         # The reader will look up the layout by the header alone: a preset chosen in another way
